@@ -1,0 +1,233 @@
+// Package backend says what lockgw asks of a store.
+//
+// A Backend answers one question at a time and never waits: who waits, for how
+// long, and what a failure means is decided in package session, once for all
+// stores. A store keeps, for each lock name, at most one hold and a first-in
+// first-out queue of contenders. A contender is a node (one gateway process),
+// or, where the order has to be exact over all nodes, one waiter of a node.
+//
+// A grant reaches a contender in one of two ways. In the answer to its own
+// request it is a lease at once. By a message (Hint) it is provisional: the
+// store holds the name for the contender for about a second, and only Confirm,
+// a request of the contender's own, turns it into a lease. A hint may be late,
+// doubled, lost or forged; it only ever causes a request.
+package backend
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// The answers that are not a grant. Compare with errors.Is.
+var (
+	// ErrHeld: somebody else holds the name, and the request did not ask to queue.
+	ErrHeld = errors.New("held by another owner")
+	// ErrNotHeld: the hold that the request names is over. It never comes back.
+	ErrNotHeld = errors.New("not held")
+	// ErrStale: the store has seen a later request of this contender, or a
+	// later incarnation of this node; nothing was changed.
+	ErrStale = errors.New("overtaken by a later request")
+	// ErrUnavailable: no answer, so the outcome is unknown. The same request,
+	// with the same number, may be sent again.
+	ErrUnavailable = errors.New("store unavailable")
+	// ErrInvalid: the request cannot be understood; nothing was changed.
+	ErrInvalid = errors.New("invalid request")
+	// ErrRefused: the request was not sent, or the store refused to run it
+	// (out of memory, read-only, loading); nothing was changed.
+	ErrRefused = errors.New("store refused the request")
+)
+
+// Owner is the owner id UUID:thread, the value that every store sees.
+type Owner string
+
+// Fence is a fencing token: larger for every later grant of the same name, gaps
+// allowed. It stays below 2^53. 0 means that the store cannot order grants.
+type Fence uint64
+
+// Node names one gateway process to the store. A later process of the same
+// node has a larger Incarnation; the store then refuses the earlier one.
+type Node struct {
+	ID          string // without '.', ' ' and ':'
+	Incarnation uint64 // below 2^53
+}
+
+// A Request changes what the store keeps for one name. Each method says which
+// fields it reads besides Name and Slot.
+type Request struct {
+	Name string
+	// Slot tells the contenders of one node apart; empty where a node is one
+	// contender.
+	Slot string
+	// Seq numbers the requests of a contender that can queue it or grant to it.
+	// A lower number than the highest the store has seen is refused with
+	// ErrStale; the same number is a repeat and has the effect of one request.
+	Seq uint64
+	// Hold is the first fence of the hold that the request is about. A request
+	// about a hold that is over changes no other one.
+	Hold Fence
+	// Block is the first fence of the newest block known to the sender.
+	Block Fence
+	// Attempt is the Seq of the request by which the contender stands in the
+	// queue or was granted the name.
+	Attempt uint64
+	Owner   Owner         // written into the lock as its holder
+	Count   int           // how often Owner has entered, at least 1
+	TTL     time.Duration // the lease
+	Turns   int           // fences to reserve, at least 1
+	Floor   Fence         // every fence granted is larger
+	Queue   bool          // stand in the queue if the name cannot be had now
+	Waiters int           // callers behind this contender, for Status
+	Turn    Fence         // fence of the present turn, for Status
+	Record  string        // about the holder, for Status; opaque to the store
+	// Delay keeps the name from everybody for so long after a release.
+	Delay time.Duration
+}
+
+// Answer to a Request that was not refused.
+type Answer struct {
+	// Granted: the sender has a lease of the TTL it asked for, counted from
+	// before it sent the request. Hold and Block say which.
+	Granted bool
+	// Queued: the sender stands in the store's queue.
+	Queued bool
+	Hold   Fence // first fence of the hold
+	Block  Fence // first fence of the newest block; Turns of them are reserved
+	Turns  int
+	// Others: another contender stands in the queue.
+	Others bool
+	// Wait is how long the present hold lasts if nobody prolongs it; when it is
+	// over, the sender should ask again. 0: unknown.
+	Wait time.Duration
+	// Provisional: the name was passed to another contender, which has to
+	// confirm within Wait.
+	Provisional bool
+	// Holder is who has the name, where the answer is not a grant.
+	Holder Status
+}
+
+// Renewal of one lease.
+type Renewal struct {
+	Name, Slot string
+	Hold       Fence
+	TTL        time.Duration
+}
+
+// HintKind says what a message from the store is about.
+type HintKind int
+
+const (
+	// HintGranted: the name was passed to Slot, provisionally; confirm Fence.
+	HintGranted HintKind = iota + 1
+	// HintOthers: another contender began to wait for a name this node holds.
+	HintOthers
+	// HintWatch: the name was passed to the contender before Slot; ask again
+	// after After if nothing was heard.
+	HintWatch
+	// HintFree: a holder outside lockgw let go of the name; ask again.
+	HintFree
+	// HintResync: messages may have been lost; ask again for every name.
+	HintResync
+)
+
+// Hint is a message from the store to this node.
+type Hint struct {
+	Kind  HintKind
+	Name  string
+	Slot  string
+	Fence Fence
+	After time.Duration
+}
+
+// Status is what a store knows of one name.
+type Status struct {
+	Name    string
+	Held    bool
+	Foreign bool // held, but not through lockgw
+	Owner   Owner
+	Count   int
+	Node    string        // ID of the node that holds it
+	Hold    Fence         // first fence of the hold
+	Turn    Fence         // newest turn that the holding node has told the store of
+	Top     Fence         // newest fence reserved, or given by a hold that is over; 0: forgotten
+	TTL     time.Duration // rest of the lease; 0: free or without end
+	Waiters int           // callers in the queue, as far as the store was told
+	Record  string        // see Request.Record
+}
+
+// Info is what a store can promise. It does not change.
+type Info struct {
+	Type    string // "memory", "redis", ...
+	Fencing bool   // grants carry a Fence
+	Queue   bool   // a store-wide first-in first-out queue
+	Push    bool   // hints; without them a waiter learns of a release by its timer
+	Shared  bool   // other gateways and programs may see the same locks
+	MinTTL  time.Duration
+}
+
+// Backend is a store as seen by one node.
+//
+// Every method may be called by many goroutines at once. Each returns
+// ErrUnavailable when it has no answer by the end of ctx, and may be repeated
+// then. All time inside a store is the store's own.
+type Backend interface {
+	// Acquire asks for the name. If it is free and nobody reachable stands
+	// before the sender, it is granted: a hold by Owner with a lease of TTL and
+	// a block of Turns fences, each larger than Floor and than any fence
+	// before. Otherwise the sender is queued if Queue, else the error is
+	// ErrHeld and the Answer tells Wait.
+	// A repeat after the grant grants the same hold again, with the lease set
+	// anew; so does an Acquire that finds a provisional hold of its own
+	// Attempt. A hold left over from an earlier number is dropped first.
+	// Reads Seq, Owner, TTL, Turns, Floor, Queue, Waiters, Record.
+	Acquire(ctx context.Context, r Request) (Answer, error)
+	// Confirm turns the provisional hold Hold into a lease of TTL by Owner and
+	// takes the sender out of the queue. ErrNotHeld: it has run out.
+	// Reads Hold, Owner, TTL, Turn, Record.
+	Confirm(ctx context.Context, r Request) (Answer, error)
+	// Extend reserves the next block of Turns fences under Hold and renews the
+	// lease by TTL, unless another contender waits. Then, with Queue, it lets
+	// go of the name, queues the sender at the end and passes the name on: the
+	// answer is as for Acquire. Without Queue it only answers Others.
+	// A repeat, told by Block, returns the block that was reserved.
+	// ErrNotHeld: Hold is over.
+	// Reads Seq, Hold, Block, Owner, TTL, Turns, Floor, Queue, Waiters, Record.
+	Extend(ctx context.Context, r Request) (Answer, error)
+	// Release drops Hold and passes the name to the first reachable contender.
+	// With Queue the sender is queued at the end before that, and the answer is
+	// as for Acquire. A hold that is already over is no error. Turn is the last
+	// fence given under Hold; reserved ones after it count as never granted.
+	// Reads Seq, Hold, Turn, Delay, and with Queue what Acquire reads.
+	Release(ctx context.Context, r Request) (Answer, error)
+	// Cancel takes the sender out of the queue, or lets go of what it was
+	// granted there: after it, the sender has nothing of Attempt or Hold.
+	// Reads Seq, Attempt, Hold.
+	Cancel(ctx context.Context, r Request) error
+	// Promote passes a free name to the first reachable contender, as when a
+	// provisional hold has run out. Wait tells when to look again, 0: never.
+	Promote(ctx context.Context, name string) (Answer, error)
+	// Describe writes Owner, Count, Turn and Record into Hold, unless the store
+	// knows of a later Turn. ErrNotHeld: Hold is over.
+	// Reads Hold, Owner, Count, Turn, Record.
+	Describe(ctx context.Context, r Request) error
+	// Renew has the lease of each hold last for its TTL from now on, or longer
+	// if it did already: a late renewal cannot undo a later one. The errors are
+	// in the order of rs, nil or ErrNotHeld; the second result is set when there
+	// is no answer at all.
+	Renew(ctx context.Context, rs []Renewal) ([]error, error)
+	// Inspect reads one name.
+	Inspect(ctx context.Context, name string) (Status, error)
+	// List reads names held or waited for through lockgw that begin with
+	// prefix, about limit of them, in no order. cursor is "" at first, then
+	// what the last call returned; "" is returned at the end.
+	List(ctx context.Context, prefix, cursor string, limit int) (names []Status, next string, err error)
+	// Listen has hints delivered to f, which must not block. It is called once,
+	// before any request.
+	Listen(f func(Hint))
+	// Ping asks the store whether it can serve requests.
+	Ping(ctx context.Context) error
+	// Info tells what the store can promise.
+	Info() Info
+	// Close ends what the Backend has started. Holds stay until their lease ends.
+	Close() error
+}

@@ -1,0 +1,262 @@
+// Package memory is a store inside the process: the gateway's default, for the
+// locks of one machine, and the plainest statement of what a store has to do.
+// Its rules are those of the scripts of backend/redis, step by step.
+package memory
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Window is how long a provisional hold lasts.
+const Window = time.Second
+
+const (
+	floorTTL = time.Minute    // longer than any request can be under way
+	fenceTTL = 72 * time.Hour // after that the clock is larger than any fence
+)
+
+// Store holds the names. Several nodes may share one, in tests.
+type Store struct {
+	mu    sync.Mutex // guards the fields below and every lock
+	names map[string]*lock
+	nodes map[string]*Backend // by ID; the newest incarnation that listens
+}
+
+// NewStore makes an empty store.
+func NewStore() *Store {
+	return &Store{names: map[string]*lock{}, nodes: map[string]*Backend{}}
+}
+
+// Backend is a Store as one node sees it.
+type Backend struct {
+	store *Store
+	node  backend.Node
+	inbox inbox
+}
+
+var _ backend.Backend = (*Backend)(nil)
+
+// Open makes the Backend of a node.
+func Open(s *Store, n backend.Node) *Backend {
+	return &Backend{store: s, node: n}
+}
+
+// Info implements backend.Backend.
+func (b *Backend) Info() backend.Info {
+	return backend.Info{Type: "memory", Fencing: true, Queue: true, Push: true}
+}
+
+// Listen implements backend.Backend.
+func (b *Backend) Listen(f func(backend.Hint)) {
+	b.inbox.start(f)
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	b.store.nodes[b.node.ID] = b
+}
+
+// Close implements backend.Backend.
+func (b *Backend) Close() error {
+	b.store.mu.Lock()
+	if b.store.nodes[b.node.ID] == b {
+		delete(b.store.nodes, b.node.ID)
+	}
+	b.store.mu.Unlock()
+	b.inbox.stop()
+	return nil
+}
+
+// Ping implements backend.Backend.
+func (b *Backend) Ping(context.Context) error { return nil }
+
+// sender is the contender that a request comes from.
+func (b *Backend) sender(r backend.Request) contender { return contender{b.node.ID, r.Slot} }
+
+// change runs f on the lock of r, unless a later request of the sender has been
+// seen. numbered: r.Seq counts.
+func (b *Backend) change(r backend.Request, numbered bool, f func(*lock) (backend.Answer, error)) (backend.Answer, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lock(r.Name)
+	defer l.forget()
+	if !l.admit(b.sender(r), b.node.Incarnation, r.Seq, numbered) {
+		return backend.Answer{}, backend.ErrStale
+	}
+	return f(l)
+}
+
+// Acquire implements backend.Backend.
+func (b *Backend) Acquire(_ context.Context, r backend.Request) (backend.Answer, error) {
+	return b.change(r, true, func(l *lock) (backend.Answer, error) { return b.contend(l, r) })
+}
+
+// contend is what Acquire and the requests that queue have in common.
+func (b *Backend) contend(l *lock, r backend.Request) (backend.Answer, error) {
+	me := b.sender(r)
+	if l.heldBy(me) {
+		if l.hold.seq == r.Seq && l.hold.inc == b.node.Incarnation {
+			return l.lease(me, r), nil
+		}
+		l.free(0)
+	}
+	l.enqueue(me, b.node.Incarnation, r)
+	if b.store.promote(l, &me, r) {
+		return l.lease(me, r), nil
+	}
+	a := l.refusal()
+	if a.Queued = r.Queue; !r.Queue {
+		l.dequeue(me)
+		return a, backend.ErrHeld
+	}
+	b.store.tellHolder(l, me)
+	return a, nil
+}
+
+// Confirm implements backend.Backend.
+func (b *Backend) Confirm(_ context.Context, r backend.Request) (backend.Answer, error) {
+	return b.change(r, false, func(l *lock) (backend.Answer, error) {
+		if !l.heldBy(b.sender(r)) || l.hold.fence != r.Hold {
+			return backend.Answer{}, backend.ErrNotHeld
+		}
+		return l.lease(b.sender(r), r), nil
+	})
+}
+
+// Extend implements backend.Backend.
+func (b *Backend) Extend(_ context.Context, r backend.Request) (backend.Answer, error) {
+	return b.change(r, true, func(l *lock) (backend.Answer, error) {
+		me := b.sender(r)
+		switch {
+		case r.Queue && l.heldBy(me) && l.hold.seq == r.Seq, r.Queue && l.queued(me, r.Seq):
+			return b.contend(l, r) // a repeat: it has let go already
+		case !l.heldBy(me) || l.hold.fence != r.Hold:
+			return backend.Answer{}, backend.ErrNotHeld
+		case l.hold.block != r.Block: // a repeat: the block is reserved
+		case l.othersWait(me) && r.Queue:
+			l.free(0)
+			return b.contend(l, r)
+		case l.othersWait(me):
+			l.lease(me, r)
+			return backend.Answer{Hold: l.hold.fence, Others: true}, nil
+		default:
+			l.hold.block, l.hold.turns = l.reserve(r.Turns, r.Floor), r.Turns
+		}
+		return l.lease(me, r), nil
+	})
+}
+
+// Release implements backend.Backend.
+func (b *Backend) Release(_ context.Context, r backend.Request) (backend.Answer, error) {
+	return b.change(r, true, func(l *lock) (backend.Answer, error) {
+		if l.heldBy(b.sender(r)) && l.hold.fence == r.Hold {
+			l.given, l.reserved = max(r.Turn, l.hold.fence), l.top
+			l.free(r.Delay)
+		}
+		if r.Queue {
+			return b.contend(l, r)
+		}
+		return b.passOn(l, r), nil
+	})
+}
+
+// passOn gives a free name to the next contender and tells until when it has to
+// confirm.
+func (b *Backend) passOn(l *lock, r backend.Request) backend.Answer {
+	b.store.promote(l, nil, r)
+	if h := l.held(); h != nil && h.provisional {
+		return backend.Answer{Provisional: true, Wait: time.Until(h.until)}
+	}
+	return backend.Answer{}
+}
+
+// Cancel implements backend.Backend.
+func (b *Backend) Cancel(_ context.Context, r backend.Request) error {
+	_, err := b.change(r, true, func(l *lock) (backend.Answer, error) {
+		me := b.sender(r)
+		if l.queued(me, r.Attempt) || l.heldBy(me) && l.hold.fence == r.Hold {
+			l.dequeue(me)
+		}
+		if l.heldBy(me) && (l.hold.seq == r.Attempt || l.hold.fence == r.Hold) {
+			l.free(0)
+		}
+		return b.passOn(l, r), nil
+	})
+	return err
+}
+
+// Promote implements backend.Backend.
+func (b *Backend) Promote(_ context.Context, name string) (backend.Answer, error) {
+	r := backend.Request{Name: name}
+	return b.change(r, false, func(l *lock) (backend.Answer, error) { return b.passOn(l, r), nil })
+}
+
+// Describe implements backend.Backend.
+func (b *Backend) Describe(_ context.Context, r backend.Request) error {
+	_, err := b.change(r, false, func(l *lock) (backend.Answer, error) {
+		if !l.heldBy(b.sender(r)) || l.hold.fence != r.Hold {
+			return backend.Answer{}, backend.ErrNotHeld
+		}
+		if r.Turn >= l.hold.turn {
+			l.hold.owner, l.hold.count, l.hold.turn, l.hold.record = r.Owner, r.Count, r.Turn, r.Record
+		}
+		return backend.Answer{}, nil
+	})
+	return err
+}
+
+// Renew implements backend.Backend.
+func (b *Backend) Renew(_ context.Context, rs []backend.Renewal) ([]error, error) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	errs := make([]error, len(rs))
+	for i, r := range rs {
+		l := b.store.names[r.Name]
+		if l == nil || !l.heldBy(contender{b.node.ID, r.Slot}) || l.hold.fence != r.Hold {
+			errs[i] = backend.ErrNotHeld
+			continue
+		}
+		if until := time.Now().Add(r.TTL); until.After(l.hold.until) {
+			l.hold.until = until
+		}
+	}
+	return errs, nil
+}
+
+// Inspect implements backend.Backend.
+func (b *Backend) Inspect(_ context.Context, name string) (backend.Status, error) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	if l := b.store.names[name]; l != nil {
+		return l.status(), nil
+	}
+	return backend.Status{Name: name}, nil
+}
+
+// List implements backend.Backend. The cursor is the last name told.
+func (b *Backend) List(_ context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	var names []string
+	for n, l := range b.store.names {
+		if strings.HasPrefix(n, prefix) && n > cursor && (l.held() != nil || len(l.queue) > 0) {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	next := ""
+	if len(names) > limit {
+		names = names[:limit]
+		next = names[limit-1]
+	}
+	out := make([]backend.Status, len(names))
+	for i, n := range names {
+		out[i] = b.store.names[n].status()
+	}
+	return out, next, nil
+}
