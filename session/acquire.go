@@ -1,0 +1,293 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Acquire of one name.
+type Acquire struct {
+	Thread  int64         // completes the owner id; 0 means 1
+	Wait    time.Duration // how long to wait for the name; 0: try once
+	TTL     time.Duration // lease; 0: the session's, else the configured one
+	Fixed   bool          // the lease is not renewed by the watchdog
+	MaxHold time.Duration // ends the hold however alive the session is; 0: the session's
+	MinHold time.Duration // the name is kept for so long even if released before
+	Note    string        // for people
+	Shared  bool          // CodeUnsupported for now
+	Limit   int           // of a semaphore; CodeUnsupported for now
+	// Key makes a repeat of the same acquire return the first answer.
+	Key string
+	// OnQueued, if set, is called once when the caller has to wait.
+	OnQueued func(position int, holder *Holder)
+}
+
+// Grant is the answer to an Acquire.
+type Grant struct {
+	Lease *Lease
+	New   bool // false: the session held the name already, and has entered again
+}
+
+// MaxNote is the longest note, in bytes.
+const MaxNote = 256
+
+// Acquire waits for name until it is granted, a.Wait is over, ctx is done or the
+// session ends. A caller that holds the name already enters again at once and
+// keeps its fence; each entry has to be released. What a re-entry asks of the
+// lease can only make it longer.
+//
+// Whoever tells the grant to somebody must do so by Lease.View, whose error
+// means that it must not be told any more.
+//
+// CodeInvalid; CodeLocked and CodeWaitTimeout, with the holder; CodeSessionEnded,
+// CodeDraining, CodeConflict, CodeTooManyWaiters, CodeTooManyHolds,
+// CodeUnsupported; CodeUnavailable and CodeOutcomeUnknown, after which nothing is
+// held; ctx's error, after which nothing is held either.
+func (s *Session) Acquire(ctx context.Context, name string, a Acquire) (Grant, error) {
+	if err := s.check(name, &a); err != nil {
+		return Grant{}, err
+	}
+	if a.Key == "" {
+		return s.acquire(ctx, name, a)
+	}
+	what := fmt.Sprintf("acquire %s %d %v %v %v %v %v", name, a.Thread, a.Wait, a.TTL, a.Fixed, a.MaxHold, a.MinHold)
+	v, err := s.once(ctx, a.Key, what, func() (any, error) { return s.acquire(ctx, name, a) })
+	g, _ := v.(Grant)
+	return g, err
+}
+
+// check refuses bad arguments and fills in defaults.
+func (s *Session) check(name string, a *Acquire) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	or(&a.Thread, 1)
+	or(&a.TTL, s.o.TTL)
+	or(&a.TTL, s.m.cfg.TTL)
+	or(&a.MaxHold, s.o.MaxHold)
+	l := s.m.cfg.Limits
+	switch {
+	case a.Thread < 0:
+		return Invalid("thread", "must not be negative")
+	case a.TTL < l.MinTTL || a.TTL > l.MaxTTL:
+		return Invalid("ttl", "must be between %v and %v", l.MinTTL, l.MaxTTL)
+	case a.Wait < 0 || a.Wait > l.MaxWait:
+		return Invalid("wait", "must be between 0 and %v (lock.max_wait)", l.MaxWait)
+	case a.MaxHold < 0 || s.o.MaxHold > 0 && a.MaxHold > s.o.MaxHold:
+		return Invalid("max_hold", "must be above 0 and not above the session's (%v)", s.o.MaxHold)
+	case a.MinHold < 0 || a.MinHold > l.MaxTTL:
+		return Invalid("min_hold", "must be between 0 and %v", l.MaxTTL)
+	case a.MaxHold > 0 && a.MinHold > a.MaxHold:
+		return Invalid("min_hold", "must not be above max_hold")
+	case len(a.Note) > MaxNote:
+		return Invalid("note", "is %d bytes long, the limit is %d", len(a.Note), MaxNote)
+	case a.Shared:
+		return &Error{Code: CodeUnsupported, Lock: name, Detail: "shared locks are not in this version"}
+	case a.Limit != 0:
+		return &Error{Code: CodeUnsupported, Lock: name, Detail: "semaphores are not in this version"}
+	}
+	return nil
+}
+
+func (s *Session) acquire(ctx context.Context, name string, a Acquire) (Grant, error) {
+	k := holdKey{name, a.Thread}
+	for {
+		l, other, mine, err := s.begin(k, a)
+		switch {
+		case err != nil:
+			return Grant{}, err
+		case l != nil:
+			if err := s.enterAgain(ctx, l, a); !errors.Is(err, errOver) {
+				return Grant{Lease: l}, err
+			}
+		case other != nil:
+			if err := s.follow(ctx, other, name, &a); err != nil {
+				return Grant{}, err
+			}
+		default:
+			l, err := s.waitFor(ctx, name, a, mine.holder)
+			if err := s.finish(k, l, mine, err); err != nil {
+				return Grant{}, err
+			}
+			return Grant{Lease: l, New: true}, nil
+		}
+	}
+}
+
+// begin says how k can be had: it is held already (l), another acquire of the
+// same owner is under way (other), or by waiting (mine).
+func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, err error) {
+	lim := s.m.cfg.Limits
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, nil, nil, s.Err()
+	case s.holds[k] != nil:
+		return s.holds[k], nil, nil, nil
+	case s.waiting[k] != nil:
+		return nil, s.waiting[k], nil, nil
+	case len(s.waiting) >= lim.WaitsPerSession:
+		return nil, nil, nil, &Error{
+			Code: CodeTooManyWaiters, Lock: k.name, RetryAfter: time.Second,
+			Detail: "the limit of waits of one session (limits.waits_per_session) is reached",
+		}
+	case len(s.holds)+len(s.waiting) >= lim.HoldsPerSession:
+		return nil, nil, nil, &Error{
+			Code: CodeTooManyHolds, Lock: k.name, RetryAfter: time.Second,
+			Detail: "the limit of holds of one session (limits.holds_per_session) is reached",
+		}
+	}
+	mine = &pending{done: make(chan struct{}), holder: Holder{
+		Owner: s.owner(k.thread), Node: s.m.cfg.Node, Session: s.o.Name, Peer: s.o.Peer, Note: a.Note, Since: time.Now(),
+	}}
+	s.waiting[k] = mine
+	return nil, nil, mine, nil
+}
+
+func (s *Session) owner(thread int64) backend.Owner {
+	return backend.Owner(s.uuid + ":" + strconv.FormatInt(thread, 10))
+}
+
+// finish ends an acquire that has waited; l is held from here on if err is nil.
+func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
+	s.mu.Lock()
+	delete(s.waiting, k)
+	close(mine.done)
+	s.Touch()
+	delete(s.lost, k)
+	closed := s.closed
+	if err == nil && !closed {
+		select {
+		case <-l.done: // lost before it was told
+			s.keepLost(k, l.err)
+		default:
+			s.holds[k] = l
+		}
+	}
+	s.mu.Unlock()
+	if err == nil && closed {
+		l.p.end(l, "its session has ended")
+		return s.Err()
+	}
+	return err
+}
+
+// follow waits for another acquire of the same owner; what is left of a.Wait is
+// for this one.
+func (s *Session) follow(ctx context.Context, other *pending, name string, a *Acquire) error {
+	began := s.m.cfg.Clock()
+	t := time.NewTimer(a.Wait)
+	defer t.Stop()
+	select {
+	case <-other.done:
+		a.Wait = max(a.Wait-(s.m.cfg.Clock()-began), 0)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.ctx.Done():
+		return s.Err()
+	case <-t.C:
+		code := CodeWaitTimeout
+		if a.Wait == 0 {
+			code = CodeLocked
+		}
+		return &Error{
+			Code: code, Lock: name, RetryAfter: time.Second,
+			Detail: "another request of the same session and thread waits for the lock",
+		}
+	}
+}
+
+// waitFor stands in the queue of name until l has its turn and may be told.
+func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder) (*Lease, error) {
+	select {
+	case <-s.m.drained:
+		return nil, s.m.drainingError(name)
+	default:
+	}
+	l := &Lease{
+		s: s, name: name, thread: a.Thread, owner: h.Owner, ttl: a.TTL, fixed: a.Fixed, hold: a.MaxHold, least: a.MinHold,
+		holder: h, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		hasty: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()),
+	}
+	if err := s.m.enter(l); err != nil {
+		return nil, err
+	}
+	code, limit := CodeWaitTimeout, a.Wait
+	if l.hasty {
+		code, limit = CodeLocked, s.m.cfg.Timeout
+	}
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	for {
+		select {
+		case <-l.wake:
+			done, err := l.p.tell(l)
+			if done {
+				return orNil(l, err)
+			}
+			l.p.tellQueued(l, a.OnQueued)
+		case <-t.C:
+			if done, err := l.p.expire(l, code); done {
+				return nil, err
+			}
+			t.Reset(s.m.cfg.Timeout)
+		case <-ctx.Done():
+			l.p.leave(l)
+			return nil, ctx.Err()
+		case <-s.ctx.Done():
+			l.p.leave(l)
+			return nil, s.Err()
+		case <-s.m.drained:
+			l.p.leave(l)
+			return nil, s.m.drainingError(name)
+		}
+	}
+}
+
+func orNil(l *Lease, err *Error) (*Lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// enter puts l into the queue of its name.
+func (m *Manager) enter(l *Lease) error {
+	k := m.keyFor(l.name)
+	for {
+		p := m.place(k)
+		if p == nil {
+			return m.drainingError(l.name)
+		}
+		if ok, err := p.enter(l); ok {
+			if err != nil {
+				return err
+			}
+			return nil
+		}
+	}
+}
+
+// tellQueued tells l's caller, if that is due, that it waits and behind whom.
+func (p *place) tellQueued(l *Lease, f func(int, *Holder)) {
+	p.mu.Lock()
+	due := l.announce && l.phase == waiting
+	var position int
+	var holder *Holder
+	if due {
+		l.announce = false
+		position, holder = p.queue.position(l), p.holderNow()
+		p.m.event(EventQueued, l, "")
+	}
+	p.mu.Unlock()
+	if due && f != nil {
+		f(position, holder)
+	}
+}

@@ -1,0 +1,27 @@
+package session
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Clock tells the time since the machine started, suspended time included. A
+// deadline on it cannot be moved by anybody who sets the clock, and has passed
+// when the machine wakes up after it; time.Now does not have the second property.
+type Clock func() time.Duration
+
+// Boottime is CLOCK_BOOTTIME.
+func Boottime() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		panic("CLOCK_BOOTTIME: " + err.Error()) // Linux has it since 2.6.39
+	}
+	return time.Duration(ts.Nano())
+}
+
+// margin is how much earlier than the store the gateway ends a lease: it covers
+// clocks that run at different rates, by 1 % at most.
+func margin(ttl time.Duration) time.Duration {
+	return max(ttl/100, 50*time.Millisecond)
+}

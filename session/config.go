@@ -1,0 +1,89 @@
+package session
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config of a Manager. The zero value of a field means its default.
+type Config struct {
+	Node     string        // name of this gateway, shown to others
+	TTL      time.Duration // lease of a hold that asks for none; 30 s
+	Delay    time.Duration // how long a name stays ungrantable after a lost hold; 0
+	Timeout  time.Duration // how long one operation may wait for the store; 2 s
+	Fairness Fairness
+	// KeepHolds leaves the holds to their leases when the Manager is closed, so that
+	// nobody else gets a lock while its client still works.
+	KeepHolds bool
+	Session   Lifetime
+	Limits    Limits
+	Clock     Clock // Boottime
+	Log       *slog.Logger
+}
+
+// Fairness decides the order between nodes. Callers of one node are always
+// served first in, first out.
+type Fairness struct {
+	// Strict serves the callers of all nodes in one order, each grant by the
+	// store. Otherwise a node that holds a name passes it on among its own
+	// callers, in turns.
+	Strict bool
+	// MaxTurns and MaxTurnTime bound how long a node keeps a name while another
+	// node waits; 64 and 50 ms. A turn under way is not cut short.
+	MaxTurns    int
+	MaxTurnTime time.Duration
+	// ExactOwner writes the owner of every turn into the store before the owner
+	// is told of it, at the price of a request per turn.
+	ExactOwner bool
+}
+
+// Lifetime of sessions.
+type Lifetime struct {
+	Keepalive        time.Duration // silence that ends a session which asks for no other; 60 s
+	AnonymousMaxHold time.Duration // of a hold without proof of life; 1 h
+}
+
+// Limits refuse what goes beyond them. Nothing is clamped.
+type Limits struct {
+	MaxWait         time.Duration // 5 min
+	MinTTL, MaxTTL  time.Duration // 1 s, 24 h
+	WaitersPerLock  int           // 10,000
+	HoldsPerSession int           // 1,024
+	WaitsPerSession int           // 64
+	Sessions        int           // 100,000
+	Entries         int           // re-entries of one hold; 1,000
+}
+
+func or[T comparable](p *T, def T) {
+	var zero T
+	if *p == zero {
+		*p = def
+	}
+}
+
+func (c Config) withDefaults() Config {
+	or(&c.TTL, 30*time.Second)
+	or(&c.Timeout, 2*time.Second)
+	or(&c.Fairness.MaxTurns, 64)
+	or(&c.Fairness.MaxTurnTime, 50*time.Millisecond)
+	or(&c.Session.Keepalive, time.Minute)
+	or(&c.Session.AnonymousMaxHold, time.Hour)
+	or(&c.Limits.MaxWait, 5*time.Minute)
+	or(&c.Limits.MinTTL, time.Second)
+	or(&c.Limits.MaxTTL, 24*time.Hour)
+	or(&c.Limits.WaitersPerLock, 10_000)
+	or(&c.Limits.HoldsPerSession, 1024)
+	or(&c.Limits.WaitsPerSession, 64)
+	or(&c.Limits.Sessions, 100_000)
+	or(&c.Limits.Entries, 1000)
+	if c.Fairness.Strict {
+		c.Fairness.MaxTurns = 1
+	}
+	if c.Clock == nil {
+		c.Clock = Boottime
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}

@@ -1,0 +1,56 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseDuration reads a duration as users write it: 30s, 2m, 1h30m, or a bare
+// number of seconds, which may have a fraction. Negative ones are refused.
+func ParseDuration(s string) (time.Duration, error) {
+	if isDecimal(s) {
+		return ParseSeconds(s)
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || strings.HasPrefix(s, "+") {
+		return 0, fmt.Errorf("%s is no duration such as 30s, 1h30m or a number of seconds", quote(s))
+	}
+	if d < 0 {
+		return 0, errors.New("must not be negative")
+	}
+	return d, nil
+}
+
+// ParseSeconds reads a number of seconds, which may have a fraction: digits and
+// one point, no sign, no exponent.
+func ParseSeconds(s string) (time.Duration, error) {
+	if !isDecimal(s) {
+		return 0, fmt.Errorf("%s is no number of seconds", quote(s))
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || f > math.MaxInt64/float64(time.Second)/2 {
+		return 0, fmt.Errorf("%s seconds is too long", quote(s))
+	}
+	return time.Duration(math.Round(f * float64(time.Second))), nil
+}
+
+func isDecimal(s string) bool {
+	whole, fraction, point := strings.Cut(s, ".")
+	return digits(whole) && (!point || digits(fraction))
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// quote shows at most 64 bytes of what somebody sent.
+func quote(s string) string {
+	if len(s) > 64 {
+		return strconv.Quote(s[:64]) + "..."
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,91 @@
+package session
+
+import (
+	"context"
+	"time"
+)
+
+// reserve waits until nobody else changes l's count.
+func (p *place) reserve(ctx context.Context, l *Lease) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l.busy != nil {
+		busy := l.busy
+		p.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+		}
+		p.mu.Lock()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	l.busy = make(chan struct{})
+	return nil
+}
+
+func (p *place) unreserve(l *Lease) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(l.busy)
+	l.busy = nil
+}
+
+// write changes l's count by d, in the store first, and returns it. The store is
+// told the count itself, so that a repeat does no harm. The last entry is not
+// taken by this; then the result is 0.
+func (p *place) write(ctx context.Context, l *Lease, d int) (int, error) {
+	p.mu.Lock()
+	p.advance() // a deadline that has passed is a loss, whether or not its timer has run
+	if err := l.errLocked(p.m.cfg.Clock()); err != nil {
+		p.mu.Unlock()
+		return 0, err
+	}
+	n := l.count + d
+	if n == 0 || n > p.m.cfg.Limits.Entries {
+		p.mu.Unlock()
+		return n, nil
+	}
+	r := p.description(l, n)
+	p.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, p.m.cfg.Timeout)
+	defer cancel()
+	err := p.m.b.Describe(ctx, r)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if notHeld(err) && p.phase == holding && p.hold.fence == r.Hold {
+		p.lose("gone")
+	}
+	p.advance()
+	if over := l.errLocked(p.m.cfg.Clock()); over != nil {
+		return 0, over
+	}
+	if err != nil && d > 0 {
+		return 0, &Error{
+			Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second,
+			Detail: "the store did not confirm the re-entry, which does not count; the hold itself stands: " + err.Error(),
+		}
+	}
+	l.count = n // one entry less is the client's word, whatever the store says
+	return n, nil
+}
+
+// leaseTTL is the ttl by which the watchdog renews l.
+func (l *Lease) leaseTTL() time.Duration {
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	return l.ttl
+}
+
+// loosen puts a fixed lease under the watchdog when an entry asks for that.
+func (p *place) loosen(l *Lease, fixed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !fixed {
+		l.fixed = false
+		p.advance()
+	}
+}

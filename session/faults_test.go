@@ -1,0 +1,312 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/session"
+)
+
+// memory2 is a view of c's store that belongs to no gateway.
+func memory2(t *testing.T, c *cluster) *memory.Backend {
+	t.Helper()
+	return memory.Open(c.store, backend.Node{ID: "witness", Incarnation: 1})
+}
+
+// forgetful is a store in which every hold is gone.
+type forgetful struct{ backend.Backend }
+
+func (forgetful) Renew(_ context.Context, rs []backend.Renewal) ([]error, error) {
+	errs := make([]error, len(rs))
+	for i := range errs {
+		errs[i] = backend.ErrNotHeld
+	}
+	return errs, nil
+}
+
+// A message alone grants nothing, whoever sends it.
+func TestForgedGrant(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		holder := mustAcquire(t, c.open(1), "x", session.Acquire{})
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: 20 * time.Second})
+		for i := range 100 {
+			f.tell(backend.Hint{Kind: backend.HintGranted, Name: "x", Fence: holder.Fence() + backend.Fence(i)})
+			f.tell(backend.Hint{Kind: backend.HintGranted, Name: "nobody waits", Fence: 7})
+			synctest.Wait()
+		}
+		select {
+		case l := <-got:
+			t.Fatalf("granted by a forged message: fence %d", l.Fence())
+		default:
+		}
+		if !held(holder) {
+			t.Error("the holder lost it")
+		}
+	})
+}
+
+// A grant message that overtakes the answer "queued" is not lost.
+func TestGrantOvertakesAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{after: func(verb string) error {
+			if verb == "acquire" {
+				time.Sleep(200 * time.Millisecond)
+			}
+			return nil
+		}}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		a := c.open(1)
+		mustAcquire(t, a, "x", session.Acquire{})
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		mustRelease(t, a, "x")
+		within(t, 300*time.Millisecond, got)
+	})
+}
+
+// The same for the answer to an extend that has let go.
+func TestGrantOvertakesYield(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{after: func(verb string) error {
+			if verb == "extend" {
+				time.Sleep(200 * time.Millisecond)
+			}
+			return nil
+		}}
+		c := newCluster(t, 2, session.Config{Fairness: session.Fairness{MaxTurns: 1}}, hooked(f))
+		a, far := c.open(0), c.open(1)
+		mustAcquire(t, a, "x", session.Acquire{})
+		other := wait(t, far, "x", session.Acquire{Wait: time.Minute})
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		mustRelease(t, a, "x")
+		within(t, 0, other)
+		mustRelease(t, far, "x")
+		within(t, 300*time.Millisecond, got)
+	})
+}
+
+// A grant message that is lost costs about the time of a provisional hold.
+func TestLostGrantMessage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var lost atomic.Int32
+		f := &faulty{drop: func(h backend.Hint) bool { return h.Kind == backend.HintGranted && lost.Add(1) == 1 }}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		a := c.open(1)
+		mustAcquire(t, a, "x", session.Acquire{})
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		mustRelease(t, a, "x")
+		within(t, 1500*time.Millisecond, got)
+	})
+}
+
+// The second in the queue serves itself when the first does not confirm and the
+// node that passed the name on is gone.
+func TestSecondWatches(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{drop: func(h backend.Hint) bool { return h.Kind == backend.HintGranted }}
+		c := newCluster(t, 3, session.Config{TTL: time.Minute}, hooked(f))
+		a := c.open(2)
+		mustAcquire(t, a, "x", session.Acquire{})
+		first := wait(t, c.open(0), "x", session.Acquire{Wait: 5 * time.Minute})
+		second := wait(t, c.open(1), "x", session.Acquire{Wait: 5 * time.Minute})
+		c.nodes[2].Drain()
+		a.Close(t.Context(), "gone")
+		if err := c.nodes[2].Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		within(t, 1500*time.Millisecond, second)
+		select {
+		case <-first:
+			t.Error("the first was granted without a message")
+		default:
+		}
+	})
+}
+
+// A node whose subscription was broken asks again when it is back.
+func TestResync(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{drop: func(backend.Hint) bool { return true }}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		a := c.open(1)
+		mustAcquire(t, a, "x", session.Acquire{})
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		mustRelease(t, a, "x")
+		time.Sleep(100 * time.Millisecond)
+		f.tell(backend.Hint{Kind: backend.HintResync})
+		within(t, 0, got)
+	})
+}
+
+// A holder that dies runs no release; who waits asks when its lease is over,
+// even when no message arrives at all.
+func TestHolderDies(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{drop: func(backend.Hint) bool { return true }}
+		c := newCluster(t, 2, session.Config{TTL: 4 * time.Second, KeepHolds: true}, hooked(f))
+		mustAcquire(t, c.open(1), "x", session.Acquire{})
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		if err := c.nodes[1].Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		within(t, 5*time.Second, got)
+	})
+}
+
+// A provisional grant for which nobody waits any more is given back at once.
+func TestUnwantedGrant(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 3, session.Config{}, nil)
+		a := c.open(2)
+		mustAcquire(t, a, "x", session.Acquire{})
+		// As from a request of node 0 that arrives when nobody wants it any more.
+		late := memory.Open(c.store, backend.Node{ID: "n0", Incarnation: 1})
+		if _, err := late.Acquire(t.Context(), backend.Request{Name: "x", Seq: 1, Owner: "late:1", TTL: time.Minute, Turns: 1, Queue: true}); err != nil {
+			t.Fatal(err)
+		}
+		got := wait(t, c.open(1), "x", session.Acquire{Wait: time.Minute})
+		mustRelease(t, a, "x")
+		within(t, 0, got)
+	})
+}
+
+// Who gives up leaves the store's queue, too.
+func TestGivingUpLeavesTheQueue(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 2, session.Config{}, nil)
+		mustAcquire(t, c.open(1), "x", session.Acquire{})
+		began := time.Now()
+		_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{Wait: 3 * time.Second})
+		wantCode(t, err, session.CodeWaitTimeout)
+		if d := time.Since(began); d != 3*time.Second {
+			t.Errorf("waited %v, want 3 s", d)
+		}
+		synctest.Wait()
+		if st, err := memory2(t, c).Inspect(t.Context(), "x"); err != nil || st.Waiters != 0 {
+			t.Errorf("status = %+v, %v, want no waiters", st, err)
+		}
+	})
+}
+
+// An acquire whose outcome is unknown is undone before its lease ends.
+func TestUnknownAcquireIsUndone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{after: always(errLost, "acquire")}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		began := time.Now()
+		_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeOutcomeUnknown)
+		if d := time.Since(began); d > 2*time.Second {
+			t.Errorf("answered after %v, want 2 s at most", d)
+		}
+		synctest.Wait()
+		mustAcquire(t, c.open(1), "x", session.Acquire{})
+	})
+}
+
+// A store that refuses gets the caller an answer at once, and nothing to undo.
+func TestRefusedAcquire(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		full := errors.Join(backend.ErrRefused, errors.New("out of memory"))
+		c := newCluster(t, 1, session.Config{}, hooked(&faulty{before: func(verb string) error {
+			if verb == "cancel" {
+				t.Error("undid what was never done")
+			}
+			return full
+		}}))
+		began := time.Now()
+		_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeUnavailable)
+		_, err = c.open(0).Acquire(t.Context(), "y", session.Acquire{Wait: 10 * time.Second})
+		wantCode(t, err, session.CodeUnavailable)
+		if d := time.Since(began); d > 12*time.Second {
+			t.Errorf("took %v, want the wait and 2 s at most", d)
+		}
+	})
+}
+
+// The same with a store that hangs: definite answers within wait + timeout, and
+// recovery without new requests.
+func TestStoreHangs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var hung atomic.Bool
+		var wg sync.WaitGroup
+		f := &faulty{before: func(string) error {
+			for hung.Load() {
+				time.Sleep(100 * time.Millisecond)
+			}
+			return nil
+		}}
+		c := newCluster(t, 1, session.Config{}, hooked(f))
+		hung.Store(true)
+		for _, w := range []time.Duration{0, time.Second, 10 * time.Second} {
+			s := c.open(0)
+			wg.Go(func() {
+				began := time.Now()
+				_, err := s.Acquire(context.Background(), "x", session.Acquire{Wait: w})
+				wantCode(t, err, session.CodeOutcomeUnknown)
+				if d := time.Since(began); d > w+2*time.Second+time.Millisecond {
+					t.Errorf("wait %v: answered after %v", w, d)
+				}
+			})
+		}
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		wg.Wait()
+		hung.Store(false)
+		within(t, 2*time.Second, got)
+	})
+}
+
+// A release that the store does not confirm is pending, not done; it goes on.
+func TestPendingRelease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		s := c.open(0)
+		mustAcquire(t, s, "x", session.Acquire{})
+		f.set(always(errLost), nil)
+		r, err := s.Release(t.Context(), "x", 1, false, "")
+		if err != nil || !r.Pending || r.FreeBy <= 0 || r.FreeBy > 30*time.Second {
+			t.Errorf("release = %+v, %v, want pending", r, err)
+		}
+		// Not a re-entry: the hold is over, and this is a new acquire that has to wait.
+		_, err = s.Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeUnavailable)
+		f.set(nil, nil)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		mustAcquire(t, c.open(1), "x", session.Acquire{})
+	})
+}
+
+// An extend that has let go, and was granted the name again in an answer that got
+// lost, leaves no hold behind when its callers give up.
+func TestLostYield(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 2, session.Config{TTL: 5 * time.Second, Fairness: session.Fairness{MaxTurns: 1}}, hooked(f))
+		a := c.open(0)
+		mustAcquire(t, a, "x", session.Acquire{})
+		far := c.open(1)
+		other := wait(t, far, "x", session.Acquire{Wait: time.Minute})
+		waits := wait(t, c.open(0), "x", session.Acquire{Wait: time.Second})
+		f.set(nil, always(errLost, "extend", "renew"))
+		mustRelease(t, a, "x")
+		within(t, time.Second, other)
+		mustRelease(t, far, "x")
+		if l := <-waits; l != nil {
+			t.Fatal("granted in spite of lost answers")
+		}
+		time.Sleep(2 * time.Second) // past the old hold's deadline
+		synctest.Wait()
+		mustAcquire(t, far, "x", session.Acquire{})
+	})
+}

@@ -1,0 +1,181 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Released is the answer to a Release.
+type Released struct {
+	Count int // entries left; 0: the name is given back
+	// Pending: the store has not confirmed yet. The name is free after FreeBy at
+	// the latest.
+	Pending bool
+	FreeBy  time.Duration
+}
+
+// errOver: the lease ended while it was being entered again.
+var errOver = errors.New("over")
+
+// Lease finds the hold of name by thread (0 means 1). CodeNotOwner, CodeLost.
+func (s *Session) Lease(name string, thread int64) (*Lease, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	or(&thread, 1)
+	k := holdKey{name, thread}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, s.Err()
+	case s.holds[k] != nil:
+		return s.holds[k], nil
+	case s.lost[k] != nil:
+		return nil, s.lost[k]
+	default:
+		return nil, &Error{
+			Code: CodeNotOwner, Lock: name, Detail: fmt.Sprintf("this session does not hold the lock with thread %d", thread),
+		}
+	}
+}
+
+// Leases are the session's holds, by name.
+func (s *Session) Leases() []*Lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*Lease, 0, len(s.holds))
+	for _, l := range s.holds {
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b *Lease) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+// Wait is a name that a session waits for.
+type Wait struct {
+	Name   string
+	Thread int64
+	Since  time.Time
+}
+
+// Waits are the names that the session waits for, by name.
+func (s *Session) Waits() []Wait {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Wait
+	for k, p := range s.waiting {
+		out = append(out, Wait{k.name, k.thread, p.holder.Since})
+	}
+	slices.SortFunc(out, func(a, b Wait) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Release gives up one entry of the hold of name by thread (0 means 1), or all.
+// It goes on after ctx is done. key is as Acquire.Key.
+// CodeNotOwner; CodeLost when the hold was lost before.
+func (s *Session) Release(ctx context.Context, name string, thread int64, all bool, key string) (Released, error) {
+	s.Touch()
+	if key == "" {
+		return s.release(ctx, name, thread, all)
+	}
+	what := fmt.Sprintf("release %s %d %v", name, thread, all)
+	v, err := s.once(ctx, key, what, func() (any, error) { return s.release(ctx, name, thread, all) })
+	r, _ := v.(Released)
+	return r, err
+}
+
+func (s *Session) release(ctx context.Context, name string, thread int64, all bool) (Released, error) {
+	l, err := s.Lease(name, thread)
+	if err != nil {
+		return Released{}, err
+	}
+	if !all {
+		if n, err := s.leaveOnce(ctx, l); n > 0 || err != nil {
+			return Released{Count: n}, err
+		}
+	}
+	pending, freeBy, ended := l.p.end(l, "")
+	if ended != nil {
+		return Released{}, ended
+	}
+	if pending == nil {
+		return Released{}, nil
+	}
+	t := time.NewTimer(s.m.cfg.Timeout)
+	defer t.Stop()
+	select {
+	case <-pending:
+		return Released{}, nil
+	case <-ctx.Done():
+	case <-t.C:
+	}
+	return Released{Pending: true, FreeBy: freeBy}, nil
+}
+
+// enterAgain adds an entry to l and makes its lease last for what a asks.
+// errOver: l is over, and the name has to be waited for.
+func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire) error {
+	if err := l.p.reserve(ctx, l); err != nil {
+		return err
+	}
+	defer l.p.unreserve(l)
+	n, err := l.p.write(ctx, l, +1)
+	switch {
+	case CodeOf(err) == CodeLost, CodeOf(err) == CodeNotOwner:
+		return errOver
+	case err != nil:
+		return err
+	case n > s.m.cfg.Limits.Entries:
+		return &Error{
+			Code: CodeConflict, Lock: l.name, Detail: "the limit of entries of one hold (limits.entries) is reached",
+		}
+	}
+	l.p.loosen(l, a.Fixed)
+	if a.TTL > l.leaseTTL() {
+		_ = s.m.renewNow(ctx, l, a.TTL) // entered in any case; the watchdog goes on with it
+	}
+	return nil
+}
+
+// leaveOnce takes an entry from l if it has more than one, and returns how many
+// are left then.
+func (s *Session) leaveOnce(ctx context.Context, l *Lease) (int, error) {
+	if err := l.p.reserve(ctx, l); err != nil {
+		return 0, err
+	}
+	defer l.p.unreserve(l)
+	return l.p.write(ctx, l, -1)
+}
+
+// Renew sets the lease of the hold of name by thread (0 means 1) to ttl from now
+// on, 0: to what it has; a lease never becomes shorter by it.
+// CodeInvalid; CodeNotOwner; CodeLost; CodeUnavailable with Left.
+func (s *Session) Renew(ctx context.Context, name string, thread int64, ttl time.Duration) (*Lease, error) {
+	s.Touch()
+	lim := s.m.cfg.Limits
+	if ttl != 0 && (ttl < lim.MinTTL || ttl > lim.MaxTTL) {
+		return nil, Invalid("ttl", "must be between %v and %v", lim.MinTTL, lim.MaxTTL)
+	}
+	l, err := s.Lease(name, thread)
+	if err != nil {
+		return nil, err
+	}
+	or(&ttl, l.leaseTTL())
+	err = s.m.renewNow(ctx, l, ttl)
+	v, over := l.View()
+	switch {
+	case over != nil:
+		return nil, over
+	case err != nil:
+		return nil, &Error{
+			Code: CodeUnavailable, Lock: name, Left: v.Left, RetryAfter: time.Second,
+			Detail: fmt.Sprintf("the store did not confirm the renewal; the hold stands for %v more", v.Left.Round(time.Millisecond)),
+		}
+	}
+	return l, nil
+}

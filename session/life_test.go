@@ -1,0 +1,287 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+func TestSessionEnds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		a, b := c.open(0), c.open(0)
+		mustAcquire(t, a, "x", session.Acquire{})
+		mustAcquire(t, a, "y", session.Acquire{Thread: 7})
+		mustAcquire(t, b, "z", session.Acquire{})
+		ended := make(chan error)
+		go func() {
+			_, err := a.Acquire(context.Background(), "z", session.Acquire{Wait: time.Minute})
+			ended <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		if names := a.Close(t.Context(), "enough"); len(names) != 2 {
+			t.Errorf("released %v, want x and y", names)
+		}
+		wantCode(t, <-ended, session.CodeSessionEnded)
+		if time.Since(began) > 0 {
+			t.Error("the wait went on after the session")
+		}
+		mustAcquire(t, b, "x", session.Acquire{})
+		mustAcquire(t, b, "y", session.Acquire{})
+		_, err := a.Acquire(t.Context(), "w", session.Acquire{})
+		wantCode(t, err, session.CodeSessionEnded)
+		if err == nil || !strings.Contains(err.Error(), "enough") {
+			t.Errorf("err = %v, want the reason", err)
+		}
+		_, err = a.Release(t.Context(), "x", 1, false, "")
+		wantCode(t, err, session.CodeSessionEnded)
+	})
+}
+
+// A session that ends in the moment of its grant keeps nothing.
+func TestSessionEndsAtTheGrant(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		clock := &jumpy{}
+		c := newCluster(t, 1, session.Config{Clock: clock.now}, nil)
+		s := c.open(0)
+		clock.when("(*place).tell", func() { s.Close(context.Background(), "gone") })
+		_, err := s.Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeSessionEnded)
+		synctest.Wait()
+		mustAcquire(t, c.open(0), "x", session.Acquire{})
+	})
+}
+
+func TestTokens(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s, token, err := c.nodes[0].Open(session.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.nodes[0].Lookup(token); err != nil || got != s {
+			t.Errorf("lookup = %v, %v, want the session", got, err)
+		}
+		for _, bad := range []session.Token{"", "x", token + "x", token[:42]} {
+			_, err := c.nodes[0].Lookup(bad)
+			wantCode(t, err, session.CodeNoSession)
+		}
+		if strings.Contains(token.String(), token.Secret()) || len(token.Secret()) != 43 {
+			t.Errorf("token prints as %s, has %d characters", token, len(token.Secret()))
+		}
+		s.Close(t.Context(), "because")
+		_, err = c.nodes[0].Lookup(token)
+		wantCode(t, err, session.CodeSessionEnded)
+		if !strings.Contains(err.Error(), "because") {
+			t.Errorf("err = %v, want the reason", err)
+		}
+	})
+}
+
+func TestKeepalive(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s := c.open(0, session.Options{Keepalive: 5 * time.Second})
+		l := mustAcquire(t, s, "x", session.Acquire{})
+		for range 10 {
+			time.Sleep(4 * time.Second)
+			s.Touch()
+		}
+		if !held(l) {
+			t.Fatalf("lost while it was alive: %v", l.Err())
+		}
+		began := time.Now()
+		<-s.Done()
+		if d := time.Since(began); d != 5*time.Second {
+			t.Errorf("ended after %v of silence, want 5 s", d)
+		}
+		synctest.Wait()
+		mustAcquire(t, c.open(0), "x", session.Acquire{})
+	})
+}
+
+// A request that waits is a sign of life.
+func TestKeepaliveWhileWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		a := c.open(0)
+		mustAcquire(t, a, "x", session.Acquire{})
+		s := c.open(0, session.Options{Keepalive: 2 * time.Second})
+		got := wait(t, s, "x", session.Acquire{Wait: time.Minute})
+		time.Sleep(20 * time.Second)
+		mustRelease(t, a, "x")
+		l := within(t, 0, got)
+		<-s.Done()
+		synctest.Wait()
+		if held(l) {
+			t.Error("held after the session")
+		}
+	})
+}
+
+func TestConnections(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s := c.open(0, session.Options{Conns: true})
+		kept := c.open(0, session.Options{Conns: true, Keepalive: time.Hour})
+		for _, x := range []*session.Session{s, s, kept} {
+			if err := x.Attach(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Detach("first")
+		kept.Detach("hang-up")
+		if s.Err() != nil || kept.Err() != nil {
+			t.Fatalf("ended too early: %v, %v", s.Err(), kept.Err())
+		}
+		s.Detach("second")
+		wantCode(t, s.Err(), session.CodeSessionEnded)
+		wantCode(t, s.Attach(), session.CodeSessionEnded)
+	})
+}
+
+func TestLiveness(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		died := make(chan error)
+		alive := func(ctx context.Context) error {
+			select {
+			case err := <-died:
+				return err
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		s := c.open(0, session.Options{Alive: alive})
+		l := mustAcquire(t, s, "x", session.Acquire{})
+		died <- errors.New("process 12 has exited")
+		<-s.Done()
+		synctest.Wait()
+		if held(l) || !strings.Contains(s.Err().Error(), "process 12") {
+			t.Errorf("held %v, err %v, want released with the reason", held(l), s.Err())
+		}
+		c.open(0, session.Options{Alive: alive}).Close(t.Context(), "by hand") // its goroutine ends with it
+	})
+}
+
+func TestMaxHold(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s := c.open(0)
+		sub := c.nodes[0].Subscribe(10, func(e session.Event) bool { return e.Type == session.EventLost })
+		defer sub.Close()
+		l := mustAcquire(t, s, "x", session.Acquire{MaxHold: 100 * time.Second})
+		time.Sleep(99 * time.Second)
+		if !held(l) {
+			t.Fatalf("lost too early: %v", l.Err())
+		}
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		within(t, time.Second, got)
+		if e := <-sub.C; e.Reason != "max_hold" {
+			t.Errorf("event = %+v, want max_hold", e)
+		}
+		_, err := s.Release(t.Context(), "x", 1, false, "")
+		wantCode(t, err, session.CodeLost)
+	})
+}
+
+func TestMinHold(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 2, session.Config{TTL: 3 * time.Second}, nil)
+		s := c.open(0)
+		l := mustAcquire(t, s, "x", session.Acquire{MinHold: 50 * time.Second, Fixed: true})
+		mustRelease(t, s, "x")
+		if held(l) {
+			t.Error("held after the release")
+		}
+		time.Sleep(49 * time.Second)
+		_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeLocked)
+		_, err = c.open(1).Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeLocked)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		mustAcquire(t, c.open(1), "x", session.Acquire{})
+	})
+}
+
+func TestDelayAfterLoss(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{Delay: 7 * time.Second}, nil)
+		s := c.open(0)
+		mustAcquire(t, s, "x", session.Acquire{MaxHold: time.Second})
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		select {
+		case <-got:
+			t.Error("granted within the delay")
+		default:
+		}
+		within(t, 2*time.Second, got)
+		mustAcquire(t, s, "y", session.Acquire{})
+		mustRelease(t, s, "y")
+		mustAcquire(t, s, "y", session.Acquire{}) // a release in time has no delay
+	})
+}
+
+func TestOneLock(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s, token, err := c.nodes[0].Open(session.Options{OneLock: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustAcquire(t, s, "x", session.Acquire{})
+		mustRelease(t, s, "x")
+		synctest.Wait()
+		_, err = c.nodes[0].Lookup(token)
+		wantCode(t, err, session.CodeSessionEnded)
+
+		s, token, err = c.nodes[0].Open(session.Options{OneLock: true, MaxHold: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustAcquire(t, s, "x", session.Acquire{})
+		time.Sleep(2 * time.Second)
+		if s, err = c.nodes[0].Lookup(token); err != nil {
+			t.Fatalf("after a loss: %v, want a session that can be asked", err)
+		}
+		_, err = s.Release(t.Context(), "x", 1, false, "")
+		wantCode(t, err, session.CodeLost)
+		time.Sleep(time.Hour)
+		_, err = c.nodes[0].Lookup(token)
+		wantCode(t, err, session.CodeSessionEnded)
+	})
+}
+
+func TestDrain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		a, b := c.open(0), c.open(0)
+		l := mustAcquire(t, a, "x", session.Acquire{})
+		ended := make(chan error)
+		go func() {
+			_, err := b.Acquire(context.Background(), "x", session.Acquire{Wait: time.Minute})
+			ended <- err
+		}()
+		synctest.Wait()
+		c.nodes[0].Drain()
+		wantCode(t, <-ended, session.CodeDraining)
+		_, err := b.Acquire(t.Context(), "y", session.Acquire{})
+		wantCode(t, err, session.CodeDraining)
+		_, _, err = c.nodes[0].Open(session.Options{})
+		wantCode(t, err, session.CodeDraining)
+		time.Sleep(time.Minute)
+		if !held(l) {
+			t.Errorf("a hold ended by draining: %v", l.Err())
+		}
+		mustRelease(t, a, "x")
+	})
+}

@@ -1,0 +1,345 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Manager is the registry of sessions and of the names they hold or wait for.
+type Manager struct {
+	bus
+	b        backend.Backend
+	cfg      Config
+	seq      atomic.Uint64 // of requests
+	slots    atomic.Uint64 // of contenders, where the order is strict
+	drained  chan struct{} // closed by Drain
+	drain    sync.Once
+	wg       sync.WaitGroup // every goroutine that the Manager started
+	renewals renewals
+
+	mu       sync.Mutex // guards the fields below; nothing is locked under it
+	closed   bool
+	places   map[placeKey]*place
+	empty    chan struct{} // set by Close; closed when no place is left
+	sessions map[tokenHash]*Session
+	ended    map[tokenHash]ended
+	fences   map[string]backend.Fence // highest seen of names that nobody here uses now
+}
+
+// ended is what is remembered of a session that is over.
+type ended struct {
+	reason string
+	at     time.Duration
+}
+
+const (
+	rememberEnded = 10 * time.Minute
+	maxFences     = 1 << 16
+)
+
+// New makes a Manager over b. Close it before b.
+func New(b backend.Backend, cfg Config) *Manager {
+	m := &Manager{
+		b: b, cfg: cfg.withDefaults(), drained: make(chan struct{}),
+		places: map[placeKey]*place{}, sessions: map[tokenHash]*Session{},
+		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{},
+	}
+	m.renewals.start(m)
+	b.Listen(m.hinted)
+	return m
+}
+
+// Open makes a session. CodeTooManySessions, CodeDraining, CodeInvalid.
+func (m *Manager) Open(o Options) (*Session, Token, error) {
+	if err := m.checkOptions(o); err != nil {
+		return nil, "", err
+	}
+	select {
+	case <-m.drained:
+		return nil, "", m.drainingError("")
+	default:
+	}
+	t := newToken()
+	s := &Session{
+		m: m, id: uuid.NewString()[:8], uuid: uuid.NewString(), hash: t.hash(), o: o, since: time.Now(),
+		holds: map[holdKey]*Lease{}, waiting: map[holdKey]*pending{}, lost: map[holdKey]*Error{},
+	}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.Touch()
+	m.mu.Lock()
+	if len(m.sessions) >= m.cfg.Limits.Sessions {
+		m.mu.Unlock()
+		s.cancel(nil)
+		return nil, "", &Error{
+			Code: CodeTooManySessions, RetryAfter: time.Second,
+			Detail: "the limit of sessions (limits.sessions) is reached",
+		}
+	}
+	m.sessions[s.hash] = s
+	m.mu.Unlock()
+	s.live()
+	return s, t, nil
+}
+
+func (m *Manager) checkOptions(o Options) error {
+	l := m.cfg.Limits
+	switch {
+	case o.TTL != 0 && (o.TTL < l.MinTTL || o.TTL > l.MaxTTL):
+		return Invalid("ttl", "must be between %v and %v", l.MinTTL, l.MaxTTL)
+	case o.Keepalive < 0 || o.Keepalive > l.MaxTTL:
+		return Invalid("keepalive", "must be between 0 and %v", l.MaxTTL)
+	case o.MaxHold < 0:
+		return Invalid("max_hold", "must not be negative")
+	}
+	return nil
+}
+
+// Lookup finds the session of a token and counts as a sign of life of it.
+// CodeNoSession; CodeSessionEnded, with the reason, for some time after its end.
+func (m *Manager) Lookup(t Token) (*Session, error) {
+	h := t.hash()
+	m.mu.Lock()
+	s, e := m.sessions[h], m.ended[h]
+	m.mu.Unlock()
+	switch {
+	case s != nil:
+		s.Touch()
+		return s, nil
+	case e.at != 0:
+		return nil, endedError(e.reason)
+	default:
+		return nil, &Error{Code: CodeNoSession, Detail: "this token belongs to no session; it may have ended long ago"}
+	}
+}
+
+func endedError(reason string) *Error {
+	return &Error{Code: CodeSessionEnded, Detail: "the session has ended: " + reason}
+}
+
+// remove forgets a session, but for the reason of its end.
+func (m *Manager) remove(s *Session, reason string) {
+	now := m.cfg.Clock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.sessions, s.hash)
+	looked := 0
+	for h, e := range m.ended { // two out for one in: the map follows the rate of ends
+		if looked++; looked > 2 {
+			break
+		}
+		if now-e.at > rememberEnded || len(m.ended) > m.cfg.Limits.Sessions {
+			delete(m.ended, h)
+		}
+	}
+	m.ended[s.hash] = ended{reason, now}
+}
+
+// place finds or makes the place of a name; nil once the Manager is closed.
+func (m *Manager) place(k placeKey) *place {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.places[k]
+	if p == nil && !m.closed {
+		p = &place{m: m, key: k}
+		m.places[k] = p
+	}
+	return p
+}
+
+// keyFor is where a new waiter for name stands: with all others of this node, or
+// by itself where the store orders all waiters.
+func (m *Manager) keyFor(name string) placeKey {
+	if !m.cfg.Fairness.Strict {
+		return placeKey{name: name}
+	}
+	return placeKey{name, strconv.FormatUint(m.slots.Add(1), 10)}
+}
+
+// forget drops a place that has nothing to do any more.
+func (m *Manager) forget(p *place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.places, p.key)
+	if m.empty != nil && len(m.places) == 0 {
+		close(m.empty)
+		m.empty = nil
+	}
+}
+
+// floor is the highest fence of name that this node remembers.
+func (m *Manager) floor(name string) backend.Fence {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.fences[name]
+}
+
+// raise remembers that fence was given.
+func (m *Manager) raise(name string, fence backend.Fence) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.fences) >= maxFences {
+		for n := range m.fences { // any one: the store's clock covers what is forgotten
+			delete(m.fences, n)
+			break
+		}
+	}
+	m.fences[name] = max(m.fences[name], fence)
+}
+
+// hinted hands a message from the store to whom it concerns.
+func (m *Manager) hinted(h backend.Hint) {
+	if h.Kind == backend.HintResync {
+		for _, p := range m.all() {
+			p.hinted(h)
+		}
+		return
+	}
+	k := placeKey{h.Name, h.Slot}
+	m.mu.Lock()
+	p := m.places[k]
+	m.mu.Unlock()
+	if p == nil && h.Kind == backend.HintGranted {
+		p = m.place(k) // to give back what nobody here waits for
+	}
+	if p != nil {
+		p.hinted(h)
+	}
+}
+
+func (m *Manager) all() []*place {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]*place, 0, len(m.places))
+	for _, p := range m.places {
+		out = append(out, p)
+	}
+	return out
+}
+
+// describe tells the store of a turn, later; if it fails the next renewal's
+// turn will be told.
+func (m *Manager) describe(p *place, r backend.Request) {
+	m.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), m.cfg.Timeout)
+		defer cancel()
+		if m.b.Describe(ctx, r) == nil {
+			p.described(r)
+		}
+	})
+}
+
+// promote has the store pass the name on if the contender to whom p passed it
+// has not confirmed.
+func (m *Manager) promote(p *place) {
+	m.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), m.cfg.Timeout)
+		defer cancel()
+		a, _ := m.b.Promote(ctx, p.key.name) // without an answer the waiters' own timers are left
+		p.watched(a)
+	})
+}
+
+func (m *Manager) event(t EventType, l *Lease, reason string) {
+	m.publish(Event{
+		Type: t, Session: l.s.id, Lock: l.name, Owner: l.owner, Thread: l.thread, Fence: l.fence, Reason: reason,
+	})
+}
+
+func (m *Manager) drainingError(lock string) *Error {
+	return &Error{Code: CodeDraining, Lock: lock, RetryAfter: 2 * time.Second, Detail: "the gateway is going away; ask again, it may be back soon"}
+}
+
+// Drain refuses new sessions and new acquires with CodeDraining and ends every
+// wait with it. Holds go on.
+func (m *Manager) Drain() { m.drain.Do(func() { close(m.drained) }) }
+
+// Draining is closed by Drain.
+func (m *Manager) Draining() <-chan struct{} { return m.drained }
+
+// Close drains, ends every session and waits, until ctx is done, for the store
+// to confirm the releases. With Config.KeepHolds the holds stay in the store
+// until their leases run out.
+func (m *Manager) Close(ctx context.Context) error {
+	m.Drain()
+	m.closeSessions(ctx)
+	empty := make(chan struct{})
+	m.mu.Lock()
+	if m.closed = true; len(m.places) > 0 && !m.cfg.KeepHolds {
+		m.empty = empty
+	} else {
+		close(empty)
+	}
+	m.mu.Unlock()
+	var err error
+	select {
+	case <-empty:
+	case <-ctx.Done():
+		err = errors.New("the store has not confirmed every release; those locks are free when their leases run out")
+	}
+	for _, p := range m.all() {
+		p.abandon()
+	}
+	m.renewals.stop()
+	m.wg.Wait()
+	return err
+}
+
+func (m *Manager) closeSessions(ctx context.Context) {
+	m.mu.Lock()
+	all := make([]*Session, 0, len(m.sessions))
+	for _, s := range m.sessions {
+		all = append(all, s)
+	}
+	m.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, s := range all {
+		wg.Go(func() { s.close(ctx, "the gateway was stopped", m.cfg.KeepHolds) })
+	}
+	wg.Wait()
+}
+
+// abandon stops p where it is.
+func (p *place) abandon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// Stats of a Manager.
+type Stats struct{ Sessions, Holds, Waiters int }
+
+// Stats counts what there is now.
+func (m *Manager) Stats() Stats {
+	m.mu.Lock()
+	st := Stats{Sessions: len(m.sessions)}
+	m.mu.Unlock()
+	for _, p := range m.all() {
+		p.mu.Lock()
+		st.Waiters += p.queue.n
+		if p.cur != nil {
+			st.Holds++
+		}
+		p.mu.Unlock()
+	}
+	return st
+}
+
+// Ping asks the store whether it can serve requests.
+func (m *Manager) Ping(ctx context.Context) error { return m.b.Ping(ctx) }
+
+// Config is the configuration in force, defaults filled in.
+func (m *Manager) Config() Config { return m.cfg }
+
+// Info is what the store can promise.
+func (m *Manager) Info() backend.Info { return m.b.Info() }

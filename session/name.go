@@ -1,0 +1,44 @@
+package session
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxName is the longest lock name, in bytes.
+const MaxName = 255
+
+// CheckName says why name cannot be a lock name, or nil. Names are compared byte
+// by byte; no Unicode normalisation takes place.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return Invalid("name", "must not be empty")
+	case len(name) > MaxName:
+		return Invalid("name", "is %d bytes long, the limit is %d", len(name), MaxName)
+	case !utf8.ValidString(name):
+		return Invalid("name", "is not valid UTF-8")
+	case strings.HasPrefix(name, "lockgw:"), strings.HasPrefix(name, "redisson_"):
+		return Invalid("name", "must not begin with lockgw: or redisson_, which the keys in Redis begin with")
+	}
+	for _, r := range name {
+		if unicode.IsControl(r) || unicode.IsSpace(r) {
+			return Invalid("name", "must not contain control characters or white space, but has %U", r)
+		}
+	}
+	if !oneTag(name) {
+		return Invalid("name", "may contain braces only as one {tag} with something in it")
+	}
+	return nil
+}
+
+// oneTag: in Redis Cluster a tag decides the slot, and all keys of a lock have
+// to lie in one.
+func oneTag(name string) bool {
+	open, end := strings.IndexByte(name, '{'), strings.IndexByte(name, '}')
+	if open < 0 && end < 0 {
+		return true
+	}
+	return open >= 0 && end > open+1 && strings.Count(name, "{") == 1 && strings.Count(name, "}") == 1
+}

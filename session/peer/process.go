@@ -1,0 +1,113 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// Process is the liveness of the process pid, as the client by names it: by must
+// be in the gateway's pid namespace, where the numbers mean the same, and may
+// name processes of its own real uid, root any. The process is held on to from
+// now on. The result may be called once; if it never is, the garbage collector
+// closes the descriptor. The error is a session.Error of CodeInvalid that says
+// why not.
+func Process(pid int, by session.Peer) (session.Liveness, error) {
+	if by.UID < 0 {
+		return nil, invalid("a process can be named over a Unix socket only")
+	}
+	if pid <= 0 {
+		return nil, invalid("%d is no process id", pid)
+	}
+	if err := sameNamespace(by); err != nil {
+		return nil, err
+	}
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, openError(pid, err)
+	}
+	// Only now is the owner looked at: while the pidfd says that the process
+	// lives, the number cannot have passed to another one.
+	if err := allowed(pid, fd, by); err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return watch(fd, fmt.Sprintf("process %d", pid)), nil
+}
+
+func openError(pid int, err error) error {
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return invalid("there is no process %d", pid)
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT):
+		return invalid("%d is a thread, not a process", pid)
+	default:
+		return fmt.Errorf("watch process %d: %w", pid, err)
+	}
+}
+
+func allowed(pid, fd int, by session.Peer) error {
+	st, err := readStatus(pid)
+	if err != nil || gone(fd) {
+		return invalid("there is no process %d, or it cannot be seen", pid)
+	}
+	if by.UID != 0 && st.uid != by.UID {
+		return invalid("process %d does not belong to uid %d", pid, by.UID)
+	}
+	return nil
+}
+
+// sameNamespace: in a container with pids of its own a client would name one
+// process and the gateway would watch another.
+func sameNamespace(by session.Peer) error {
+	if by.PID <= 0 {
+		return invalid("the caller's process ids are not those of the gateway; run both in one pid namespace")
+	}
+	st, err := readStatus(by.PID)
+	if err != nil {
+		return invalid("the process %d that made the connection is gone or cannot be seen", by.PID)
+	}
+	if st.levels != 1 {
+		return invalid("the caller's process ids are not those of the gateway; run both in one pid namespace")
+	}
+	return nil
+}
+
+func invalid(format string, args ...any) error { return session.Invalid("bind", format, args...) }
+
+// watch makes a Liveness of a non-blocking pidfd, which it owns from now on.
+func watch(fd int, what string) session.Liveness {
+	f := os.NewFile(uintptr(fd), "pidfd")
+	return func(ctx context.Context) error {
+		defer f.Close()
+		defer context.AfterFunc(ctx, func() { f.Close() })()
+		rc, err := f.SyscallConn()
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", what, err)
+		}
+		err = rc.Read(func(fd uintptr) bool { return gone(int(fd)) })
+		if err == nil {
+			return fmt.Errorf("%s has exited", what)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("watch %s: %w", what, err)
+	}
+}
+
+// gone: a pidfd is readable once its process has exited, and stays so.
+func gone(pidfd int) bool {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(fds, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return n > 0
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package session
+
+import (
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// A place is where this node stands with the store for one name: what it has
+// asked, what it was granted, which of its callers has the turn and who waits.
+//
+// Its life is a small machine. Something happens (a caller comes or goes, an
+// answer, a hint, the timer); the handler notes it under mu and calls advance,
+// which does all that can be done now and sets the timer for what comes next.
+// Requests run on goroutines of their own and come back as events, so mu is
+// never held across a request.
+//
+//	idle ──acquire──▶ queued ──confirm──▶ holding ──release──▶ releasing ──▶ idle
+//	  └───────────────granted────────────▶ ▲  │turns             │ others waited:
+//	                                       └──┴──────────────────┴─▶ queued
+//
+// Rules that keep it right, each with a test that fails without it:
+//   - One numbered request at a time. A later one supersedes it: its number is
+//     higher, so the store refuses the older one if it arrives late.
+//   - A deadline counts from before the sending, and is looked at where a grant
+//     is told (Lease.View, tell). Lost is final.
+//   - Once a release is sent, no turn is given under that hold.
+//   - A block of fences is the budget of turns; when it is used up, one request
+//     either gets the next block or, if another node waits, lets go.
+//   - What was granted to nobody here is given back.
+type place struct {
+	m   *Manager
+	key placeKey
+
+	mu       sync.Mutex // guards the fields below; Session.mu, then Manager.mu, may be locked under it
+	phase    phase
+	queue    queue
+	cur      *Lease // whose turn it is
+	hold     hold
+	req      *request       // the numbered request (or confirm, or settling) under way
+	attempt  uint64         // number of the request by which we stand in the queue or hold
+	asked    time.Duration  // ttl of that attempt
+	hint     backend.Fence  // a grant that a message told of
+	holder   backend.Status // who has the name, as of the last answer
+	trouble  error          // why the store gave no answer, the last time
+	again    time.Duration  // queued: ask again then; idle: not before then
+	watchAt  time.Duration  // idle: see whether what we passed on was confirmed
+	told     int            // waiters that the store was told of
+	watching bool           // a Promote is under way
+	timer    *time.Timer
+	armed    time.Duration
+	gone     bool // removed from the manager
+}
+
+type placeKey struct{ name, slot string }
+
+type phase int
+
+const (
+	idle      phase = iota // nothing in the store, as far as we know
+	queued                 // in the store's queue
+	holding                // we have the name, and give turns
+	releasing              // a release, or the undoing of an acquire, is under way
+)
+
+// hold is what the store has granted to this node.
+type hold struct {
+	fence     backend.Fence // its first; names the hold
+	block     backend.Fence // newest block known
+	next      backend.Fence // fence of the next turn
+	left      int           // fences left in the present block
+	last      backend.Fence // fence of the last turn given
+	described backend.Fence // turn that the store knows of
+	ttl       time.Duration
+	owner     backend.Owner // in the store
+	deadline  time.Duration // on the clock
+	renewAt   time.Duration
+	renewing  bool
+	failing   bool          // the last renewal had no answer
+	others    time.Duration // since when another node is known to wait; 0: none is
+	describe  time.Duration // when to tell the store of the turn; 0: it knows
+	fresh     bool          // granted just now, for the ttl of the first in the queue
+}
+
+// enter puts l at the end of the queue. false: p is gone, look it up again.
+func (p *place) enter(l *Lease) (ok bool, err *Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone {
+		return false, nil
+	}
+	l.p = p
+	busy := p.cur != nil || p.queue.n > 0 || p.phase == queued
+	switch {
+	case l.hasty && busy:
+		return true, p.refusal(l, CodeLocked)
+	case p.queue.n >= p.m.cfg.Limits.WaitersPerLock:
+		return true, &Error{
+			Code: CodeTooManyWaiters, Lock: l.name, RetryAfter: time.Second,
+			Detail: "the limit of callers that wait for one lock (limits.waiters_per_lock) is reached",
+		}
+	}
+	p.queue.push(l)
+	p.advance()
+	if l.phase == waiting && (p.phase == queued || p.cur != nil) {
+		p.queue.tellCurious()
+	}
+	return true, nil
+}
+
+// leave ends l's wait. If it was granted meanwhile, the turn goes on to the next.
+func (p *place) leave(l *Lease) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leaveLocked(l)
+}
+
+func (p *place) leaveLocked(l *Lease) {
+	p.queue.remove(l)
+	if p.cur == l {
+		p.cur = nil
+	}
+	l.phase = over
+	p.advance()
+}
+
+// tell is how a granted caller learns of it: done, unless its deadline passed
+// meanwhile and it waits again.
+func (p *place) tell(l *Lease) (done bool, err *Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case l.phase == over:
+		return true, l.err
+	case l.phase != granted:
+		return false, nil
+	case p.m.cfg.Clock() >= p.hold.deadline:
+		p.advance() // loses the hold, and puts l back
+		return false, nil
+	}
+	l.told = true
+	p.m.event(EventAcquired, l, "")
+	return true, nil
+}
+
+// expire is called when l's wait is over. It is refused if the name is known to
+// be another's; if that is not known, or to be settled within the time an
+// operation may take, it gets that time (false).
+func (p *place) expire(l *Lease, code Code) (done bool, err *Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case l.phase != waiting:
+		return false, nil // the signal is under way
+	case p.phase == queued, p.phase == holding && p.cur != nil, l.hasty:
+		err = p.refusal(l, code)
+		p.leaveLocked(l)
+		return true, err
+	default:
+		p.queue.hurry(l)
+		return false, nil
+	}
+}
+
+// end gives up l's turn. The channel, if any, is closed when the store has
+// confirmed that the name is free; after freeBy it is free anyhow.
+func (p *place) end(l *Lease, reason string) (pending <-chan struct{}, freeBy time.Duration, err *Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.advance() // a deadline that has passed is a loss, whether or not its timer has run
+	now := p.m.cfg.Clock()
+	if err := l.errLocked(now); err != nil {
+		return nil, 0, err
+	}
+	p.finish(l, l.releasedError(), EventReleased, reason)
+	if l.keepUntil > now {
+		p.cur, l.phase = l, kept
+	}
+	p.advance()
+	if p.phase == releasing && p.queue.n == 0 && p.req != nil && p.req.done != nil {
+		return p.req.done, p.hold.ttl, nil
+	}
+	return nil, 0, nil
+}
+
+// finish ends l's turn, for whatever reason.
+func (p *place) finish(l *Lease, why *Error, e EventType, reason string) {
+	p.cur, l.phase, l.err = nil, over, why
+	if l.told {
+		p.m.event(e, l, reason)
+	}
+	close(l.done)
+	l.s.over(l, e, reason)
+}
+
+// refusal says why l does not get the name.
+func (p *place) refusal(l *Lease, code Code) *Error {
+	unanswered := p.phase == idle || p.phase == releasing
+	switch {
+	case unanswered && p.req != nil && p.req.verb == acquire && (p.trouble == nil || p.req.unknown):
+		return &Error{
+			Code: CodeOutcomeUnknown, Lock: l.name, RetryAfter: time.Second,
+			Detail: "the store gave no answer in time; nothing is held, and what the store may have granted is being undone",
+		}
+	case unanswered && p.trouble != nil:
+		return &Error{Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second, Detail: p.trouble.Error()}
+	case unanswered && p.req != nil:
+		return &Error{
+			Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second,
+			Detail: "the store has not confirmed in time that the last hold of this node was released",
+		}
+	}
+	e := &Error{Code: code, Lock: l.name, Detail: "another holds the lock", RetryAfter: time.Second}
+	if code == CodeWaitTimeout {
+		e.Detail = "another held the lock for all of the wait"
+	}
+	if e.Position = p.queue.n + 1; l.queued {
+		e.Position = p.queue.position(l)
+	}
+	if e.Holder = p.holderNow(); e.Holder == nil {
+		e.Detail = "others wait for the lock and come first"
+	}
+	return e
+}
+
+// holderNow is who has the name, as far as this node knows without asking.
+func (p *place) holderNow() *Holder {
+	if p.cur != nil {
+		h := p.cur.holder
+		return &h
+	}
+	return holderOf(p.holder)
+}
+
+// refuseHasty answers those who do not want to wait.
+func (p *place) refuseHasty(err func(*Lease) *Error) {
+	for l := p.queue.first; l != nil && p.queue.hasty > 0; {
+		next := l.next
+		if l.hasty {
+			l.err = err(l)
+			p.queue.remove(l)
+			l.phase = over
+			l.signal()
+		}
+		l = next
+	}
+}
+
+// refuseAll answers everybody who waits.
+func (p *place) refuseAll(err *Error) {
+	for p.queue.first != nil {
+		l := p.queue.first
+		e := *err
+		e.Lock, l.err = l.name, &e
+		p.queue.remove(l)
+		l.phase = over
+		l.signal()
+	}
+}

@@ -1,0 +1,83 @@
+//go:build planted
+
+// Package planted puts known bugs into copies of the core, one at a time, and
+// expects the core's tests to find each. A rule whose bug is not found is a rule
+// without a test. Run it by make planted; it compiles the tests once for each bug.
+package planted
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// bug replaces old by new in file, a path from the module's root.
+type bug struct {
+	name string // the rule that is broken
+	file string
+	old  string
+	new  string
+	test string // the packages whose tests have to fail, "" for session
+}
+
+func TestPlanted(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range bugs {
+		t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) { find(t, root, b) })
+	}
+}
+
+func find(t *testing.T, root string, b bug) {
+	file := filepath.Join(root, b.file)
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(src), b.old); n != 1 {
+		t.Fatalf("%s: what is to be replaced stands there %d times, want once:\n%s", b.file, n, b.old)
+	}
+	dir := t.TempDir()
+	changed := filepath.Join(dir, filepath.Base(file))
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(src), b.old, b.new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pkg := b.test
+	if pkg == "" {
+		pkg = "./session"
+	}
+	cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-failfast", "-timeout=30s", "-overlay="+list, pkg)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err == nil:
+		t.Errorf("not found: the tests of %s pass with\n%s\nin place of\n%s", pkg, b.new, b.old)
+	case strings.Contains(string(out), "[build failed]"), !strings.Contains(string(out), "FAIL"):
+		t.Errorf("no verdict:\n%s", out)
+	default:
+		t.Log(summary(string(out)))
+	}
+}
+
+// summary is the first sign of the failure.
+func summary(out string) string {
+	for _, line := range strings.Split(out, "\n") {
+		if strings.Contains(line, "_test.go:") || strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "it fails"
+}

@@ -1,0 +1,107 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// replays remembers the answers to requests that carried a key, so that a repeat
+// after a lost answer has the effect of one. An answer that says "try again" is
+// not remembered.
+type replays map[string]*replay
+
+type replay struct {
+	what string // the request, to tell a repeat from another use of the key
+	done chan struct{}
+	at   time.Duration // of the answer
+	v    any
+	err  error
+	keep bool
+}
+
+const (
+	rememberAnswers = 10 * time.Minute
+	maxAnswers      = 1024 // of one session
+)
+
+// once runs f, unless a request with this key was run: then it returns that
+// one's answer, when it is there. CodeConflict when the key was used for
+// something else.
+func (s *Session) once(ctx context.Context, key, what string, f func() (any, error)) (any, error) {
+	for {
+		r, mine, err := s.recall(key, what)
+		if err != nil {
+			return nil, err
+		}
+		if mine {
+			r.v, r.err = f()
+			s.remember(key, r)
+			return r.v, r.err
+		}
+		select {
+		case <-r.done:
+			if r.keep {
+				return r.v, r.err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// recall finds the request with this key, or makes it, to be run by the caller.
+func (s *Session) recall(key, what string) (r *replay, mine bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.replays == nil {
+		s.replays = replays{}
+	}
+	if r := s.replays[key]; r != nil {
+		if r.what != what {
+			return nil, false, &Error{Code: CodeConflict, Detail: "this request id was used for a different request"}
+		}
+		return r, false, nil
+	}
+	s.replays.sweep(s.m.cfg.Clock())
+	if len(s.replays) >= maxAnswers {
+		return nil, false, &Error{
+			Code: CodeTooManyHolds, RetryAfter: time.Second, Detail: "too many requests with an id within ten minutes",
+		}
+	}
+	r = &replay{what: what, done: make(chan struct{})}
+	s.replays[key] = r
+	return r, true, nil
+}
+
+func (s *Session) remember(key string, r *replay) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.at = s.m.cfg.Clock()
+	if r.keep = final(r.err); !r.keep {
+		delete(s.replays, key)
+	}
+	close(r.done)
+}
+
+func (rs replays) sweep(now time.Duration) {
+	if len(rs) < maxAnswers/2 {
+		return
+	}
+	for k, r := range rs {
+		if r.at != 0 && now-r.at > rememberAnswers {
+			delete(rs, k)
+		}
+	}
+}
+
+func final(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	switch CodeOf(err) {
+	case CodeUnavailable, CodeOutcomeUnknown, CodeDraining:
+		return false
+	}
+	return true
+}

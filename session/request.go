@@ -1,0 +1,258 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// window is how long the store holds a name for a contender that has to
+// confirm, as this package expects it; stores may differ a little.
+const window = time.Second
+
+// slack is what a timer waits beyond a moment in the store.
+const slack = 50 * time.Millisecond
+
+// verb of a request. The numbered ones can queue this node or grant to it.
+type verb int
+
+const (
+	acquire verb = iota + 1
+	confirm
+	extend
+	release
+	cancel
+	settle // renews, and describes, for the turn that is about to be told
+)
+
+// request is one question to the store, repeated with the same number until it
+// is answered, superseded or given up.
+type request struct {
+	verb    verb
+	r       backend.Request
+	head    *Lease        // first in the queue when it was made
+	sentAt  time.Duration // on the clock, before the last sending
+	flying  bool
+	unknown bool // a sending had no answer: it may have been executed
+	tries   int
+	retryAt time.Duration
+	giveUp  time.Duration
+	done    chan struct{} // of a release: closed when it is answered or given up
+}
+
+// ask makes and sends a request. What was under way is superseded: its answer
+// will be ignored, and the store refuses it once it has seen this one.
+func (p *place) ask(v verb, r backend.Request) {
+	r.Name, r.Slot = p.key.name, p.key.slot
+	if r.Seq == 0 && v != confirm && v != settle {
+		r.Seq = p.m.seq.Add(1)
+	}
+	p.req = &request{verb: v, r: r, head: p.queue.first}
+	if v == release {
+		p.req.done = make(chan struct{})
+	}
+	p.fly(p.req)
+}
+
+// fly sends q, for the first time or again.
+func (p *place) fly(q *request) {
+	q.flying, q.sentAt = true, p.m.cfg.Clock()
+	p.m.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), p.m.cfg.Timeout)
+		defer cancel()
+		a, err := p.m.do(ctx, q)
+		p.answer(q, a, err)
+	})
+}
+
+func (m *Manager) do(ctx context.Context, q *request) (backend.Answer, error) {
+	switch q.verb {
+	case acquire:
+		return m.b.Acquire(ctx, q.r)
+	case confirm:
+		return m.b.Confirm(ctx, q.r)
+	case extend:
+		return m.b.Extend(ctx, q.r)
+	case release:
+		return m.b.Release(ctx, q.r)
+	case cancel:
+		return backend.Answer{}, m.b.Cancel(ctx, q.r)
+	default:
+		return backend.Answer{}, m.settle(ctx, q.r)
+	}
+}
+
+// settle has the hold last for the ttl of the next turn, which is longer than
+// the hold's, or fixed; and writes the turn's owner where that is asked for.
+func (m *Manager) settle(ctx context.Context, r backend.Request) error {
+	errs, err := m.b.Renew(ctx, []backend.Renewal{{Name: r.Name, Slot: r.Slot, Hold: r.Hold, TTL: r.TTL}})
+	if err == nil {
+		err = errs[0]
+	}
+	if err == nil && m.cfg.Fairness.ExactOwner {
+		err = m.b.Describe(ctx, r)
+	}
+	return err
+}
+
+// answer takes the answer to q.
+func (p *place) answer(q *request, a backend.Answer, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.req != q || p.gone {
+		return // superseded
+	}
+	q.flying, p.trouble = false, nil
+	switch {
+	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrRefused):
+		p.noAnswer(q, err)
+	case errors.Is(err, backend.ErrStale):
+		p.req = nil
+		p.overtaken()
+	default:
+		p.req = nil
+		p.take(q, a, err)
+	}
+	p.advance()
+}
+
+// noAnswer has q sent again, a little later each time.
+func (p *place) noAnswer(q *request, err error) {
+	p.trouble = err
+	q.unknown = q.unknown || errors.Is(err, backend.ErrUnavailable)
+	pause := min(20*time.Millisecond<<q.tries, time.Second)
+	q.tries = min(q.tries+1, 6)
+	q.retryAt = p.m.cfg.Clock() + pause/2 + rand.N(pause/2)
+	if q.verb == acquire && !q.unknown {
+		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
+	}
+}
+
+// overtaken: a later process speaks for this node. Whatever this one had is
+// over.
+func (p *place) overtaken() {
+	p.m.cfg.Log.Error("the store has seen a later request of this node; is another gateway running with its state directory?",
+		"lock", p.key.name)
+	if l := p.cur; l != nil {
+		p.drop(l, "overtaken")
+	}
+	p.phase = idle
+	p.refuseAll(&Error{Code: CodeUnavailable, Detail: "another gateway process speaks for this node", RetryAfter: time.Second})
+}
+
+// take does what the answer to q says.
+func (p *place) take(q *request, a backend.Answer, err error) {
+	switch q.verb {
+	case acquire:
+		p.takeGrant(q, a, err)
+	case confirm:
+		if errors.Is(err, backend.ErrNotHeld) {
+			p.hint, p.again = 0, 0 // too late: the acquire, asked again, tells how things are
+			return
+		}
+		p.takeGrant(q, a, err)
+	case extend:
+		p.takeExtend(q, a, err)
+	case release:
+		p.takeRelease(q, a, err)
+	case cancel:
+		p.phase = idle
+	case settle:
+		p.takeSettle(q, err)
+	}
+}
+
+// takeGrant: the answer to a request that asked for the name.
+func (p *place) takeGrant(q *request, a backend.Answer, err error) {
+	now := p.m.cfg.Clock()
+	switch {
+	case a.Granted:
+		p.phase, p.hint = holding, 0
+		p.hold = hold{
+			fence: a.Hold, block: a.Block, next: a.Block, left: a.Turns, ttl: q.r.TTL, owner: q.r.Owner,
+			deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,
+		}
+		p.hold.renewAt = q.sentAt + third(q.r.TTL)
+		if a.Others {
+			p.hold.others = now
+		}
+		if q.head != nil && q.head == p.queue.first {
+			p.hold.described = a.Block
+		}
+	case a.Queued:
+		p.phase, p.holder, p.attempt, p.told = queued, a.Holder, q.r.Seq, q.r.Waiters
+		p.again = now + q.r.TTL
+		if a.Wait > 0 {
+			p.again = now + min(a.Wait+slack+rand.N(slack), q.r.TTL)
+		}
+		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
+		p.queue.tellCurious()
+	case errors.Is(err, backend.ErrHeld):
+		p.phase, p.holder = idle, a.Holder
+		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
+	default:
+		p.phase = idle
+		p.refuseAll(&Error{Code: CodeOf(err), Detail: fmt.Sprint(err)})
+	}
+}
+
+func (p *place) takeExtend(q *request, a backend.Answer, err error) {
+	if a.Queued || a.Granted && a.Hold != p.hold.fence {
+		p.takeGrant(q, a, nil) // we let go, and queued again
+		return
+	}
+	p.hint = 0
+	switch {
+	case err != nil:
+		p.lose("gone")
+	case p.late():
+	default:
+		p.hold.deadline = max(p.hold.deadline, q.sentAt+q.r.TTL-margin(q.r.TTL))
+		if a.Others {
+			p.othersWait()
+			return
+		}
+		p.hold.block, p.hold.next, p.hold.left = a.Block, a.Block, a.Turns
+	}
+}
+
+func (p *place) takeRelease(q *request, a backend.Answer, err error) {
+	close(q.done)
+	if q.r.Queue {
+		p.takeGrant(q, a, err)
+		return
+	}
+	p.phase = idle
+	if a.Provisional {
+		p.watchAt = p.m.cfg.Clock() + a.Wait + slack
+	}
+}
+
+func (p *place) takeSettle(q *request, err error) {
+	switch {
+	case err != nil:
+		p.lose("gone")
+	case p.late():
+	default:
+		p.hold.ttl = q.r.TTL
+		p.hold.deadline = max(p.hold.deadline, q.sentAt+q.r.TTL-margin(q.r.TTL))
+		p.hold.renewAt = q.sentAt + third(q.r.TTL)
+		if p.m.cfg.Fairness.ExactOwner {
+			p.hold.owner, p.hold.described = q.r.Owner, q.r.Turn
+		}
+		if p.cur != nil {
+			p.cur.signal()
+		}
+	}
+}
+
+// late: the hold's deadline has passed, so no answer revives it.
+func (p *place) late() bool { return p.m.cfg.Clock() >= p.hold.deadline }
+
+// third is when to renew: at a third of the ttl, and a little earlier by chance,
+// so that leases taken together are not renewed together for ever.
+func third(ttl time.Duration) time.Duration { return ttl/3 - rand.N(ttl/30) }

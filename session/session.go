@@ -1,0 +1,268 @@
+// Package session decides who waits for a lock, who holds it, for how long and
+// why that ended. It leaves to a backend what the store keeps, and to the fronts
+// (api, socket) how a client says what it wants.
+//
+// A client is a Session: a secret Token finds it, its UUID and a thread number
+// make the owner id UUID:thread that stores see. A hold of a session is a Lease.
+// All that this node has to do with one name is a place: see there for the
+// machine that queues callers, asks the store and gives turns.
+//
+// Time. Deadlines are kept on CLOCK_BOOTTIME, count from before the request was
+// sent, and are looked at where an answer is made (Lease.View); timers only make
+// that sooner.
+//
+// Locks are taken in the order place.mu, Session.mu, Manager.mu. None is held
+// across a request to the store.
+//
+// Goroutines: one for each request under way, up to four that renew, one for
+// each Options.Alive. Manager.Close waits for all of them.
+package session
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Liveness blocks until the client of a session is gone and says why, or
+// returns ctx's error when the session has ended for another reason.
+type Liveness func(ctx context.Context) error
+
+// Options of a session. The zero value lives until Close.
+type Options struct {
+	Name      string            // for people
+	Meta      map[string]string // for people
+	Peer      Peer              // who is behind it; NoPeer()
+	TTL       time.Duration     // lease of its holds where an acquire asks for none
+	Keepalive time.Duration     // ends after so long without a sign of life; 0: never
+	MaxHold   time.Duration     // no hold lasts longer; 0: no bound
+	// OneLock ends the session with the end of its first hold.
+	OneLock bool
+	// Conns counts connections: the session ends when as many Detach as Attach
+	// calls were made, unless Keepalive or Alive is set.
+	Conns bool
+	// Alive ends the session when it returns.
+	Alive Liveness
+}
+
+// Session is a client that can hold locks.
+type Session struct {
+	m      *Manager
+	id     string
+	uuid   string
+	hash   tokenHash
+	o      Options
+	since  time.Time
+	ctx    context.Context // ends with the session
+	cancel context.CancelCauseFunc
+	seen   atomic.Int64 // the last sign of life, on the clock
+
+	mu      sync.Mutex // guards the fields below
+	closed  bool
+	holds   map[holdKey]*Lease
+	waiting map[holdKey]*pending // the owners that wait now
+	lost    map[holdKey]*Error   // holds that were lost and not asked for since
+	conns   int
+	replays replays
+	timer   *time.Timer
+}
+
+type holdKey struct {
+	name   string
+	thread int64
+}
+
+// pending is an Acquire under way; another one of the same owner waits for it,
+// and then enters again or takes its own turn.
+type pending struct {
+	holder Holder
+	done   chan struct{}
+}
+
+// lostGrace is how long a session of one lock can still be asked what became of
+// a hold that was lost.
+const lostGrace = 10 * time.Minute
+
+// ID tells sessions apart for people; it gives no right.
+func (s *Session) ID() string { return s.id }
+
+// UUID is the first part of the session's owner ids.
+func (s *Session) UUID() string { return s.uuid }
+
+// Options are what the session was opened with.
+func (s *Session) Options() Options { return s.o }
+
+// Since is when the session was opened.
+func (s *Session) Since() time.Time { return s.since }
+
+// Touch is a sign of life.
+func (s *Session) Touch() { s.seen.Store(int64(s.m.cfg.Clock())) }
+
+// Done is closed when the session has ended.
+func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
+
+// Err says why the session has ended, nil while it has not.
+func (s *Session) Err() error {
+	if s.ctx.Err() == nil {
+		return nil
+	}
+	return context.Cause(s.ctx)
+}
+
+// live starts what may end the session.
+func (s *Session) live() {
+	if s.o.Keepalive > 0 {
+		s.mu.Lock()
+		s.timer = time.AfterFunc(s.o.Keepalive, s.checkSilence)
+		s.mu.Unlock()
+	}
+	if s.o.Alive == nil {
+		return
+	}
+	s.m.wg.Go(func() {
+		err := s.o.Alive(s.ctx)
+		if s.ctx.Err() != nil {
+			return
+		}
+		reason := "its client is gone"
+		if err != nil {
+			reason = err.Error()
+		}
+		s.closeSoon(reason)
+	})
+}
+
+// checkSilence ends a session that was silent for too long. One that waits is
+// not silent: its request is there.
+func (s *Session) checkSilence() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	rest := time.Duration(s.seen.Load()) + s.o.Keepalive - s.m.cfg.Clock()
+	if len(s.waiting) > 0 {
+		rest = s.o.Keepalive
+	}
+	if rest > 0 {
+		s.timer.Reset(rest)
+		return
+	}
+	s.m.wg.Go(func() { s.closeSoon("no request for " + s.o.Keepalive.String()) })
+}
+
+// Attach and Detach count the connections of a session with Options.Conns.
+func (s *Session) Attach() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.Err()
+	}
+	s.conns++
+	return nil
+}
+
+// Detach: see Attach.
+func (s *Session) Detach(reason string) {
+	s.mu.Lock()
+	s.conns--
+	last := s.conns == 0 && s.o.Conns && s.o.Keepalive == 0 && s.o.Alive == nil
+	s.mu.Unlock()
+	if last {
+		s.closeSoon(reason)
+	}
+}
+
+// over is told by a place that l ended. It may be called under place.mu.
+func (s *Session) over(l *Lease, e EventType, reason string) {
+	k := holdKey{l.name, l.thread}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holds[k] == l {
+		delete(s.holds, k)
+	}
+	if e == EventLost {
+		s.keepLost(k, l.err)
+	}
+	if !s.o.OneLock || s.closed {
+		return
+	}
+	if e == EventLost {
+		s.timer = time.AfterFunc(lostGrace, func() { s.closeSoon("its lock was lost (" + reason + ")") })
+		return
+	}
+	s.m.wg.Go(func() { s.closeSoon("its lock was released") })
+}
+
+func (s *Session) keepLost(k holdKey, err *Error) {
+	if len(s.lost) >= s.m.cfg.Limits.HoldsPerSession {
+		for old := range s.lost {
+			delete(s.lost, old)
+			break
+		}
+	}
+	s.lost[k] = err
+}
+
+// Close ends the session: its waits end with CodeSessionEnded and its holds are
+// released. It returns the names it has released and waits, until ctx is done,
+// for the store to confirm. reason is for people.
+func (s *Session) Close(ctx context.Context, reason string) []string {
+	return s.close(ctx, reason, false)
+}
+
+func (s *Session) closeSoon(reason string) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.m.cfg.Timeout)
+	defer cancel()
+	s.Close(ctx, reason)
+}
+
+// close is Close; with keep the holds are left to their leases.
+func (s *Session) close(ctx context.Context, reason string, keep bool) []string {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.cancel(endedError(reason)) // from here on Err tells
+	leases := make([]*Lease, 0, len(s.holds))
+	for _, l := range s.holds {
+		leases = append(leases, l)
+	}
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.mu.Unlock()
+	s.m.remove(s, reason)
+	var names []string
+	if !keep {
+		names = releaseAll(ctx, leases, reason)
+	}
+	s.m.publish(Event{Type: EventSessionEnded, Session: s.id, Reason: reason})
+	return names
+}
+
+// releaseAll ends the leases and waits for the store until ctx is done.
+func releaseAll(ctx context.Context, leases []*Lease, reason string) []string {
+	var names []string
+	var waits []<-chan struct{}
+	for _, l := range leases {
+		pending, _, err := l.p.end(l, reason)
+		if err == nil {
+			names = append(names, l.name)
+		}
+		if pending != nil {
+			waits = append(waits, pending)
+		}
+	}
+	for _, w := range waits {
+		select {
+		case <-w:
+		case <-ctx.Done():
+			return names
+		}
+	}
+	return names
+}

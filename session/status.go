@@ -1,0 +1,93 @@
+package session
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Peer is who is behind a session, as far as the kernel tells.
+type Peer struct {
+	PID     int    `json:"pid,omitempty"`
+	UID     int    `json:"uid"` // -1: unknown, as over TCP
+	Command string `json:"command,omitempty"`
+}
+
+// NoPeer is the Peer of whom nothing is known.
+func NoPeer() Peer { return Peer{UID: -1} }
+
+// Holder is who holds a name, or waits for it, for people to read.
+type Holder struct {
+	Owner   backend.Owner `json:"owner"`
+	Node    string        `json:"node,omitempty"` // the name of the gateway's machine
+	Session string        `json:"session,omitempty"`
+	Peer
+	Note  string    `json:"note,omitempty"`
+	Since time.Time `json:"since,omitzero"` // when it was granted, or began to wait
+}
+
+// State of a name or a hold.
+type State string
+
+// The states. Free and unknown are of names; lost is no state of a name.
+const (
+	StateFree     State = "free"
+	StateHeld     State = "held"
+	StateJeopardy State = "jeopardy" // a renewal failed, the lease still runs
+	StateLost     State = "lost"
+	StateUnknown  State = "unknown" // the store cannot be asked
+)
+
+// Status is what is known of a name.
+type Status struct {
+	Name    string
+	State   State // free, held or unknown
+	Holder  *Holder
+	Waiters int      // callers, of all nodes as far as the store knows
+	Queue   []Holder // this node's callers, the next one first
+	Fence   backend.Fence
+	TTL     time.Duration // rest of the lease
+}
+
+// View is a hold as its session sees it at one moment.
+type View struct {
+	Name      string
+	State     State // held or jeopardy
+	Owner     backend.Owner
+	Thread    int64
+	Count     int
+	Fence     backend.Fence
+	Left      time.Duration // until Deadline
+	Deadline  time.Duration // on CLOCK_BOOTTIME; the hold is lost from then on
+	Expires   time.Time     // Deadline by the wall clock of now, for people
+	MaxHoldAt time.Time     // when it ends however alive the session is; zero: never
+	AutoRenew bool
+	Note      string
+	Since     time.Time
+}
+
+// holderOf makes a Holder of what a store says.
+func holderOf(st backend.Status) *Holder {
+	if !st.Held {
+		return nil
+	}
+	h := Holder{Peer: NoPeer()}
+	if st.Record != "" {
+		_ = json.Unmarshal([]byte(st.Record), &h) // of a later version, perhaps: show what is understood
+	}
+	h.Owner = st.Owner
+	if h.Node == "" {
+		h.Node = st.Node
+	}
+	return &h
+}
+
+// record is the opposite of holderOf.
+func (h Holder) record() string {
+	b, err := json.Marshal(h)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}

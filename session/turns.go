@@ -1,0 +1,452 @@
+package session
+
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// patience is how long after the end of a lease a release is still repeated,
+// for clocks and messages that are late.
+const patience = 10 * time.Second
+
+// describeAfter is how long the store may not know of the present turn.
+const describeAfter = 100 * time.Millisecond
+
+// advance does all that can be done now and sets the timer for what comes next.
+func (p *place) advance() {
+	now := p.m.cfg.Clock()
+	for p.step(now) {
+	}
+	if p.phase == idle && p.req == nil && p.queue.n == 0 && p.watchAt == 0 && !p.watching {
+		p.gone = true
+		p.m.forget(p)
+	}
+	p.arm(now)
+}
+
+// step does one thing, and says whether to look again.
+func (p *place) step(now time.Duration) bool {
+	if q := p.req; q != nil && !q.flying && now >= q.retryAt && p.wanted(q) {
+		p.fly(q)
+		return false
+	}
+	switch p.phase {
+	case idle:
+		return p.stepIdle(now)
+	case queued:
+		return p.stepQueued(now)
+	case holding:
+		return p.stepHolding(now)
+	default:
+		return p.stepReleasing(now)
+	}
+}
+
+// wanted: q is worth another sending.
+func (p *place) wanted(q *request) bool {
+	switch q.verb {
+	case acquire, confirm:
+		return p.queue.n > 0
+	case settle, extend:
+		return !p.late()
+	default:
+		return q.giveUp == 0 || p.m.cfg.Clock() < q.giveUp
+	}
+}
+
+func (p *place) stepIdle(now time.Duration) bool {
+	q := p.req
+	switch {
+	case q != nil && !q.flying && p.queue.n == 0 && q.unknown:
+		p.attempt = q.r.Seq
+		p.undo()
+	case q != nil && !q.flying && p.queue.n == 0:
+		p.req = nil
+		return true
+	case q == nil && p.queue.n > 0:
+		p.watchAt = 0
+		p.askFor(acquire, 0)
+	case q == nil && p.hint != 0:
+		p.undo() // granted to nobody here
+	case q == nil && p.watchAt != 0 && now >= p.watchAt:
+		p.watchAt, p.watching = 0, true
+		p.m.promote(p)
+	}
+	return false
+}
+
+func (p *place) stepQueued(now time.Duration) bool {
+	switch {
+	case p.req != nil && p.req.flying:
+	case p.queue.n == 0:
+		p.undo()
+	case p.req != nil: // its turn to be sent again comes
+	case p.hint != 0:
+		p.askFor(confirm, 0)
+	case now >= p.again:
+		p.askFor(acquire, p.attempt)
+	}
+	return false
+}
+
+func (p *place) stepHolding(now time.Duration) bool {
+	if now >= p.hold.deadline {
+		p.lose("expired")
+		return true
+	}
+	p.keepUp(now)
+	if p.cur != nil {
+		return p.stepTurn(now)
+	}
+	prefetching := p.req != nil && p.req.verb == extend && !p.req.r.Queue
+	switch {
+	case p.req != nil && !(p.queue.n == 0 && (prefetching || p.req.verb == settle)):
+	case p.queue.n == 0:
+		p.letGo(0)
+		return true
+	case p.hold.others != 0 && now-p.hold.others >= p.m.cfg.Fairness.MaxTurnTime,
+		p.queue.first.ttl < p.hold.ttl: // a lease cannot be made shorter, only taken anew
+		p.letGo(0)
+		return true
+	case p.hold.left == 0:
+		p.askFor(extend, 0)
+	case p.hold.deadline-now <= p.hold.ttl/3 && !p.hold.fresh: // too little to give away
+		if !p.hold.failing {
+			p.renew()
+		}
+	default:
+		p.give(now)
+		return true
+	}
+	return false
+}
+
+// stepTurn: a turn is under way.
+func (p *place) stepTurn(now time.Duration) bool {
+	l := p.cur
+	switch {
+	case l.phase == kept && now >= l.keepUntil:
+		p.cur = nil
+		return true
+	case l.phase == granted && l.maxHoldAt != 0 && now >= l.maxHoldAt:
+		p.drop(l, "max_hold")
+		if p.m.cfg.Delay > 0 {
+			p.letGo(p.m.cfg.Delay)
+		}
+		return true
+	case p.hold.left == 0 && p.queue.n > 0 && p.hold.others == 0 && p.req == nil:
+		p.prefetch()
+	}
+	return false
+}
+
+func (p *place) stepReleasing(now time.Duration) bool {
+	q := p.req
+	if q == nil || q.flying || q.giveUp == 0 || now < q.giveUp {
+		return false
+	}
+	if q.done != nil {
+		close(q.done)
+	}
+	p.req, p.phase = nil, idle // the lease has run out in the store
+	return true
+}
+
+// askFor asks for the name on behalf of the first in the queue. seq 0 begins a
+// new attempt.
+func (p *place) askFor(v verb, seq uint64) {
+	r := p.forFirst()
+	r.Seq, r.Hold, r.Block = seq, p.hold.fence, p.hold.block
+	if v == confirm {
+		r.Hold = p.hint
+	}
+	r.Queue = v == extend || p.queue.n > p.queue.hasty
+	p.asked = r.TTL
+	p.ask(v, r)
+}
+
+// forFirst is what every request says about the first in the queue.
+func (p *place) forFirst() backend.Request {
+	l := p.queue.first
+	return backend.Request{
+		Owner: l.owner, Count: 1, TTL: l.ttl, Turns: p.m.cfg.Fairness.MaxTurns,
+		Floor: p.m.floor(p.key.name), Waiters: p.queue.n, Record: l.holder.record(),
+	}
+}
+
+// prefetch reserves the next block during the last turn of the present one; any
+// earlier, and the turns of both would pass before another node's. It never lets
+// go of the name.
+func (p *place) prefetch() {
+	l := p.cur
+	p.ask(extend, backend.Request{
+		Hold: p.hold.fence, Block: p.hold.block, Owner: l.owner, Count: l.count, TTL: p.hold.ttl,
+		Turns: p.m.cfg.Fairness.MaxTurns, Floor: p.m.floor(p.key.name), Turn: l.fence, Record: l.holder.record(),
+	})
+}
+
+// letGo releases the hold; those who wait here queue at the store anew.
+func (p *place) letGo(delay time.Duration) {
+	// An extend under way may have let go already, and queued us or been granted
+	// the name again: only its own number undoes that.
+	if q := p.req; q != nil && q.verb == extend && q.r.Queue && p.queue.n == 0 {
+		p.attempt, p.hint = q.r.Seq, p.hold.fence
+		p.undo()
+		return
+	}
+	p.m.raise(p.key.name, p.hold.last)
+	var r backend.Request
+	if p.queue.n > 0 {
+		r = p.forFirst()
+		r.Queue = true
+	}
+	r.Hold, r.Turn, r.Delay = p.hold.fence, p.hold.last, delay
+	p.phase, p.hint = releasing, 0
+	p.ask(release, r)
+	p.req.giveUp = p.req.sentAt + p.hold.ttl + patience
+}
+
+// undo leaves the store's queue, or gives back what was granted there.
+func (p *place) undo() {
+	p.phase = releasing
+	p.ask(cancel, backend.Request{Attempt: p.attempt, Hold: p.hint})
+	p.req.giveUp = p.req.sentAt + max(p.asked, window) + patience
+	p.hint = 0
+}
+
+// lose ends the hold: nobody here has the name any more, told or not. The store
+// is asked to forget it, in case it still has it.
+func (p *place) lose(reason string) {
+	if l := p.cur; l != nil {
+		p.drop(l, reason)
+	}
+	p.letGo(p.m.cfg.Delay)
+}
+
+// drop ends the present turn by a loss. A caller that was not told waits again.
+func (p *place) drop(l *Lease, reason string) {
+	switch {
+	case l.phase == kept:
+		p.cur = nil
+	case l.told:
+		p.finish(l, l.lostError(reason), EventLost, reason)
+	default:
+		p.cur, l.phase = nil, waiting
+		p.queue.pushFront(l)
+	}
+}
+
+// give gives the turn to the first in the queue.
+func (p *place) give(now time.Duration) {
+	l := p.queue.first
+	p.queue.remove(l)
+	p.cur = l
+	l.phase, l.count, l.fence = granted, 1, p.hold.next
+	l.holder.Since = time.Now()
+	if l.hold > 0 {
+		l.maxHoldAt = now + l.hold
+	}
+	if l.least > 0 {
+		l.keepUntil = now + l.least
+	}
+	p.hold.next++
+	p.hold.left--
+	p.hold.last = l.fence
+	if p.hold.describe == 0 && p.hold.described != l.fence {
+		p.hold.describe = now + describeAfter
+	}
+	fresh := p.hold.fresh
+	p.hold.fresh = false
+	exact := p.m.cfg.Fairness.ExactOwner && p.hold.owner != l.owner
+	if l.ttl > p.hold.ttl || l.fixed && !fresh || exact {
+		p.ask(settle, backend.Request{
+			Hold: p.hold.fence, TTL: l.ttl, Owner: l.owner, Count: 1, Turn: l.fence, Record: l.holder.record(),
+		})
+		return
+	}
+	l.signal()
+}
+
+// keepUp renews the lease and tells the store of the turn, when they are due.
+func (p *place) keepUp(now time.Duration) {
+	if p.renews() && now >= p.hold.renewAt {
+		p.renew()
+	}
+	if p.hold.describe == 0 || now < p.hold.describe {
+		return
+	}
+	p.hold.describe = 0
+	if l := p.cur; l != nil && l.phase == granted && p.hold.described != l.fence {
+		p.m.describe(p, p.description(l, l.count))
+	}
+}
+
+// renews: the watchdog extends the lease, unless its turn asked for a fixed one.
+func (p *place) renews() bool {
+	return !p.hold.renewing && (p.cur == nil || !p.cur.fixed || p.cur.phase == kept)
+}
+
+func (p *place) renew() {
+	if p.hold.renewing {
+		return
+	}
+	p.hold.renewing = true
+	p.m.renewals.add(renewal{p, backend.Renewal{Name: p.key.name, Slot: p.key.slot, Hold: p.hold.fence, TTL: p.hold.ttl}})
+}
+
+// renewed takes the answer to a renewal that was sent at sentAt.
+func (p *place) renewed(r backend.Renewal, sentAt time.Duration, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase != holding || p.hold.fence != r.Hold {
+		return
+	}
+	now := p.m.cfg.Clock()
+	p.hold.renewing = false
+	switch {
+	case p.late(): // lost, whatever the store says
+	case err == nil:
+		p.hold.ttl = max(p.hold.ttl, r.TTL)
+		p.hold.deadline = max(p.hold.deadline, sentAt+r.TTL-margin(r.TTL))
+		p.hold.renewAt = sentAt + third(r.TTL)
+		p.hold.failing = false
+		p.tellTurn(EventRenewed, "")
+	case notHeld(err):
+		p.lose("gone")
+	default:
+		p.hold.renewAt = now + max(p.hold.ttl/10, 2*slack)
+		if !p.hold.failing {
+			p.hold.failing = true
+			p.tellTurn(EventJeopardy, err.Error())
+		}
+	}
+	p.advance()
+}
+
+func (p *place) tellTurn(e EventType, reason string) {
+	if l := p.cur; l != nil && l.told && l.phase == granted {
+		p.m.event(e, l, reason)
+	}
+}
+
+func (p *place) othersWait() {
+	if p.hold.others == 0 {
+		p.hold.others = p.m.cfg.Clock()
+	}
+}
+
+// hinted takes a message from the store. It never changes what this node
+// believes to hold; it only makes it ask.
+func (p *place) hinted(h backend.Hint) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone {
+		return
+	}
+	now := p.m.cfg.Clock()
+	switch h.Kind {
+	case backend.HintGranted:
+		// Kept while an answer is under way: it may be older than the message.
+		if p.phase != holding || p.req != nil && p.req.verb == extend {
+			p.hint = h.Fence
+		}
+	case backend.HintOthers:
+		if p.phase == holding {
+			p.othersWait()
+		}
+	case backend.HintWatch:
+		if p.phase == queued {
+			p.again = min(p.again, now+h.After+slack)
+		}
+	case backend.HintFree, backend.HintResync:
+		p.again = 0
+	}
+	p.advance()
+}
+
+// arm sets the timer for what is due next.
+func (p *place) arm(now time.Duration) {
+	due := p.due()
+	switch {
+	case p.gone && p.timer != nil:
+		p.timer.Stop()
+	case p.gone || due == 0 || p.armed != 0 && p.armed <= due:
+	case p.timer == nil:
+		p.armed = due
+		p.timer = time.AfterFunc(due-now, p.tick)
+	default:
+		p.armed = due
+		p.timer.Reset(due - now)
+	}
+}
+
+func (p *place) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = 0
+	if !p.gone {
+		p.advance()
+	}
+}
+
+// due is when something has to be done next; 0: nothing has.
+func (p *place) due() time.Duration {
+	var d time.Duration
+	add := func(at time.Duration) {
+		if at != 0 && (d == 0 || at < d) {
+			d = at
+		}
+	}
+	if q := p.req; q != nil && !q.flying {
+		add(q.retryAt)
+		add(q.giveUp)
+	}
+	switch {
+	case p.phase == idle:
+		add(p.watchAt)
+	case p.phase == queued && p.req == nil:
+		add(max(p.again, 1))
+	case p.phase == holding:
+		add(p.hold.deadline)
+		add(p.hold.describe)
+		if p.renews() {
+			add(p.hold.renewAt)
+		}
+		if p.cur != nil && p.cur.phase == granted {
+			add(p.cur.maxHoldAt)
+		} else if p.cur != nil {
+			add(p.cur.keepUntil)
+		}
+	}
+	return d
+}
+
+// watched takes the answer to a Promote: the contender to whom the name was
+// passed has confirmed, or has still some time, or another was given it.
+func (p *place) watched(a backend.Answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watching = false
+	if a.Provisional {
+		p.watchAt = p.m.cfg.Clock() + a.Wait + slack
+	}
+	p.advance()
+}
+
+// description is what the store should know of l's turn.
+func (p *place) description(l *Lease, count int) backend.Request {
+	return backend.Request{
+		Name: p.key.name, Slot: p.key.slot, Hold: p.hold.fence,
+		Owner: l.owner, Count: count, Turn: l.fence, Record: l.holder.record(),
+	}
+}
+
+// described: the store knows r now.
+func (p *place) described(r backend.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase == holding && p.hold.fence == r.Hold {
+		p.hold.described, p.hold.owner = max(p.hold.described, r.Turn), r.Owner
+	}
+}
