@@ -16,6 +16,7 @@ package backend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -36,6 +37,8 @@ var (
 	// ErrRefused: the request was not sent, or the store refused to run it
 	// (out of memory, read-only, loading); nothing was changed.
 	ErrRefused = errors.New("store refused the request")
+	// ErrUnreachable is an ErrRefused: there is no connection by which to send.
+	ErrUnreachable = fmt.Errorf("%w: not reachable", ErrRefused)
 )
 
 // Owner is the owner id UUID:thread, the value that every store sees.

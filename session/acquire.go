@@ -160,9 +160,9 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 	delete(s.waiting, k)
 	close(mine.done)
 	s.Touch()
-	delete(s.lost, k)
 	closed := s.closed
 	if err == nil && !closed {
+		delete(s.lost, k)
 		select {
 		case <-l.done: // lost before it was told
 			s.keepLost(k, l.err)

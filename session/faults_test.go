@@ -233,6 +233,24 @@ func TestRefusedAcquire(t *testing.T) {
 	})
 }
 
+// A defect in the store is told, and what it may have done is undone.
+func TestStoreDefect(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{after: always(errors.New("ERR in a script"), "acquire", "release")}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{Wait: time.Minute})
+		wantCode(t, err, session.CodeInternal)
+		synctest.Wait()
+		mustAcquire(t, c.open(1), "x", session.Acquire{})
+		f.set(nil, always(errors.New("ERR in a script"), "release"))
+		s := c.open(0)
+		mustAcquire(t, s, "y", session.Acquire{})
+		if r, err := s.Release(t.Context(), "y", 1, false, ""); err != nil || !r.Pending {
+			t.Errorf("release = %+v, %v, want pending", r, err)
+		}
+	})
+}
+
 // The same with a store that hangs: definite answers within wait + timeout, and
 // recovery without new requests.
 func TestStoreHangs(t *testing.T) {

@@ -186,7 +186,9 @@ func TestMaxHold(t *testing.T) {
 		if e := <-sub.C; e.Reason != "max_hold" {
 			t.Errorf("event = %+v, want max_hold", e)
 		}
-		_, err := s.Release(t.Context(), "x", 1, false, "")
+		_, err := s.Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeLocked)
+		_, err = s.Release(t.Context(), "x", 1, false, "")
 		wantCode(t, err, session.CodeLost)
 	})
 }

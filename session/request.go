@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -113,11 +112,24 @@ func (p *place) answer(q *request, a backend.Answer, err error) {
 	case errors.Is(err, backend.ErrStale):
 		p.req = nil
 		p.overtaken()
-	default:
+	case err == nil, errors.Is(err, backend.ErrHeld), errors.Is(err, backend.ErrNotHeld):
 		p.req = nil
 		p.take(q, a, err)
+	default:
+		p.noAnswer(q, err)
+		p.cannot(q, err)
 	}
 	p.advance()
+}
+
+// cannot: the store answered with an error of its own, and may have done part of
+// what was asked. Asking again will hardly help those who wait.
+func (p *place) cannot(q *request, err error) {
+	p.m.cfg.Log.Error("the store failed in a request", "lock", p.key.name, "err", err)
+	q.unknown = true
+	if q.verb == acquire || q.verb == confirm {
+		p.refuseAll(&Error{Code: CodeOf(err), Detail: err.Error()})
+	}
 }
 
 // noAnswer has q sent again, a little later each time.
@@ -196,7 +208,6 @@ func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
 	default:
 		p.phase = idle
-		p.refuseAll(&Error{Code: CodeOf(err), Detail: fmt.Sprint(err)})
 	}
 }
 

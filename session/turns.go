@@ -15,6 +15,9 @@ const describeAfter = 100 * time.Millisecond
 
 // advance does all that can be done now and sets the timer for what comes next.
 func (p *place) advance() {
+	if p.gone {
+		return
+	}
 	now := p.m.cfg.Clock()
 	for p.step(now) {
 	}

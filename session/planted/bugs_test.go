@@ -179,7 +179,7 @@ var bugs = []bug{
 		old: "			return l.lease(me, r), nil\n\t\t}\n\t\tl.free(0)", new: "			return backend.Answer{Granted: true, Hold: l.hold.fence, Block: l.hold.block, Turns: l.hold.turns}, nil\n\t\t}\n\t\tl.free(0)",
 	},
 	{
-		name: "store: a hold left over is granted again", file: "backend/memory/memory.go",
+		name: "store: a hold left over is granted again", file: "backend/memory/memory.go", test: "./backend/memory",
 		old: "if l.hold.seq == r.Seq && l.hold.inc == b.node.Incarnation {", new: "if true {",
 	},
 	{

@@ -1,0 +1,251 @@
+package redis
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+func TestOptionsReadsAddress(t *testing.T) {
+	for _, tt := range []struct {
+		url                           string
+		network, addr, user, password string
+		db                            int
+		tls                           bool
+	}{
+		{url: "redis://", network: "tcp", addr: "localhost:6379"},
+		{url: "redis://h", network: "tcp", addr: "h:6379"},
+		{url: "redis://h:1/2", network: "tcp", addr: "h:1", db: 2},
+		{url: "redis://h/1?db=3", network: "tcp", addr: "h:6379", db: 3},
+		{url: "redis://u:p%2F%40%3F@h", network: "tcp", addr: "h:6379", user: "u", password: "p/@?"},
+		{url: "redis://:p@[::1]:7/", network: "tcp", addr: "[::1]:7", password: "p"},
+		{url: "rediss://h", network: "tcp", addr: "h:6379", tls: true},
+		{url: "redis+unix:///run/r.sock", network: "unix", addr: "/run/r.sock"},
+		{url: "redis+unix://u:p@/run/r%40x.sock?db=4", network: "unix", addr: "/run/r@x.sock", user: "u", password: "p", db: 4},
+	} {
+		opt, err := options(tt.url)
+		if err != nil {
+			t.Errorf("options(%q): err = %v, want nil", tt.url, err)
+			continue
+		}
+		if opt.Network != tt.network || opt.Addr != tt.addr || opt.DB != tt.db || (opt.TLSConfig != nil) != tt.tls {
+			t.Errorf("options(%q) = %s %s db %d tls %v, want %s %s db %d tls %v", tt.url,
+				opt.Network, opt.Addr, opt.DB, opt.TLSConfig != nil, tt.network, tt.addr, tt.db, tt.tls)
+		}
+		if opt.Username != tt.user || opt.Password != tt.password {
+			t.Errorf("options(%q): user %q password %q, want %q %q", tt.url, opt.Username, opt.Password, tt.user, tt.password)
+		}
+	}
+}
+
+func TestOptionsSettings(t *testing.T) {
+	opt, err := options("redis://h?read_timeout=2s&pool_size=7&client_name=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name      string
+		got, want any
+	}{
+		{"MaxRetries", opt.MaxRetries, -1},
+		{"DialerRetries", opt.DialerRetries, 1},
+		{"ContextTimeoutEnabled", opt.ContextTimeoutEnabled, true},
+		{"Protocol", opt.Protocol, 2},
+		{"PipelinePoolSize", opt.PipelinePoolSize, -1},
+		{"maintenance notifications", string(opt.MaintNotificationsConfig.Mode), "disabled"},
+		{"DialTimeout", opt.DialTimeout, 500 * time.Millisecond},
+		{"WriteTimeout", opt.WriteTimeout, 500 * time.Millisecond},
+		{"PoolTimeout", opt.PoolTimeout, 200 * time.Millisecond},
+		{"ReadTimeout, as asked", opt.ReadTimeout, 2 * time.Second},
+		{"PoolSize, as asked", opt.PoolSize, 7},
+		{"ClientName, as asked", opt.ClientName, "x"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s = %v, want %v", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+func TestOptionsRefuses(t *testing.T) {
+	for _, tt := range []struct{ url, want string }{
+		{"", `unknown scheme ""`},
+		{"localhost:6379", `unknown scheme "localhost"`},
+		{"http://h", `unknown scheme "http"`},
+		{"redis:h", "// after the scheme"},
+		{"redis://h/x", "database number"},
+		{"redis://h/0/1", "database number"},
+		{"redis://h/-1", "database number"},
+		{"redis://u@h", `user "u" has no password`},
+		{"redis://h?db=-1", "must not be negative"},
+		{"redis://h?db=x", "database number"},
+		{"redis://h?colour=red", "colour"},
+		{"redis://h?pool_size=many", "pool_size"},
+		{"redis://h?db=1&db=2", "db is given 2 times"},
+		{"redis://h?max_retries=3", "max_retries"},
+		{"redis://h?protocol=3", "protocol"},
+		{"redis://h?read_timeout=0", "read_timeout must be more than 0"},
+		{"redis://h?pool_timeout=-1s", "pool_timeout must be more than 0"},
+		{"redis://h?dial_timeout=soon", "dial_timeout"},
+		{"redis://h?a=%zz", "invalid URL escape"},
+		{"redis://h#frag", "after #"},
+		{"redis://h?skip_verify=true", "skip_verify"},
+		{"redis://h?ca_file=/x", "need rediss://"},
+		{"rediss://h?cert_file=/x", "one is missing"},
+		{"rediss://h?ca_file=/does/not/exist", "/does/not/exist"},
+		{"rediss://h?ca_file=/dev/null", "no certificate in /dev/null"},
+		{"rediss://h?cert_file=/dev/null&key_file=/dev/null", "cert_file and key_file"},
+		{"redis+unix://run/r.sock", "three slashes"},
+		{"redis+unix://", "three slashes"},
+	} {
+		_, err := options(tt.url)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("options(%q): err = %v, want one with %q", tt.url, err, tt.want)
+		}
+	}
+}
+
+// An address with a password in which special characters are not encoded is parsed
+// in surprising ways; whatever is complained about must not be the password.
+func TestOptionsErrorsHidePassword(t *testing.T) {
+	for _, url := range []string{
+		"redis://user:sec/ret@h:6379/0", "redis://user:12/sec@h", "redis://user:sec?ret@h", "redis://user:12?sec@h",
+		"redis://user:sec#ret@h", "redis://user:12#sec@h", "redis://user:sec%ret@h", "redis://user:sec ret@h",
+		"redis://user:s@c?sec@h", "redis:user:sec@h", "http://user:sec@h", "redis://user:sec@h/x?y=z",
+		"redis://user:sec@h:port", "redis+unix://user:sec@h/path", "redis+unix://user:12/sec@/path",
+	} {
+		_, err := options(url)
+		if err == nil {
+			t.Errorf("options(%q): err = nil, want one", url)
+		} else if strings.Contains(err.Error(), "sec") {
+			t.Errorf("options(%q): error tells the password: %v", url, err)
+		}
+	}
+}
+
+func dial(t *testing.T, url string) *goredis.Client {
+	t.Helper()
+	opt, err := options(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := goredis.NewClient(opt)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func TestConnects(t *testing.T) {
+	s := redistest.Start(t, "--requirepass", "p/@?")
+	ctx, login := t.Context(), ":p%2F%40%3F@"
+	if err := dial(t, "redis://"+login+s.Addr+"/1").Set(ctx, "k", "v", 0).Err(); err != nil {
+		t.Errorf("SET over TCP: %v", err)
+	}
+	if got, err := dial(t, "redis+unix://"+login+s.Socket+"?db=1").Get(ctx, "k").Result(); got != "v" {
+		t.Errorf("GET over the Unix socket = %q, %v, want v", got, err)
+	}
+	if err := dial(t, "redis://"+login+s.Addr).Get(ctx, "k").Err(); err != goredis.Nil {
+		t.Errorf("GET in another database: err = %v, want %v", err, goredis.Nil)
+	}
+}
+
+func TestDialerBoundsDeadPeers(t *testing.T) {
+	s := redistest.Start(t)
+	opt, err := options(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := opt.Dialer(t.Context(), opt.Network, opt.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name        string
+		level, opt  int
+		want        int
+		description string
+	}{
+		{"TCP_USER_TIMEOUT", unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 3000, "ms"},
+		{"SO_KEEPALIVE", unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1, ""},
+		{"TCP_KEEPIDLE", unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 5, "s"},
+		{"TCP_KEEPINTVL", unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 2, "s"},
+		{"TCP_KEEPCNT", unix.IPPROTO_TCP, unix.TCP_KEEPCNT, 2, ""},
+	} {
+		var got int
+		_ = raw.Control(func(fd uintptr) { got, err = unix.GetsockoptInt(int(fd), tt.level, tt.opt) })
+		if err != nil || got != tt.want {
+			t.Errorf("%s = %d%s, %v, want %d", tt.name, got, tt.description, err, tt.want)
+		}
+	}
+}
+
+func TestConnectsByTLS(t *testing.T) {
+	ca, key := certificate(t)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	free.Close()
+	redistest.Start(t, "--tls-port", port, "--tls-cert-file", ca, "--tls-key-file", key, "--tls-ca-cert-file", ca)
+	base := "rediss://127.0.0.1:" + port + "?dial_timeout=10s" // a handshake can be slow under -race
+	if err := dial(t, base+"&ca_file="+ca+"&cert_file="+ca+"&key_file="+key).Ping(t.Context()).Err(); err != nil {
+		t.Errorf("PING with certificate: %v", err)
+	}
+	if err := dial(t, base+"&ca_file="+ca).Ping(t.Context()).Err(); err == nil {
+		t.Error("PING without the client certificate that the server asks for has succeeded")
+	}
+	if err := dial(t, base).Ping(t.Context()).Err(); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("PING to a server of an unknown authority: err = %v, want one about its certificate", err)
+	}
+}
+
+// certificate makes a self-signed one for 127.0.0.1, server, client and authority
+// at once.
+func certificate(t *testing.T) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", keyDER)
+}

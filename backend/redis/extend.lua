@@ -1,0 +1,27 @@
+-- KEYS, ARGV: see common.lua
+if not admit(true) then
+  return { 'stale' }
+end
+local h = hold()
+if wants_queue then -- a repeat of one that has let go already
+  local e = entry(me)
+  if (mine(h) and h.seq == seq) or (e and e.seq == seq) then
+    return contend()
+  end
+end
+if not mine(h) or h.fence ~= the_hold then
+  return { 'nothold' }
+end
+if h.block == tonumber(ARGV[9]) then -- else a repeat: the block is reserved
+  if others_wait() then
+    if wants_queue then
+      free(0)
+      return contend()
+    end
+    lease(h)
+    return { 'others' }
+  end
+  h.block, h.turns = reserve(turns, least), turns
+  redis.call('HSET', state, 'block', int(h.block), 'turns', turns)
+end
+return lease(h)

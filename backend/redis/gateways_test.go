@@ -1,0 +1,247 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/session"
+)
+
+// gateways starts n gateways' cores on s.
+func gateways(t *testing.T, s *redistest.Server, n int, cfg session.Config) []*session.Manager {
+	t.Helper()
+	var out []*session.Manager
+	for i := range n {
+		b := open(t, s, "", backend.Node{ID: fmt.Sprintf("n%d", i), Incarnation: 1})
+		cfg.Node = fmt.Sprintf("node-%d", i)
+		m := session.New(b, cfg)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			if err := m.Close(ctx); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+		for began := time.Now(); m.Ping(t.Context()) != nil; time.Sleep(5 * time.Millisecond) {
+			if time.Since(began) > 5*time.Second {
+				t.Fatalf("not ready: %v", m.Ping(t.Context()))
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func client(t *testing.T, m *session.Manager) *session.Session {
+	t.Helper()
+	s, _, err := m.Open(session.Options{Peer: session.NoPeer()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Callers of two and three gateways take turns at a counter that lives in Redis
+// and is read and written in two steps: none is lost, and fences rise.
+func TestCounterOverGateways(t *testing.T) {
+	for _, tc := range []struct {
+		nodes int
+		f     session.Fairness
+	}{{2, session.Fairness{}}, {3, session.Fairness{MaxTurns: 4}}, {3, session.Fairness{Strict: true}}, {2, session.Fairness{ExactOwner: true}}} {
+		t.Run(fmt.Sprintf("%d nodes %+v", tc.nodes, tc.f), func(t *testing.T) {
+			s := redistest.Start(t)
+			rdb := s.Client()
+			ms := gateways(t, s, tc.nodes, session.Config{Fairness: tc.f})
+			const callers, rounds = 30, 40
+			var last backend.Fence // guarded by the lock under test
+			var wg sync.WaitGroup
+			for i := range callers {
+				c := client(t, ms[i%tc.nodes])
+				wg.Go(func() {
+					for range rounds {
+						g, err := c.Acquire(context.Background(), "counter", session.Acquire{Wait: time.Minute})
+						if err != nil {
+							t.Errorf("acquire: %v", err)
+							return
+						}
+						if f := g.Lease.Fence(); f <= last {
+							t.Errorf("fence %d after %d", f, last)
+						} else {
+							last = f
+						}
+						n, _ := rdb.Get(context.Background(), "n").Int()
+						rdb.Set(context.Background(), "n", n+1, 0)
+						if _, err := c.Release(context.Background(), "counter", 1, false, ""); err != nil {
+							t.Errorf("release: %v", err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if n, _ := rdb.Get(t.Context(), "n").Int(); n != callers*rounds {
+				t.Errorf("counter = %d, want %d", n, callers*rounds)
+			}
+		})
+	}
+}
+
+// While callers of two other gateways and of this one wait, Redis is asked
+// nothing on their behalf: what it sees are renewals, probes and at most one
+// question for each lease, name and node.
+func TestWaitersCostNothing(t *testing.T) {
+	s := redistest.Start(t)
+	ms := gateways(t, s, 3, session.Config{TTL: 3 * time.Second})
+	holder := client(t, ms[0])
+	if _, err := holder.Acquire(t.Context(), "x", session.Acquire{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for i := range 300 {
+		c := client(t, ms[i%3])
+		wg.Go(func() { _, _ = c.Acquire(ctx, "x", session.Acquire{Wait: time.Minute}) })
+	}
+	time.Sleep(500 * time.Millisecond)
+	const watched = 9 * time.Second // three leases
+	before := s.CommandStats(t)
+	time.Sleep(watched)
+	after := s.CommandStats(t)
+	cancel()
+	wg.Wait()
+	scripts := after["evalsha"] + after["eval"] - before["evalsha"] - before["eval"]
+	// Nine renewals and a few more for their jitter, two nodes that ask once a lease.
+	if limit := int64(9 + 3 + 2*(3+1)); scripts > limit {
+		t.Errorf("%d scripts in %v with 300 waiters, want at most %d", scripts, watched, limit)
+	}
+	probes := after["publish"] - before["publish"]
+	if limit := int64(3 * (5 + 1)); probes > limit {
+		t.Errorf("%d messages in %v, want at most %d probes", probes, watched, limit)
+	}
+	if polls := after["get"] - before["get"]; polls > 3*scripts {
+		t.Errorf("%d GET, more than the scripts explain", polls)
+	}
+}
+
+// One node serves first in, first out; nodes are served in turn.
+func TestOrder(t *testing.T) {
+	s := redistest.Start(t)
+	ms := gateways(t, s, 3, session.Config{Fairness: session.Fairness{MaxTurns: 5, MaxTurnTime: time.Hour}})
+	first := client(t, ms[0])
+	if _, err := first.Acquire(t.Context(), "x", session.Acquire{}); err != nil {
+		t.Fatal(err)
+	}
+	type turn struct{ node, i int }
+	var mu sync.Mutex
+	var order []turn
+	var wg sync.WaitGroup
+	const n = 40
+	for i := range n {
+		for node, m := range ms {
+			c := client(t, m)
+			wg.Go(func() {
+				if _, err := c.Acquire(context.Background(), "x", session.Acquire{Wait: time.Minute}); err != nil {
+					t.Errorf("acquire: %v", err)
+				}
+				mu.Lock()
+				order = append(order, turn{node, i})
+				mu.Unlock()
+				if _, err := c.Release(context.Background(), "x", 1, false, ""); err != nil {
+					t.Errorf("release: %v", err)
+				}
+			})
+			for began := time.Now(); m.Stats().Waiters != i+1; {
+				if time.Since(began) > 5*time.Second {
+					t.Fatal("a waiter did not come to stand in the queue")
+				}
+			}
+		}
+	}
+	if _, err := first.Release(t.Context(), "x", 1, false, ""); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	var next [3]int
+	var runs []int
+	for k, x := range order {
+		if x.i != next[x.node] {
+			t.Fatalf("node %d served caller %d, want %d", x.node, x.i, next[x.node])
+		}
+		next[x.node]++
+		if k == 0 || order[k-1].node != x.node {
+			runs = append(runs, x.node)
+		}
+	}
+	for k := range len(runs) - 3 {
+		if slices.Contains(runs[k+1:k+3], runs[k]) || runs[k+3] != runs[k] {
+			t.Fatalf("nodes served %v, want them in turn", runs)
+		}
+	}
+}
+
+// A waiter behind a Redisson program gets the lock as soon as that one releases.
+func TestWaitForRedisson(t *testing.T) {
+	s := redistest.Start(t)
+	rdb, ctx := s.Client(), t.Context()
+	ms := gateways(t, s, 2, session.Config{})
+	rdb.HSet(ctx, "x", "7c8a1f3e-1111-4222-8333-444455556666:52", 1)
+	rdb.PExpire(ctx, "x", 30*time.Second)
+	got := make(chan error, 2)
+	for _, m := range ms {
+		c := client(t, m)
+		go func() {
+			_, err := c.Acquire(ctx, "x", session.Acquire{Wait: 20 * time.Second})
+			got <- err
+			_, _ = c.Release(ctx, "x", 1, false, "")
+		}()
+	}
+	time.Sleep(300 * time.Millisecond)
+	began := time.Now()
+	rdb.Del(ctx, "x")
+	rdb.Publish(ctx, "redisson_lock__channel:{x}", "0")
+	for range ms {
+		if err := <-got; err != nil {
+			t.Errorf("acquire: %v", err)
+		}
+	}
+	if d := time.Since(began); d > time.Second {
+		t.Errorf("both served after %v, want at once", d)
+	}
+}
+
+// A gateway that dies while it stands first in the queue is passed over at once.
+func TestDeadGatewayIsPassedOver(t *testing.T) {
+	s := redistest.Start(t)
+	ms := gateways(t, s, 3, session.Config{})
+	holder := client(t, ms[0])
+	if _, err := holder.Acquire(t.Context(), "x", session.Acquire{}); err != nil {
+		t.Fatal(err)
+	}
+	// A node that is gone with its place in the queue.
+	dead, _ := listening(t, s, "dead")
+	if _, err := dead.Acquire(t.Context(), request("x", 1)); err != nil {
+		t.Fatal(err)
+	}
+	_ = dead.Close()
+	got := make(chan error, 1)
+	go func() {
+		_, err := client(t, ms[1]).Acquire(t.Context(), "x", session.Acquire{Wait: 20 * time.Second})
+		got <- err
+	}()
+	time.Sleep(200 * time.Millisecond)
+	began := time.Now()
+	if _, err := holder.Release(t.Context(), "x", 1, false, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(began); d > 500*time.Millisecond {
+		t.Errorf("served after %v, want at once", d)
+	}
+}

@@ -1,0 +1,222 @@
+package redis
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+const nodeChannel = "lockgw:node:a:1"
+
+// ear is a started hub and what it has told.
+type ear struct {
+	*hub
+	messages chan string
+	resyncs  atomic.Int32
+}
+
+// listen starts a hub that probes quickly.
+func listen(t *testing.T, addr string, period, timeout time.Duration) *ear {
+	t.Helper()
+	e := &ear{hub: newHub(dial(t, "redis://"+addr), nodeChannel, slog.New(slog.DiscardHandler)), messages: make(chan string, 100)}
+	e.period, e.timeout = period, timeout
+	e.start(func(m string) { e.messages <- m }, func() { e.resyncs.Add(1) })
+	t.Cleanup(e.Close)
+	eventually(t, "the hub is healthy", e.healthy)
+	return e
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 5s: %s", what)
+		}
+	}
+}
+
+// hears checks that the next message told is one that is published now.
+func (e *ear) hears(t *testing.T, client *goredis.Client, message string) {
+	t.Helper()
+	if n := client.Publish(t.Context(), nodeChannel, message).Val(); n != 1 {
+		t.Errorf("PUBLISH of %q reached %d, want 1", message, n)
+	}
+	select {
+	case got := <-e.messages:
+		if got != message {
+			t.Errorf("message = %q, want %q", got, message)
+		}
+	case <-time.After(5 * time.Second):
+		t.Errorf("message %q did not arrive", message)
+	}
+}
+
+func TestHubDelivers(t *testing.T) {
+	s := redistest.Start(t)
+	client := s.Client()
+	e := listen(t, s.Addr, 10*time.Millisecond, time.Second)
+	for _, m := range []string{"g name", "", "p", "probe"} {
+		e.hears(t, client, m)
+	}
+	client.Publish(t.Context(), nodeChannel, "p forged") // an echo of nothing is nobody's business
+	eventually(t, "some probes are sent", func() bool { return s.CommandStats(t)["publish"] > 10 })
+	e.hears(t, client, "after the probes")
+	if got := e.resyncs.Load(); got != 1 {
+		t.Errorf("onResync was called %d times, want 1", got)
+	}
+	if age := e.probeAge(); age > time.Second {
+		t.Errorf("probeAge = %v, want about 10ms", age)
+	}
+}
+
+// An idle hub costs one PUBLISH per period.
+func TestHubIsCheap(t *testing.T) {
+	s := redistest.Start(t)
+	began := time.Now()
+	listen(t, s.Addr, 100*time.Millisecond, time.Second)
+	eventually(t, "five probes are sent", func() bool { return s.CommandStats(t)["publish"] >= 5 })
+	took := time.Since(began)
+	stats := s.CommandStats(t)
+	if got, most := stats["publish"], int64(took/(100*time.Millisecond)); got > most {
+		t.Errorf("%d PUBLISH in %v, want at most %d", got, took, most)
+	}
+	if got := stats["subscribe"]; got != 1 {
+		t.Errorf("%d SUBSCRIBE, want 1", got)
+	}
+}
+
+// What somebody else publishes as an echo proves nothing.
+func TestHubKnowsItsEcho(t *testing.T) {
+	h := newHub(nil, nodeChannel, slog.New(slog.DiscardHandler))
+	h.timeout = 20 * time.Millisecond
+	echoes := make(chan string, 1)
+	h.deliver(nodeChannel, "p forged", echoes)
+	if err := h.prove(t.Context(), "", echoes); err == nil {
+		t.Error("another message was taken for the answer to SUBSCRIBE")
+	}
+	h.deliver(nodeChannel, "p forged", echoes)
+	h.deliver(nodeChannel, "p ", echoes) // must not wait for anybody
+	if err := h.prove(t.Context(), "", echoes); err != nil {
+		t.Errorf("prove: %v", err)
+	}
+}
+
+func TestHubWatches(t *testing.T) {
+	s := redistest.Start(t)
+	client := s.Client()
+	e := listen(t, s.Addr, 20*time.Millisecond, time.Second)
+	subscribers := func() int64 { return client.PubSubNumSub(t.Context(), "x").Val()["x"] }
+	var calls atomic.Int32
+	called := func(what string, n int32) {
+		t.Helper()
+		eventually(t, what, func() bool { return calls.Load() >= n })
+		calls.Store(0)
+	}
+	f := func() { calls.Add(1) }
+
+	e.unwatch("x") // nobody does
+	e.watch("x", f)
+	called("the first watch is confirmed", 1)
+	client.Publish(t.Context(), "x", "0")
+	called("a message", 1)
+	e.watch("x", f)
+	called("the second watch is confirmed too", 1)
+	client.Publish(t.Context(), "y", "0")
+
+	e.unwatch("x")
+	e.watch("y", func() {})
+	eventually(t, "y is subscribed to", func() bool { return client.PubSubNumSub(t.Context(), "y").Val()["y"] == 1 })
+	if got := subscribers(); got != 1 {
+		t.Errorf("after one of two unwatch: %d subscribers of x, want 1", got)
+	}
+	client.Publish(t.Context(), "x", "0")
+	called("a message for the watch that is left", 1)
+
+	e.unwatch("x")
+	eventually(t, "x is not subscribed to any more", func() bool { return subscribers() == 0 })
+	if got := calls.Load(); got != 0 {
+		t.Errorf("f was called %d times without a reason", got)
+	}
+	e.unwatch("x") // once too often must not count against the next
+	e.watch("x", f)
+	called("x is watched again", 1)
+
+	for range 200 { // whatever the order in which the hub sees them
+		e.unwatch("x")
+		e.watch("x", f)
+	}
+	called("the last watch is confirmed", 1)
+	eventually(t, "x is subscribed to", func() bool { return subscribers() == 1 })
+	if got := e.resyncs.Load(); got != 1 {
+		t.Errorf("onResync was called %d times, want 1: watching must not cost the connection", got)
+	}
+}
+
+func TestHubIsUnhealthyAtOnce(t *testing.T) {
+	s := redistest.Start(t)
+	e := listen(t, s.Addr, 10*time.Second, 10*time.Second)
+	s.Kill()
+	eventually(t, "the hub is unhealthy", func() bool { return !e.healthy() })
+}
+
+func TestHubCloseWaitsForCallbacks(t *testing.T) {
+	s := redistest.Start(t)
+	h := newHub(dial(t, s.URL()), nodeChannel, slog.New(slog.DiscardHandler))
+	entered, leave, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	h.start(func(string) { close(entered); <-leave }, func() {})
+	eventually(t, "the hub is healthy", h.healthy)
+	s.Client().Publish(t.Context(), nodeChannel, "m")
+	<-entered
+	go func() {
+		defer close(closed)
+		h.Close()
+	}()
+	select {
+	case <-closed:
+		t.Error("Close has returned while a callback was running")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(leave)
+	<-closed
+}
+
+func TestHubClose(t *testing.T) {
+	s := redistest.Start(t)
+	client := dial(t, s.URL())
+	if err := client.Ping(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		before func()
+	}{
+		{"connected", func() {}},
+		{"paused", s.Pause},
+		{"without Redis", s.Kill},
+	} {
+		running := goleak.IgnoreCurrent()
+		h := newHub(client, nodeChannel, slog.New(slog.DiscardHandler))
+		h.period, h.timeout = 50*time.Millisecond, 50*time.Millisecond
+		h.start(func(string) {}, func() {})
+		eventually(t, tt.name+": the hub is healthy", h.healthy)
+		tt.before()
+		began := time.Now()
+		h.Close()
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%s: Close took %v", tt.name, took)
+		}
+		goleak.VerifyNone(t, running)
+		if tt.name == "paused" {
+			s.Resume()
+		}
+	}
+	h := newHub(client, nodeChannel, slog.New(slog.DiscardHandler))
+	h.start(func(string) {}, func() {})
+	h.Close() // while Redis is gone
+}

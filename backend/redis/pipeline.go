@@ -1,0 +1,269 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"net"
+	"strings"
+	"sync"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+const (
+	lanes    = 2
+	maxBatch = 128
+	// maxQueued per lane; more callers than that wait to be queued.
+	maxQueued = 1024
+)
+
+// pipeline runs scripts for many callers over few connections: what comes in
+// while a lane waits for its replies leaves as one batch, in one write.
+//
+// Requests of one name take the same lane and reach Redis in the order in which
+// they were queued. When a batch has failed, what was sent of it may still arrive
+// after later requests, as with any connection that is given up.
+type pipeline struct {
+	seed   maphash.Seed
+	lanes  [lanes]*lane
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// startPipeline makes a pipeline over client, which has to outlive it.
+func startPipeline(client *goredis.Client) *pipeline {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &pipeline{seed: maphash.MakeSeed(), cancel: cancel}
+	for i := range p.lanes {
+		l := &lane{client: client, queue: make(chan *call, maxQueued), stopped: make(chan struct{}), known: map[*script]bool{}}
+		p.lanes[i] = l
+		p.wg.Go(func() { l.run(ctx) })
+	}
+	return p
+}
+
+// eval runs s and returns its reply, nil where Redis answers nil. name decides the
+// order, see pipeline; keys and args must not be changed afterwards.
+//
+// It returns backend.ErrUnavailable when there was no reply, at once when ctx is
+// done: the script may have run or may still run. It returns backend.ErrRefused
+// when it certainly has not run. Any other error is a reply of the script itself.
+func (p *pipeline) eval(ctx context.Context, name string, s *script, keys []string, args ...any) (any, error) {
+	l := p.lanes[maphash.String(p.seed, name)%lanes]
+	c := &call{ctx: ctx, script: s, keys: keys, args: args, done: make(chan struct{})}
+	if err := l.submit(c); err != nil {
+		return nil, err
+	}
+	return l.wait(c)
+}
+
+// Close refuses new requests and those not sent yet, and waits for the replies to
+// the others.
+func (p *pipeline) Close() {
+	p.cancel()
+	p.wg.Wait()
+}
+
+// call is a request on its way; val and err are set once done is closed.
+type call struct {
+	ctx    context.Context // of the caller
+	script *script
+	keys   []string
+	args   []any
+	cmd    *goredis.Cmd
+	done   chan struct{}
+	val    any
+	err    error
+}
+
+// lane sends one batch at a time.
+type lane struct {
+	client  *goredis.Client
+	queue   chan *call
+	stopped chan struct{} // closed when run has returned
+	// known are the scripts that this Redis has seen; only run uses it.
+	known map[*script]bool
+}
+
+var errClosed = fmt.Errorf("%w: the connection to Redis is closed", backend.ErrRefused)
+
+func (l *lane) submit(c *call) error {
+	select {
+	case l.queue <- c:
+		return nil
+	case <-c.ctx.Done():
+		return unanswered(c.ctx)
+	case <-l.stopped:
+		return errClosed
+	}
+}
+
+func (l *lane) wait(c *call) (any, error) {
+	select {
+	case <-c.done:
+		return c.val, c.err
+	case <-c.ctx.Done():
+		return nil, unanswered(c.ctx)
+	case <-l.stopped:
+	}
+	select {
+	case <-c.done:
+		return c.val, c.err
+	default:
+		return nil, errClosed
+	}
+}
+
+func unanswered(ctx context.Context) error {
+	return fmt.Errorf("%w: no reply from Redis in time: %w", backend.ErrUnavailable, context.Cause(ctx))
+}
+
+func (l *lane) run(ctx context.Context) {
+	defer close(l.stopped)
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case first := <-l.queue:
+			// Detached: a batch under way gets its replies, bounded by the
+			// client's own timeouts.
+			l.flow(context.WithoutCancel(ctx), l.batch(first))
+		}
+	}
+}
+
+// batch takes first and what is queued behind it. Who has gone is left out: a
+// request that nobody waits for any more would only be late.
+func (l *lane) batch(first *call) []*call {
+	b := make([]*call, 0, 16)
+	for c := first; ; {
+		if c.ctx.Err() == nil {
+			b = append(b, c)
+		}
+		if len(b) == maxBatch {
+			return b
+		}
+		select {
+		case c = <-l.queue:
+		default:
+			return b
+		}
+	}
+}
+
+// flow sends a batch and answers its callers. What Redis has not run because it
+// has forgotten the script is sent again, once, before anything queued later.
+//
+// Redis forgets all scripts at once, so the requests of a name keep their order,
+// but for a script that another client brings back between two of them: then the
+// second runs before the first. Their request numbers make that harmless.
+func (l *lane) flow(ctx context.Context, b []*call) {
+	l.send(ctx, b)
+	var again []*call
+	for _, c := range b {
+		if goredis.HasErrorPrefix(c.err, "NOSCRIPT") {
+			again = append(again, c)
+		} else {
+			l.finish(c)
+		}
+	}
+	if len(again) == 0 {
+		return
+	}
+	clear(l.known)
+	l.send(ctx, again)
+	for _, c := range again {
+		l.finish(c)
+	}
+}
+
+// send writes a batch at once and reads all replies. A script travels in full the
+// first time: if Redis refused one and ran the next, their order would be lost.
+func (l *lane) send(ctx context.Context, b []*call) {
+	if len(b) == 0 {
+		return
+	}
+	pipe := l.client.Pipeline()
+	for _, c := range b {
+		if l.known[c.script] {
+			c.cmd = pipe.EvalSha(ctx, c.script.sha, c.keys, c.args...)
+			continue
+		}
+		c.cmd = pipe.Eval(ctx, c.script.source, c.keys, c.args...)
+		l.known[c.script] = true
+	}
+	_, failed := pipe.Exec(ctx)
+	for _, c := range b {
+		c.val, c.err = c.cmd.Result()
+		// Where the server turned the connection down, go-redis leaves its commands
+		// blank. A script that answers nil has goredis.Nil for an error.
+		if c.val == nil && c.err == nil {
+			c.err = failed
+		}
+	}
+}
+
+func (l *lane) finish(c *call) {
+	c.err = outcome(c.err)
+	if errors.Is(c.err, backend.ErrUnavailable) || errors.Is(c.err, backend.ErrRefused) {
+		clear(l.known) // the next answer may come from a server that has seen none of them
+	}
+	close(c.done)
+}
+
+// refusals are the error replies by which Redis says that it has not run a script,
+// or not beyond its first write, and what to do about them.
+var refusals = []struct{ prefix, advice string }{
+	{"OOM ", "Redis is out of memory: raise maxmemory or free some"},
+	{"READONLY ", "this Redis is a replica: connect to its master"},
+	{"LOADING ", "Redis is starting and reads its data: try again soon"},
+	{"MASTERDOWN ", "this Redis is a replica without its master: connect to a master"},
+	{"NOREPLICAS ", "fewer replicas are connected than min-replicas-to-write asks for"},
+	{"MISCONF ", "Redis cannot save to disk and therefore takes no writes: see its log"},
+	{"NOAUTH ", "Redis asks for a password: put it into the address"},
+	{"WRONGPASS ", "Redis knows no such user and password"},
+	{"NOPERM ", "the Redis user may not do this: see ACL SETUSER"},
+	{"NOSCRIPT ", "Redis forgot the script while it was sent: try again"},
+	{"CLUSTERDOWN ", "the Redis cluster does not serve all of its slots"},
+	{"MOVED ", "this Redis is part of a cluster: use redis+cluster://"},
+	{"ASK ", "this Redis is part of a cluster: use redis+cluster://"},
+	{"TRYAGAIN ", "the Redis cluster is moving these keys: try again soon"},
+	{"BUSY ", "a script of somebody occupies Redis: wait, or use SCRIPT KILL"},
+	{"DENIED ", "Redis is in protected mode and serves its own machine only"},
+	{"ERR max number of clients reached", "raise maxclients of Redis"},
+}
+
+// outcome turns an error of go-redis into one of package backend, and nil and a
+// nil reply into nil.
+func outcome(err error) error {
+	var reply goredis.Error
+	var dial *net.OpError
+	switch {
+	case err == nil, errors.Is(err, goredis.Nil):
+		return nil
+	case errors.Is(err, goredis.ErrClosed):
+		return errClosed
+	case errors.Is(err, goredis.ErrPoolTimeout):
+		return fmt.Errorf("%w: no connection to Redis was free in time", backend.ErrRefused)
+	case errors.As(err, &dial) && dial.Op == "dial":
+		return fmt.Errorf("%w: %w", backend.ErrUnreachable, err)
+	case !errors.As(err, &reply):
+		return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
+	}
+	text := reply.Error()
+	for _, r := range refusals {
+		if strings.HasPrefix(text, r.prefix) && !halfRun(text) {
+			return fmt.Errorf("%w: %s (%s)", backend.ErrRefused, r.advice, text)
+		}
+	}
+	return fmt.Errorf("redis: %w", err)
+}
+
+// halfRun: an ACL stops a script at the command it forbids, whatever was written
+// before. The other refusals come before a script's first write or not at all.
+func halfRun(text string) bool {
+	return strings.HasPrefix(text, "NOPERM ") && strings.Contains(text, " script: ")
+}

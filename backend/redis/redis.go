@@ -1,0 +1,298 @@
+// Package redis keeps locks in one Redis server, in Redisson's layout: a hash
+// owner -> entries with an expiry, a channel on which a release is published and
+// a fence counter. Beside these it keeps, for the name's queue and for the hold
+// behind the hash, a few keys of its own; common.lua lists them.
+//
+// Each method of Backend is one Lua script, so one step for Redis. All scripts
+// may be repeated, and check everything before they write. Time is Redis' own.
+package redis
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Config of a Backend.
+type Config struct {
+	URL       string        // redis://, rediss:// or redis+unix://
+	KeyPrefix string        // before every lock name; Redisson's NameMapper
+	FenceTTL  time.Duration // how long a fence counter outlives its last use; 0: for ever
+	Node      backend.Node
+	Log       *slog.Logger // nil: none
+}
+
+// Window is how long a provisional hold lasts.
+const Window = time.Second
+
+//go:embed common.lua
+var common string
+
+//go:embed acquire.lua
+var acquireLua string
+
+//go:embed confirm.lua
+var confirmLua string
+
+//go:embed extend.lua
+var extendLua string
+
+//go:embed release.lua
+var releaseLua string
+
+//go:embed cancel.lua
+var cancelLua string
+
+//go:embed promote.lua
+var promoteLua string
+
+//go:embed describe.lua
+var describeLua string
+
+//go:embed renew.lua
+var renewLua string
+
+//go:embed inspect.lua
+var inspectLua string
+
+// A full Redis refuses new grants, and nothing else.
+var (
+	acquireScript  = newScript("", common, acquireLua)
+	confirmScript  = newScript("allow-oom", common, confirmLua)
+	extendScript   = newScript("allow-oom", common, extendLua)
+	releaseScript  = newScript("allow-oom", common, releaseLua)
+	cancelScript   = newScript("allow-oom", common, cancelLua)
+	promoteScript  = newScript("allow-oom", common, promoteLua)
+	describeScript = newScript("allow-oom", common, describeLua)
+	renewScript    = newScript("allow-oom", "", renewLua)
+	inspectScript  = newScript("no-writes", "", inspectLua)
+)
+
+// Backend is one Redis server as one node sees it.
+type Backend struct {
+	cfg           Config
+	client        *goredis.Client
+	renewals      *goredis.Client // of their own: a busy pool must not starve them
+	requests      *pipeline
+	renewRequests *pipeline
+	hub           *hub
+	hint          func(backend.Hint)
+
+	mu      sync.Mutex // guards the field below
+	foreign map[place]bool
+}
+
+// place is a contender of this node for a name.
+type place struct{ name, slot string }
+
+var _ backend.Backend = (*Backend)(nil)
+
+// Open makes the Backend of a node. It does not wait for Redis to be there.
+// Errors are of the configuration.
+func Open(_ context.Context, cfg Config) (*Backend, error) {
+	opt, err := options(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(cfg.KeyPrefix, "lockgw:") || strings.ContainsAny(cfg.KeyPrefix, "{} \t\r\n") {
+		return nil, fmt.Errorf("backend.key_prefix: %q must not begin with lockgw: nor contain braces or white space", cfg.KeyPrefix)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	alone := *opt
+	b := &Backend{cfg: cfg, client: goredis.NewClient(opt), renewals: goredis.NewClient(&alone), foreign: map[place]bool{}}
+	b.requests, b.renewRequests = startPipeline(b.client), startPipeline(b.renewals)
+	b.hub = newHub(b.client, fmt.Sprintf("lockgw:node:%s:%d", cfg.Node.ID, cfg.Node.Incarnation), cfg.Log)
+	return b, nil
+}
+
+// Info implements backend.Backend.
+func (b *Backend) Info() backend.Info {
+	return backend.Info{Type: "redis", Fencing: true, Queue: true, Push: true, Shared: true}
+}
+
+// Ping implements backend.Backend. Without messages waiters are served by timers
+// only, so it asks for these too.
+func (b *Backend) Ping(ctx context.Context) error {
+	if err := b.client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("redis: %w", outcome(err))
+	}
+	if !b.hub.healthy() {
+		return errors.New("redis: answers, but messages do not arrive")
+	}
+	return nil
+}
+
+// Close implements backend.Backend.
+func (b *Backend) Close() error {
+	b.hub.Close()
+	b.requests.Close()
+	b.renewRequests.Close()
+	return errors.Join(b.client.Close(), b.renewals.Close())
+}
+
+// run runs one of the scripts about one name.
+func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply, error) {
+	k := keysOf(b.cfg.KeyPrefix + r.Name)
+	me := b.cfg.Node.ID
+	if r.Slot != "" {
+		me += "." + r.Slot
+	}
+	v, err := b.requests.eval(ctx, r.Name, s,
+		[]string{k.lock, k.state, k.queue, k.entries, k.counter, k.last, k.floor + me, k.floor + b.cfg.Node.ID},
+		me, b.cfg.Node.Incarnation, r.Seq,
+		k.channel, Window.Milliseconds(), b.cfg.FenceTTL.Milliseconds(), r.Name,
+		uint64(r.Hold), uint64(r.Block), r.Attempt, string(r.Owner), max(r.Count, 1), r.TTL.Milliseconds(), max(r.Turns, 1),
+		uint64(r.Floor), flag(r.Queue), r.Waiters, uint64(r.Turn), r.Delay.Milliseconds(), r.Record)
+	if err != nil {
+		return nil, err
+	}
+	a, err := asReply(v)
+	if err != nil {
+		return nil, err
+	}
+	return a, a.refused()
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// ask runs a script that may grant, and watches a holder outside lockgw.
+func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backend.Answer, error) {
+	v, err := b.run(ctx, s, r)
+	if err != nil {
+		return backend.Answer{}, err
+	}
+	a, err := v.answer()
+	b.watch(r, a.Queued && a.Holder.Foreign)
+	return a, err
+}
+
+// watch listens for, or stops listening for, the release of a holder outside
+// lockgw.
+func (b *Backend) watch(r backend.Request, on bool) {
+	at := place{r.Name, r.Slot}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.foreign[at] == on {
+		return
+	}
+	channel := keysOf(b.cfg.KeyPrefix + r.Name).channel
+	if !on {
+		delete(b.foreign, at)
+		b.hub.unwatch(channel)
+		return
+	}
+	b.foreign[at] = true
+	b.hub.watch(channel, func() { b.freed(r.Name) })
+}
+
+// freed wakes the contenders that wait for a holder outside lockgw.
+func (b *Backend) freed(name string) {
+	b.mu.Lock()
+	var slots []string
+	for at := range b.foreign {
+		if at.name == name {
+			slots = append(slots, at.slot)
+		}
+	}
+	b.mu.Unlock()
+	for _, s := range slots {
+		b.hint(backend.Hint{Kind: backend.HintFree, Name: name, Slot: s})
+	}
+}
+
+// Acquire implements backend.Backend.
+func (b *Backend) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	return b.ask(ctx, acquireScript, r)
+}
+
+// Confirm implements backend.Backend.
+func (b *Backend) Confirm(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	return b.ask(ctx, confirmScript, r)
+}
+
+// Extend implements backend.Backend.
+func (b *Backend) Extend(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	return b.ask(ctx, extendScript, r)
+}
+
+// Release implements backend.Backend.
+func (b *Backend) Release(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	return b.ask(ctx, releaseScript, r)
+}
+
+// Cancel implements backend.Backend.
+func (b *Backend) Cancel(ctx context.Context, r backend.Request) error {
+	_, err := b.ask(ctx, cancelScript, r)
+	return err
+}
+
+// Promote implements backend.Backend.
+func (b *Backend) Promote(ctx context.Context, name string) (backend.Answer, error) {
+	v, err := b.run(ctx, promoteScript, backend.Request{Name: name})
+	if err != nil {
+		return backend.Answer{}, err
+	}
+	return v.answer()
+}
+
+// Describe implements backend.Backend.
+func (b *Backend) Describe(ctx context.Context, r backend.Request) error {
+	_, err := b.run(ctx, describeScript, r)
+	return err
+}
+
+// Renew implements backend.Backend.
+func (b *Backend) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
+	keys := make([]string, 0, 2*len(rs))
+	args := make([]any, 0, 3*len(rs))
+	for _, r := range rs {
+		k := keysOf(b.cfg.KeyPrefix + r.Name)
+		me := b.cfg.Node.ID
+		if r.Slot != "" {
+			me += "." + r.Slot
+		}
+		keys = append(keys, k.lock, k.state)
+		args = append(args, me, uint64(r.Hold), r.TTL.Milliseconds())
+	}
+	v, err := b.renewRequests.eval(ctx, rs[0].Name, renewScript, keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	a, err := asReply(v)
+	if err != nil || len(a) != len(rs) {
+		return nil, fmt.Errorf("redis: %d answers to %d renewals: %w", len(a), len(rs), err)
+	}
+	errs := make([]error, len(rs))
+	for i := range rs {
+		if a.number(i) == 0 {
+			errs[i] = backend.ErrNotHeld
+		}
+	}
+	return errs, nil
+}
+
+// Listen implements backend.Backend.
+func (b *Backend) Listen(f func(backend.Hint)) {
+	b.hint = f
+	b.hub.start(func(payload string) {
+		if h, ok := parseHint(payload); ok {
+			f(h)
+		}
+	}, func() { f(backend.Hint{Kind: backend.HintResync}) })
+}

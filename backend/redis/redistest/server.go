@@ -1,0 +1,195 @@
+// Package redistest starts real Redis servers for tests, on loopback and for one
+// test each, and a proxy that breaks the network between them and their clients.
+package redistest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const (
+	startTimeout = 10 * time.Second
+	startTries   = 5 // another process may take the free port first
+)
+
+// Server is a redis-server process of its own.
+type Server struct {
+	Addr   string // host:port, on loopback
+	Socket string // path of its Unix socket
+
+	t      testing.TB
+	dir    string
+	args   []string
+	cmd    *exec.Cmd
+	output bytes.Buffer  // of cmd; read it only after exited
+	exited chan struct{} // closed when cmd is gone
+}
+
+// Start starts a redis-server that keeps nothing on disk and waits until it
+// answers. args are further command line arguments, which win over the usual
+// ones. The server ends with the test.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	dir := t.TempDir()
+	s := &Server{Socket: filepath.Join(dir, "redis.sock"), t: t, dir: dir, args: args}
+	t.Cleanup(s.Kill)
+	for try := 1; ; try++ {
+		s.Addr = freeAddr(t)
+		err := s.launch()
+		if err == nil {
+			return s
+		}
+		if try == startTries {
+			t.Fatalf("start redis-server: %v", err)
+		}
+	}
+}
+
+// URL is the server's address as go-redis and lockgw take it.
+func (s *Server) URL() string { return "redis://" + s.Addr }
+
+// Client returns a client that sends each command once. It is closed with the test.
+func (s *Server) Client() *goredis.Client {
+	c := goredis.NewClient(&goredis.Options{
+		Addr:                     s.Addr,
+		MaxRetries:               -1,
+		ContextTimeoutEnabled:    true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Kill ends the server at once, as kill -9 does, and waits until it is gone.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill() // fails only when it is gone already
+	<-s.exited
+}
+
+// Restart kills the server and starts it again at the same addresses, empty.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	if err := s.launch(); err != nil {
+		s.t.Fatalf("restart redis-server: %v", err)
+	}
+}
+
+// Pause stops the server's process; its connections stay open.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume continues a paused server.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatalf("send %v to redis-server: %v", sig, err)
+	}
+}
+
+func (s *Server) launch() error {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		s.t.Fatal("these tests need a Redis server: apt-get install redis-server")
+	}
+	_, port, _ := net.SplitHostPort(s.Addr)
+	args := []string{
+		"--bind", "127.0.0.1", "--port", port, "--unixsocket", s.Socket, "--dir", s.dir,
+		"--save", "", "--appendonly", "no", "--enable-debug-command", "local",
+	}
+	s.output.Reset()
+	s.cmd = exec.Command(path, append(args, s.args...)...)
+	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
+	// A test binary that is killed must not leave servers behind.
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
+		return err
+	}
+	exited := make(chan struct{})
+	s.exited = exited
+	go func() {
+		defer close(exited)
+		_ = s.cmd.Wait() // it is killed, or launch tells what it printed
+	}()
+	return s.waitReady()
+}
+
+func (s *Server) waitReady() error {
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
+		select {
+		case <-s.exited:
+			return fmt.Errorf("it has exited and printed: %s", s.output.String())
+		default:
+		}
+		if answers(s.Addr) {
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	s.Kill()
+	return fmt.Errorf("no answer at %s in %v, it printed: %s", s.Addr, startTimeout, s.output.String())
+}
+
+// answers: any reply will do, for one that asks for a password is ready too.
+func answers(addr string) bool {
+	c, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	if _, err := c.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	return err == nil && !strings.HasPrefix(line, "-LOADING")
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("find a free port: %v", err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// CommandStats returns how often the server has run each command, by its name in
+// lower case, "client|list" for the one of a family. INFO counts itself.
+func (s *Server) CommandStats(t testing.TB) map[string]int64 {
+	t.Helper()
+	info, err := s.Client().Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatalf("INFO commandstats: %v", err)
+	}
+	calls := map[string]int64{}
+	for line := range strings.Lines(info) {
+		name, stats, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "cmdstat_"), ":calls=")
+		if !ok {
+			continue
+		}
+		n, _, _ := strings.Cut(stats, ",")
+		if calls[name], err = strconv.ParseInt(n, 10, 64); err != nil {
+			t.Fatalf("INFO commandstats: line %q: %v", line, err)
+		}
+	}
+	return calls
+}
