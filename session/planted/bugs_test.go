@@ -23,7 +23,7 @@ var bugs = []bug{
 		old: "case now >= l.p.hold.deadline:", new: "case false:",
 	},
 	{
-		name: "no loss at the deadline", file: "session/turns.go",
+		name: "no loss at the deadline", file: "session/machine.go",
 		old: "if now >= p.hold.deadline {", new: "if false {",
 	},
 	{
@@ -31,24 +31,24 @@ var bugs = []bug{
 		old: "case p.late(): // lost, whatever the store says", new: "case false:",
 	},
 	{
-		name: "grant message trusted without confirm", file: "session/turns.go",
+		name: "grant message trusted without confirm", file: "session/machine.go",
 		old: "	case p.hint != 0:\n\t\tp.askFor(confirm, 0)\n",
 		new: "	case p.hint != 0:\n\t\tp.phase = holding\n\t\tp.hold = hold{fence: p.hint, block: p.hint, next: p.hint, left: 1, ttl: p.queue.first.ttl, deadline: now + p.queue.first.ttl, renewAt: now + time.Second}\n\t\tp.hint = 0\n\t\treturn true\n",
 	},
 	{
-		name: "grant message ignored while an answer is under way", file: "session/turns.go",
+		name: "grant message ignored while an answer is under way", file: "session/hints.go",
 		old: "if p.phase != holding || p.req", new: "if p.phase != holding && p.req == nil || p.req",
 	},
 	{
-		name: "grant message ignored while a yield is under way", file: "session/turns.go",
+		name: "grant message ignored while a yield is under way", file: "session/hints.go",
 		old: " || p.req != nil && p.req.verb == extend {", new: " {",
 	},
 	{
-		name: "no timer for a holder that dies", file: "session/turns.go",
+		name: "no timer for a holder that dies", file: "session/machine.go",
 		old: "	case now >= p.again:\n\t\tp.askFor(acquire, p.attempt)\n", new: "",
 	},
 	{
-		name: "unwanted grant is not given back", file: "session/turns.go",
+		name: "unwanted grant is not given back", file: "session/machine.go",
 		old: "	case q == nil && p.hint != 0:\n\t\tp.undo() // granted to nobody here\n", new: "",
 	},
 	{
@@ -56,16 +56,16 @@ var bugs = []bug{
 		old: "	if p.cur == l {\n\t\tp.cur = nil\n\t}\n\tl.phase = over\n\tp.advance()", new: "	l.phase = over\n\tp.advance()",
 	},
 	{
-		name: "nobody leaves the store's queue", file: "session/turns.go",
+		name: "nobody leaves the store's queue", file: "session/machine.go",
 		old: "	case p.queue.n == 0:\n\t\tp.undo()\n", new: "	case p.queue.n == 0:\n\t\tp.phase = idle\n\t\treturn true\n",
 	},
 	{
-		name: "unknown acquire is not undone", file: "session/turns.go",
+		name: "unknown acquire is not undone", file: "session/machine.go",
 		old: "		p.attempt = q.r.Seq\n\t\tp.undo()\n\tcase q != nil && !q.flying && p.queue.n == 0:",
 		new: "		p.req = nil\n\t\treturn true\n\tcase q != nil && !q.flying && p.queue.n == 0:",
 	},
 	{
-		name: "turn given while the release is under way", file: "session/turns.go",
+		name: "turn given while the release is under way", file: "session/machine.go",
 		old: "	q := p.req\n\tif q == nil || q.flying || q.giveUp == 0 || now < q.giveUp {",
 		new: "	q := p.req\n\tif p.cur == nil && p.queue.n > 0 && q != nil && q.verb == release && now < p.hold.deadline && p.hold.left > 0 {\n\t\tp.give(now)\n\t}\n\tif q == nil || q.flying || q.giveUp == 0 || now < q.giveUp {",
 	},
@@ -82,7 +82,7 @@ var bugs = []bug{
 		old: "case l.othersWait(me) && r.Queue:", new: "case false:",
 	},
 	{
-		name: "no yield after the turn time", file: "session/turns.go",
+		name: "no yield after the turn time", file: "session/machine.go",
 		old: "case p.hold.others != 0 && now-p.hold.others >= p.m.cfg.Fairness.MaxTurnTime,", new: "case",
 	},
 	{
@@ -102,11 +102,11 @@ var bugs = []bug{
 		old: "	p.hold.renewing = false\n", new: "	p.hold.renewing = err != nil\n",
 	},
 	{
-		name: "no turn without time left", file: "session/turns.go",
+		name: "no turn without time left", file: "session/machine.go",
 		old: "case p.hold.deadline-now <= p.hold.ttl/3 && !p.hold.fresh: // too little to give away", new: "case false:",
 	},
 	{
-		name: "a shorter lease under a longer hold", file: "session/turns.go",
+		name: "a shorter lease under a longer hold", file: "session/machine.go",
 		old: ",\n\t\tp.queue.first.ttl < p.hold.ttl: // a lease", new: ": // a lease",
 	},
 	{
@@ -126,7 +126,7 @@ var bugs = []bug{
 		old: "		l.p.end(l, \"its session has ended\")\n", new: "",
 	},
 	{
-		name: "max_hold ignored", file: "session/turns.go",
+		name: "max_hold ignored", file: "session/machine.go",
 		old: "case l.phase == granted && l.maxHoldAt != 0 && now >= l.maxHoldAt:", new: "case false:",
 	},
 	{
@@ -154,7 +154,7 @@ var bugs = []bug{
 		old: "		p.watchAt = p.m.cfg.Clock() + a.Wait + slack\n", new: "",
 	},
 	{
-		name: "a new connection for messages asks for nothing", file: "session/turns.go",
+		name: "a new connection for messages asks for nothing", file: "session/hints.go",
 		old: "case backend.HintFree, backend.HintResync:\n\t\tp.again = 0", new: "case backend.HintFree, backend.HintResync:",
 	},
 

@@ -1,0 +1,63 @@
+package session
+
+import (
+	"github.com/lockgw/lockgw/backend"
+)
+
+// hinted takes a message from the store. It never changes what this node
+// believes to hold; it only makes it ask.
+func (p *place) hinted(h backend.Hint) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone {
+		return
+	}
+	now := p.m.cfg.Clock()
+	switch h.Kind {
+	case backend.HintGranted:
+		// Kept while an answer is under way: it may be older than the message.
+		if p.phase != holding || p.req != nil && p.req.verb == extend {
+			p.hint = h.Fence
+		}
+	case backend.HintOthers:
+		if p.phase == holding {
+			p.othersWait()
+		}
+	case backend.HintWatch:
+		if p.phase == queued {
+			p.again = min(p.again, now+h.After+slack)
+		}
+	case backend.HintFree, backend.HintResync:
+		p.again = 0
+	}
+	p.advance()
+}
+
+// watched takes the answer to a Promote: the contender to whom the name was
+// passed has confirmed, or has still some time, or another was given it.
+func (p *place) watched(a backend.Answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watching = false
+	if a.Provisional {
+		p.watchAt = p.m.cfg.Clock() + a.Wait + slack
+	}
+	p.advance()
+}
+
+// description is what the store should know of l's turn.
+func (p *place) description(l *Lease, count int) backend.Request {
+	return backend.Request{
+		Name: p.key.name, Slot: p.key.slot, Hold: p.hold.fence,
+		Owner: l.owner, Count: count, Turn: l.fence, Record: l.holder.record(),
+	}
+}
+
+// described: the store knows r now.
+func (p *place) described(r backend.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.phase == holding && p.hold.fence == r.Hold {
+		p.hold.described, p.hold.owner = max(p.hold.described, r.Turn), r.Owner
+	}
+}

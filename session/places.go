@@ -1,0 +1,113 @@
+package session
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// place finds or makes the place of a name; nil once the Manager is closed.
+func (m *Manager) place(k placeKey) *place {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.places[k]
+	if p == nil && !m.closed {
+		p = &place{m: m, key: k}
+		m.places[k] = p
+	}
+	return p
+}
+
+// keyFor is where a new waiter for name stands: with all others of this node, or
+// by itself where the store orders all waiters.
+func (m *Manager) keyFor(name string) placeKey {
+	if !m.cfg.Fairness.Strict {
+		return placeKey{name: name}
+	}
+	return placeKey{name, strconv.FormatUint(m.slots.Add(1), 10)}
+}
+
+// forget drops a place that has nothing to do any more.
+func (m *Manager) forget(p *place) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.places, p.key)
+	if m.empty != nil && len(m.places) == 0 {
+		close(m.empty)
+		m.empty = nil
+	}
+}
+
+// floor is the highest fence of name that this node remembers.
+func (m *Manager) floor(name string) backend.Fence {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.fences[name]
+}
+
+// raise remembers that fence was given.
+func (m *Manager) raise(name string, fence backend.Fence) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.fences) >= maxFences {
+		for n := range m.fences { // any one: the store's clock covers what is forgotten
+			delete(m.fences, n)
+			break
+		}
+	}
+	m.fences[name] = max(m.fences[name], fence)
+}
+
+// hinted hands a message from the store to whom it concerns.
+func (m *Manager) hinted(h backend.Hint) {
+	if h.Kind == backend.HintResync {
+		for _, p := range m.all() {
+			p.hinted(h)
+		}
+		return
+	}
+	k := placeKey{h.Name, h.Slot}
+	m.mu.Lock()
+	p := m.places[k]
+	m.mu.Unlock()
+	if p == nil && h.Kind == backend.HintGranted {
+		p = m.place(k) // to give back what nobody here waits for
+	}
+	if p != nil {
+		p.hinted(h)
+	}
+}
+
+func (m *Manager) all() []*place {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]*place, 0, len(m.places))
+	for _, p := range m.places {
+		out = append(out, p)
+	}
+	return out
+}
+
+// describe tells the store of a turn, later; if it fails the next renewal's
+// turn will be told.
+func (m *Manager) describe(p *place, r backend.Request) {
+	m.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), m.cfg.Timeout)
+		defer cancel()
+		if m.b.Describe(ctx, r) == nil {
+			p.described(r)
+		}
+	})
+}
+
+// promote has the store pass the name on if the contender to whom p passed it
+// has not confirmed.
+func (m *Manager) promote(p *place) {
+	m.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), m.cfg.Timeout)
+		defer cancel()
+		a, _ := m.b.Promote(ctx, p.key.name) // without an answer the waiters' own timers are left
+		p.watched(a)
+	})
+}
