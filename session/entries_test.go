@@ -256,6 +256,24 @@ func TestRefusalTellsWho(t *testing.T) {
 	})
 }
 
+// Other nodes see since when a holder holds, not since when it waited.
+func TestSinceTheGrant(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 2, session.Config{}, nil)
+		a := c.open(0)
+		mustAcquire(t, a, "x", session.Acquire{})
+		got := wait(t, c.open(1), "x", session.Acquire{Wait: time.Minute})
+		time.Sleep(20 * time.Second)
+		mustRelease(t, a, "x")
+		within(t, 0, got)
+		for node := range 2 {
+			if st, err := c.nodes[node].Inspect(t.Context(), "x"); err != nil || st.Holder == nil || time.Since(st.Holder.Since) > time.Second {
+				t.Errorf("node %d: holder = %+v, %v, want held since now", node, st.Holder, err)
+			}
+		}
+	})
+}
+
 func TestQueuedIsTold(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCluster(t, 2, session.Config{}, nil)

@@ -29,9 +29,11 @@ func (p *place) askFor(v verb, seq uint64) {
 // forFirst is what every request says about the first in the queue.
 func (p *place) forFirst() backend.Request {
 	l := p.queue.first
+	granted := l.holder
+	granted.Since = time.Now()
 	return backend.Request{
 		Owner: l.owner, Count: 1, TTL: l.ttl, Turns: p.m.cfg.Fairness.MaxTurns,
-		Floor: p.m.floor(p.key.name), Waiters: p.queue.n, Record: l.holder.record(),
+		Floor: p.m.floor(p.key.name), Waiters: p.queue.n, Record: granted.record(),
 	}
 }
 
