@@ -172,7 +172,7 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 	}
 	s.mu.Unlock()
 	if err == nil && closed {
-		l.p.end(l, "its session has ended")
+		_, _, _ = l.p.end(l, "its session has ended") // if it is lost meanwhile, so much the better
 		return s.Err()
 	}
 	return err

@@ -52,13 +52,13 @@ func (w *witness) leave(l *session.Lease) {
 
 // weather makes a store and its messages unreliable.
 type weather struct {
-	seed                  uint64
-	rng                   *rand.Rand
-	mu                    sync.Mutex
-	lost, answerLost      float64 // requests that do not arrive, answers that do not
-	slow                  float64 // requests and answers that take up to a lease
-	hintLost, hintDoubled float64
-	calm                  bool
+	seed             uint64
+	rng              *rand.Rand
+	mu               sync.Mutex
+	lost, answerLost float64 // requests that do not arrive, answers that do not
+	slow             float64 // requests and answers that take up to a lease
+	hintLost         float64
+	calm             bool
 }
 
 func (w *weather) roll(p float64) bool {

@@ -57,7 +57,7 @@ func (p *place) write(ctx context.Context, l *Lease, d int) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if notHeld(err) && p.phase == holding && p.hold.fence == r.Hold {
-		p.lose("gone")
+		p.lose(reasonGone)
 	}
 	p.advance()
 	if over := l.errLocked(p.m.cfg.Clock()); over != nil {

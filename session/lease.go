@@ -118,16 +118,31 @@ func (l *Lease) errLocked(now time.Duration) *Error {
 	case l.phase != granted:
 		return l.releasedError()
 	case now >= l.p.hold.deadline:
-		return l.lostError("expired") // whoever is late to say so, it is lost
+		return l.lostError(reasonExpired) // whoever is late to say so, it is lost
 	default:
 		return nil
 	}
 }
 
+// The reasons of a loss, as events name them.
+const (
+	reasonExpired   = "expired"
+	reasonGone      = "gone"
+	reasonMaxHold   = "max_hold"
+	reasonOvertaken = "overtaken"
+)
+
+var lossSentence = map[string]string{
+	reasonExpired:   "its lease ran out before a renewal was confirmed",
+	reasonGone:      "the store does not have it any more",
+	reasonMaxHold:   "it has reached its max_hold",
+	reasonOvertaken: "another gateway process speaks for this node",
+}
+
 func (l *Lease) lostError(reason string) *Error {
 	return &Error{
 		Code: CodeLost, Lock: l.name,
-		Detail: fmt.Sprintf("the hold with fence %d is lost (%s); another may have it now", l.fence, reason),
+		Detail: fmt.Sprintf("the hold with fence %d is lost (%s: %s); another may have the lock now", l.fence, reason, lossSentence[reason]),
 	}
 }
 

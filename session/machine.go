@@ -84,7 +84,7 @@ func (p *place) stepQueued(now time.Duration) bool {
 
 func (p *place) stepHolding(now time.Duration) bool {
 	if now >= p.hold.deadline {
-		p.lose("expired")
+		p.lose(reasonExpired)
 		return true
 	}
 	p.keepUp(now)
@@ -122,7 +122,7 @@ func (p *place) stepTurn(now time.Duration) bool {
 		p.cur = nil
 		return true
 	case l.phase == granted && l.maxHoldAt != 0 && now >= l.maxHoldAt:
-		p.drop(l, "max_hold")
+		p.drop(l, reasonMaxHold)
 		if p.m.cfg.Delay > 0 {
 			p.letGo(p.m.cfg.Delay)
 		}

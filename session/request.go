@@ -150,7 +150,7 @@ func (p *place) overtaken() {
 	p.m.cfg.Log.Error("the store has seen a later request of this node; is another gateway running with its state directory?",
 		"lock", p.key.name)
 	if l := p.cur; l != nil {
-		p.drop(l, "overtaken")
+		p.drop(l, reasonOvertaken)
 	}
 	p.phase = idle
 	p.refuseAll(&Error{Code: CodeUnavailable, Detail: "another gateway process speaks for this node", RetryAfter: time.Second})
@@ -219,7 +219,7 @@ func (p *place) takeExtend(q *request, a backend.Answer, err error) {
 	p.hint = 0
 	switch {
 	case err != nil:
-		p.lose("gone")
+		p.lose(reasonGone)
 	case p.late():
 	default:
 		p.hold.deadline = max(p.hold.deadline, q.sentAt+q.r.TTL-margin(q.r.TTL))
@@ -246,7 +246,7 @@ func (p *place) takeRelease(q *request, a backend.Answer, err error) {
 func (p *place) takeSettle(q *request, err error) {
 	switch {
 	case err != nil:
-		p.lose("gone")
+		p.lose(reasonGone)
 	case p.late():
 	default:
 		p.hold.ttl = q.r.TTL

@@ -80,6 +80,9 @@ func holderOf(st backend.Status) *Holder {
 	if h.Node == "" {
 		h.Node = st.Node
 	}
+	if st.Foreign {
+		h.Note = "held by a program outside lockgw"
+	}
 	return &h
 }
 

@@ -175,7 +175,7 @@ func (p *place) renewed(r backend.Renewal, sentAt time.Duration, err error) {
 		p.hold.failing = false
 		p.tellTurn(EventRenewed, "")
 	case notHeld(err):
-		p.lose("gone")
+		p.lose(reasonGone)
 	default:
 		p.hold.renewAt = now + max(p.hold.ttl/10, 2*slack)
 		if !p.hold.failing {

@@ -1,0 +1,219 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/lockgw/lockgw"
+
+// A rule says what the packages that match pkg may import.
+type rule struct {
+	pkg string // "session": this package; "backend/": what lies below it; the longest match counts
+	// ours are the packages of this module that it may import, in the same
+	// notation. A store may also import what lies below itself.
+	ours []string
+	// closed: of other modules it reaches nothing but theirs, directly or not.
+	closed bool
+	theirs []string
+	why    string
+}
+
+var rules = []rule{
+	{
+		pkg: "backend", closed: true,
+		why: "every store and the core are written against it, so it drags nothing in",
+	},
+	{
+		pkg: "backend/", ours: []string{"backend"},
+		why: "a store answers one question at a time and knows no sessions, no other store and no front",
+	},
+	{
+		pkg: "backend/backendtest", ours: []string{"backend"},
+		why: "the conformance suite is the same for every store, so it names none",
+	},
+	{
+		pkg: "session", ours: []string{"backend"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
+		why: "who holds a lock is decided here for all stores and all fronts: no client of a store, no web framework, no telemetry",
+	},
+	{
+		pkg: "session/", ours: []string{"session"},
+		why: "a proof of life is told to the core and decides nothing itself",
+	},
+	{
+		pkg: "api", ours: []string{"session", "backend"},
+		why: "HTTP translates to and from the core; it knows no store and no other front",
+	},
+	{
+		pkg: "socket", ours: []string{"socket/", "session", "session/", "backend"},
+		why: "the socket translates to and from the core; it knows no store and no other front",
+	},
+	{
+		pkg: "socket/", ours: []string{},
+		why: "reading and writing RESP knows nothing of locks",
+	},
+	{
+		pkg: "cmd/lockgw", ours: []string{"api", "socket", "session", "session/", "backend", "backend/"},
+		why: "the program builds all the others",
+	},
+	{
+		pkg: "docs/", ours: []string{},
+		why: "the tutorial is a client like any other: the sockets are all it needs of lockgw",
+	},
+}
+
+func TestImports(t *testing.T) {
+	packages := listPackages(t)
+	for _, p := range packages {
+		name := p.short()
+		r, ok := ruleFor(name)
+		if !ok {
+			t.Errorf("%s stands under no import rule: add one, with its reason, to the table in this file", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if other, ours := cutModule(imported); ours && !r.mayImport(name, other) {
+				t.Errorf("%s imports %s\nbut may import of this module only %q: %s", name, other, r.ours, r.why)
+			}
+		}
+		for _, dep := range p.Deps {
+			if r.closed && !r.mayReach(dep) {
+				t.Errorf("%s depends on %s\nbut of other modules only on %q: %s", name, dep, r.theirs, r.why)
+			}
+		}
+	}
+	if len(packages) < 3 {
+		t.Errorf("go list found %d packages, want those of the whole module", len(packages))
+	}
+}
+
+// The table itself: what it allows and what it refuses.
+func TestImportRules(t *testing.T) {
+	tests := []struct {
+		from, to string
+		want     bool
+	}{
+		{"backend/redis", "backend", true},
+		{"backend/redis", "backend/redis/redistest", true},
+		{"backend/redis/redistest", "backend", true},
+		{"backend/redis", "backend/memory", false},
+		{"backend/redis", "session", false},
+		{"backend", "session", false},
+		{"backend/backendtest", "backend/memory", false},
+		{"session", "backend", true},
+		{"session", "backend/memory", false},
+		{"session", "session/peer", false},
+		{"session/peer", "session", true},
+		{"session/peer", "backend", false},
+		{"api", "socket", false},
+		{"socket", "api", false},
+		{"socket", "socket/resp", true},
+		{"socket/resp", "session", false},
+		{"api", "session", true},
+		{"api", "backend/redis", false},
+		{"socket", "session/peer", true},
+		{"socket", "backend/redis", false},
+		{"api", "cmd/lockgw", false},
+		{"cmd/lockgw", "backend/redis", true},
+		{"docs/shop", "session", false},
+	}
+	for _, tt := range tests {
+		r, ok := ruleFor(tt.from)
+		if !ok {
+			t.Errorf("no rule for %s", tt.from)
+		} else if got := r.mayImport(tt.from, tt.to); got != tt.want {
+			t.Errorf("may %s import %s = %v, want %v", tt.from, tt.to, got, tt.want)
+		}
+	}
+	session, _ := ruleFor("session")
+	for _, dep := range []string{"github.com/gin-gonic/gin", "go.opentelemetry.io/otel", "github.com/redis/go-redis/v9"} {
+		if session.mayReach(dep) {
+			t.Errorf("session may depend on %s, want not", dep)
+		}
+	}
+}
+
+func ruleFor(pkg string) (rule, bool) {
+	var best rule
+	for _, r := range rules {
+		if matches(r.pkg, pkg) && len(r.pkg) > len(best.pkg) {
+			best = r
+		}
+	}
+	return best, best.pkg != ""
+}
+
+func matches(pattern, pkg string) bool {
+	if strings.HasSuffix(pattern, "/") {
+		return strings.HasPrefix(pkg, pattern)
+	}
+	return pkg == pattern
+}
+
+func (r rule) mayImport(self, other string) bool {
+	if strings.HasSuffix(r.pkg, "/") && strings.HasPrefix(other, self+"/") {
+		return true
+	}
+	return slices.ContainsFunc(r.ours, func(pattern string) bool { return matches(pattern, other) })
+}
+
+// mayReach: of the standard library everything, of this module what the direct
+// imports are checked for, of other modules only what the rule names.
+func (r rule) mayReach(dep string) bool {
+	if _, ours := cutModule(dep); ours || isStandard(dep) {
+		return true
+	}
+	return slices.ContainsFunc(r.theirs, func(m string) bool { return dep == m || strings.HasPrefix(dep, m+"/") })
+}
+
+// isStandard: the first element of a module's path has a dot; the standard
+// library's own copies of modules are below vendor/.
+func isStandard(dep string) bool {
+	first, _, _ := strings.Cut(dep, "/")
+	return !strings.Contains(first, ".")
+}
+
+// cutModule makes "session" of the import path of that package of ours.
+func cutModule(path string) (short string, ours bool) {
+	if path == module {
+		return ".", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+type goPackage struct {
+	ImportPath    string
+	Imports, Deps []string
+}
+
+func (p goPackage) short() string {
+	s, _ := cutModule(p.ImportPath)
+	return s
+}
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", module+"/...")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var packages []goPackage
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatalf("read the answer of go list: %v", err)
+		}
+		packages = append(packages, p)
+	}
+}

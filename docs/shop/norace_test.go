@@ -1,0 +1,7 @@
+//go:build !race
+
+package main
+
+var buildFlags []string
+
+const raceEnabled = false
