@@ -180,7 +180,7 @@ type Backend interface {
 	// before. Otherwise the sender is queued if Queue, else the error is
 	// ErrHeld and the Answer tells Wait.
 	// A repeat after the grant grants the same hold again, with the lease set
-	// anew; so does an Acquire that finds a provisional hold of its own
+	// anew, and does not touch what was described since; so does an Acquire that finds a provisional hold of its own
 	// Attempt. A hold left over from an earlier number is dropped first.
 	// Reads Seq, Owner, TTL, Turns, Floor, Queue, Waiters, Record.
 	Acquire(ctx context.Context, r Request) (Answer, error)
@@ -194,13 +194,14 @@ type Backend interface {
 	// answer is as for Acquire. Without Queue it only answers Others.
 	// A repeat, told by Block, returns the block that was reserved.
 	// ErrNotHeld: Hold is over.
-	// Reads Seq, Hold, Block, Owner, TTL, Turns, Floor, Queue, Waiters, Record.
+	// Reads Seq, Hold, Block, TTL, Turns, Floor, and with Queue what Acquire reads.
 	Extend(ctx context.Context, r Request) (Answer, error)
 	// Release drops Hold and passes the name to the first reachable contender.
 	// With Queue the sender is queued at the end before that, and the answer is
 	// as for Acquire. A hold that is already over is no error. Turn is the last
-	// fence given under Hold; reserved ones after it count as never granted.
-	// Reads Seq, Hold, Turn, Delay, and with Queue what Acquire reads.
+	// fence given under Hold; reserved ones after it count as never granted. What
+	// a late repeat of Attempt, by which Hold was granted, has left goes with it.
+	// Reads Seq, Hold, Attempt, Turn, Delay, and with Queue what Acquire reads.
 	Release(ctx context.Context, r Request) (Answer, error)
 	// Cancel takes the sender out of the queue, or lets go of what it was
 	// granted there: after it, the sender has nothing of Attempt or Hold.
@@ -209,9 +210,9 @@ type Backend interface {
 	// Promote passes a free name to the first reachable contender, as when a
 	// provisional hold has run out. Wait tells when to look again, 0: never.
 	Promote(ctx context.Context, name string) (Answer, error)
-	// Describe writes Owner, Count, Turn and Record into Hold, unless the store
-	// knows of a later Turn. ErrNotHeld: Hold is over.
-	// Reads Hold, Owner, Count, Turn, Record.
+	// Describe writes Owner, Count, Turn and Record into Hold, unless the store has
+	// seen a Describe of Hold with a higher Seq. ErrNotHeld: Hold is over.
+	// Reads Seq, Hold, Owner, Count, Turn, Record.
 	Describe(ctx context.Context, r Request) error
 	// Renew has the lease of each hold last for its TTL from now on, or longer
 	// if it did already: a late renewal cannot undo a later one. The errors are

@@ -69,6 +69,9 @@ func (p *place) write(ctx context.Context, l *Lease, d int) (int, error) {
 			Detail: "the store did not confirm the re-entry, which does not count; the hold itself stands: " + err.Error(),
 		}
 	}
+	if err == nil {
+		p.hold.described, p.hold.owner = max(p.hold.described, r.Turn), r.Owner
+	}
 	l.count = n // one entry less is the client's word, whatever the store says
 	return n, nil
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"github.com/lockgw/lockgw/backend"
 )
 
@@ -23,14 +25,24 @@ func (p *place) hinted(h backend.Hint) {
 		if p.phase == holding {
 			p.othersWait()
 		}
+		p.crowded = p.req != nil
 	case backend.HintWatch:
-		if p.phase == queued {
-			p.again = min(p.again, now+h.After+slack)
-		}
+		p.askBy(now + h.After + slack)
 	case backend.HintFree, backend.HintResync:
-		p.again = 0
+		p.askBy(1)
 	}
 	p.advance()
+}
+
+// askBy has a contender ask again at that time, if it would not do so earlier. An
+// answer that is under way may be older than the message that says so.
+func (p *place) askBy(at time.Duration) {
+	if p.phase == queued {
+		p.again = min(p.again, at)
+	}
+	if p.req != nil {
+		p.nudge = at
+	}
 }
 
 // watched takes the answer to a Promote: the contender to whom the name was
@@ -48,7 +60,7 @@ func (p *place) watched(a backend.Answer) {
 // description is what the store should know of l's turn.
 func (p *place) description(l *Lease, count int) backend.Request {
 	return backend.Request{
-		Name: p.key.name, Slot: p.key.slot, Hold: p.hold.fence,
+		Name: p.key.name, Slot: p.key.slot, Seq: p.m.seq.Add(1), Hold: p.hold.fence,
 		Owner: l.owner, Count: count, Turn: l.fence, Record: l.holder.record(),
 	}
 }

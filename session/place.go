@@ -45,6 +45,8 @@ type place struct {
 	holder   backend.Status // who has the name, as of the last answer
 	trouble  error          // why the store gave no answer, the last time
 	again    time.Duration  // queued: ask again then; idle: not before then
+	nudge    time.Duration  // a message said when to ask again, perhaps later than the answer under way; 0: none did
+	crowded  bool           // likewise, that another node waits
 	watchAt  time.Duration  // idle: see whether what we passed on was confirmed
 	told     int            // waiters that the store was told of
 	watching bool           // a Promote is under way
@@ -133,7 +135,7 @@ func (p *place) tell(l *Lease) (done bool, err *Error) {
 	switch {
 	case l.phase == over:
 		return true, l.err
-	case l.phase != granted:
+	case l.phase != granted || p.settling():
 		return false, nil
 	case p.m.cfg.Clock() >= p.hold.deadline:
 		p.advance() // loses the hold, and puts l back
@@ -151,7 +153,10 @@ func (p *place) expire(l *Lease, code Code) (done bool, err *Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case l.phase != waiting:
+	case l.phase == granted && p.settling() && !l.hasty:
+		l.hasty = true // the store has the same time to answer as for any other request
+		return false, nil
+	case l.phase != waiting && !p.settling():
 		return false, nil // the signal is under way
 	case p.phase == queued, p.phase == holding && p.cur != nil, l.hasty:
 		err = p.refusal(l, code)
@@ -162,6 +167,9 @@ func (p *place) expire(l *Lease, code Code) (done bool, err *Error) {
 		return false, nil
 	}
 }
+
+// settling: the turn that was given must not be told yet.
+func (p *place) settling() bool { return p.cur != nil && p.req != nil && p.req.verb == settle }
 
 // end gives up l's turn. The channel, if any, is closed when the store has
 // confirmed that the name is free; after freeBy it is free anyhow.
@@ -196,7 +204,7 @@ func (p *place) finish(l *Lease, why *Error, e EventType, reason string) {
 
 // refusal says why l does not get the name.
 func (p *place) refusal(l *Lease, code Code) *Error {
-	unanswered := p.phase == idle || p.phase == releasing
+	unanswered := p.phase == idle || p.phase == releasing || p.cur == l
 	switch {
 	case unanswered && p.req != nil && p.req.verb == acquire && (p.trouble == nil || p.req.unknown):
 		return &Error{
@@ -208,7 +216,7 @@ func (p *place) refusal(l *Lease, code Code) *Error {
 	case unanswered && p.req != nil:
 		return &Error{
 			Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second,
-			Detail: "the store has not confirmed in time that the last hold of this node was released",
+			Detail: "the store has not confirmed in time that the lock can be passed on",
 		}
 	}
 	e := &Error{Code: code, Lock: l.name, Detail: "another holds the lock", RetryAfter: time.Second}

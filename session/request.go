@@ -47,7 +47,7 @@ type request struct {
 // will be ignored, and the store refuses it once it has seen this one.
 func (p *place) ask(v verb, r backend.Request) {
 	r.Name, r.Slot = p.key.name, p.key.slot
-	if r.Seq == 0 && v != confirm && v != settle {
+	if r.Seq == 0 && v != confirm {
 		r.Seq = p.m.seq.Add(1)
 	}
 	p.req = &request{verb: v, r: r, head: p.queue.first}
@@ -181,6 +181,11 @@ func (p *place) take(q *request, a backend.Answer, err error) {
 // takeGrant: the answer to a request that asked for the name.
 func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 	now := p.m.cfg.Clock()
+	nudge, crowded := p.nudge, p.crowded
+	p.nudge, p.crowded = 0, false
+	if q.verb != confirm {
+		p.attempt = q.r.Seq
+	}
 	switch {
 	case a.Granted:
 		p.phase, p.hint = holding, 0
@@ -189,17 +194,20 @@ func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 			deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,
 		}
 		p.hold.renewAt = q.sentAt + third(q.r.TTL)
-		if a.Others {
+		if a.Others || crowded {
 			p.hold.others = now
 		}
 		if q.head != nil && q.head == p.queue.first {
 			p.hold.described = a.Block
 		}
 	case a.Queued:
-		p.phase, p.holder, p.attempt, p.told = queued, a.Holder, q.r.Seq, q.r.Waiters
+		p.phase, p.holder, p.told = queued, a.Holder, q.r.Waiters
 		p.again = now + q.r.TTL
 		if a.Wait > 0 {
 			p.again = now + min(a.Wait+slack+rand.N(slack), q.r.TTL)
+		}
+		if nudge != 0 {
+			p.again = min(p.again, nudge)
 		}
 		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
 		p.queue.tellCurious()

@@ -41,10 +41,9 @@ func (p *place) forFirst() backend.Request {
 // earlier, and the turns of both would pass before another node's. It never lets
 // go of the name.
 func (p *place) prefetch() {
-	l := p.cur
 	p.ask(extend, backend.Request{
-		Hold: p.hold.fence, Block: p.hold.block, Owner: l.owner, Count: l.count, TTL: p.hold.ttl,
-		Turns: p.m.cfg.Fairness.MaxTurns, Floor: p.m.floor(p.key.name), Turn: l.fence, Record: l.holder.record(),
+		Hold: p.hold.fence, Block: p.hold.block, TTL: p.hold.ttl,
+		Turns: p.m.cfg.Fairness.MaxTurns, Floor: p.m.floor(p.key.name),
 	})
 }
 
@@ -63,7 +62,7 @@ func (p *place) letGo(delay time.Duration) {
 		r = p.forFirst()
 		r.Queue = true
 	}
-	r.Hold, r.Turn, r.Delay = p.hold.fence, p.hold.last, delay
+	r.Hold, r.Attempt, r.Turn, r.Delay = p.hold.fence, p.attempt, p.hold.last, delay
 	p.phase, p.hint = releasing, 0
 	p.ask(release, r)
 	p.req.giveUp = p.req.sentAt + p.hold.ttl + patience
@@ -139,7 +138,8 @@ func (p *place) keepUp(now time.Duration) {
 		return
 	}
 	p.hold.describe = 0
-	if l := p.cur; l != nil && l.phase == granted && p.hold.described != l.fence {
+	// An entry that is being written describes the turn as well.
+	if l := p.cur; l != nil && l.phase == granted && l.busy == nil && p.hold.described != l.fence {
 		p.m.describe(p, p.description(l, l.count))
 	}
 }

@@ -50,6 +50,7 @@ var cases = []struct {
 	{"the holder hears that another waits", holderHears},
 	{"the second hears of a provisional hold", secondHears},
 	{"a late release ends nobody else's hold", lateRelease},
+	{"a release withdraws what a late acquire has left", lateAcquireIsWithdrawn},
 	{"a repeated release changes nothing", repeatRelease},
 	{"release with queue asks again at the end", releaseQueues},
 	{"a repeated release with queue grants the same hold", repeatReleaseQueues},

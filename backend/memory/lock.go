@@ -32,6 +32,7 @@ type hold struct {
 	block       backend.Fence
 	turns       int
 	turn        backend.Fence
+	described   uint64 // Seq of the newest Describe
 	owner       backend.Owner
 	count       int
 	record      string
@@ -136,15 +137,38 @@ func (l *lock) reserve(turns int, least backend.Fence) backend.Fence {
 
 // lease makes the hold of c, perhaps provisional, a lease by r.Owner.
 func (l *lock) lease(c contender, r backend.Request) backend.Answer {
-	h := l.hold
-	if until := time.Now().Add(r.TTL); h.provisional || until.After(h.until) {
-		h.until = until // a late repeat must not shorten what a renewal has set
+	if h := l.hold; h.provisional {
+		h.provisional, h.until = false, time.Now().Add(r.TTL)
+		h.owner, h.count, h.record, h.turn = r.Owner, max(r.Count, 1), r.Record, max(h.turn, r.Turn)
 	}
-	h.provisional = false
-	h.owner, h.count, h.record = r.Owner, max(r.Count, 1), r.Record
-	h.turn = max(h.turn, r.Turn)
+	l.prolong(r.TTL)
 	l.dequeue(c)
+	return l.granted(c)
+}
+
+// prolong has the hold last for ttl from now on, or longer if it did already: a
+// late repeat must not undo what a later request has set.
+func (l *lock) prolong(ttl time.Duration) {
+	if until := time.Now().Add(ttl); until.After(l.hold.until) {
+		l.hold.until = until
+	}
+}
+
+// granted is the answer that c has the hold.
+func (l *lock) granted(c contender) backend.Answer {
+	h := l.hold
 	return backend.Answer{Granted: true, Hold: h.fence, Block: h.block, Turns: h.turns, Others: l.othersWait(c)}
+}
+
+// withdraw takes back what the request attempt has left of c: its place in the
+// queue, or what it was granted there.
+func (l *lock) withdraw(c contender, attempt uint64) {
+	if l.queued(c, attempt) {
+		l.dequeue(c)
+	}
+	if l.heldBy(c) && l.hold.seq == attempt {
+		l.free(0)
+	}
 }
 
 func (l *lock) enqueue(c contender, inc uint64, r backend.Request) {

@@ -142,25 +142,28 @@ func (b *Backend) Extend(_ context.Context, r backend.Request) (backend.Answer, 
 			l.free(0)
 			return b.contend(l, r)
 		case l.othersWait(me):
-			l.lease(me, r)
+			l.prolong(r.TTL)
 			return backend.Answer{Hold: l.hold.fence, Others: true}, nil
 		default:
 			l.hold.block, l.hold.turns = l.reserve(r.Turns, r.Floor), r.Turns
 		}
-		return l.lease(me, r), nil
+		l.prolong(r.TTL)
+		return l.granted(me), nil
 	})
 }
 
 // Release implements backend.Backend.
 func (b *Backend) Release(_ context.Context, r backend.Request) (backend.Answer, error) {
 	return b.change(r, true, func(l *lock) (backend.Answer, error) {
-		if l.heldBy(b.sender(r)) && l.hold.fence == r.Hold {
+		me := b.sender(r)
+		if l.heldBy(me) && l.hold.fence == r.Hold {
 			l.given, l.reserved = max(r.Turn, l.hold.fence), l.top
 			l.free(r.Delay)
 		}
 		if r.Queue {
 			return b.contend(l, r)
 		}
+		l.withdraw(me, r.Attempt)
 		return b.passOn(l, r), nil
 	})
 }
@@ -179,12 +182,11 @@ func (b *Backend) passOn(l *lock, r backend.Request) backend.Answer {
 func (b *Backend) Cancel(_ context.Context, r backend.Request) error {
 	_, err := b.change(r, true, func(l *lock) (backend.Answer, error) {
 		me := b.sender(r)
-		if l.queued(me, r.Attempt) || l.heldBy(me) && l.hold.fence == r.Hold {
+		if l.heldBy(me) && l.hold.fence == r.Hold {
 			l.dequeue(me)
-		}
-		if l.heldBy(me) && (l.hold.seq == r.Attempt || l.hold.fence == r.Hold) {
 			l.free(0)
 		}
+		l.withdraw(me, r.Attempt)
 		return b.passOn(l, r), nil
 	})
 	return err
@@ -202,8 +204,8 @@ func (b *Backend) Describe(_ context.Context, r backend.Request) error {
 		if !l.heldBy(b.sender(r)) || l.hold.fence != r.Hold {
 			return backend.Answer{}, backend.ErrNotHeld
 		}
-		if r.Turn >= l.hold.turn {
-			l.hold.owner, l.hold.count, l.hold.turn, l.hold.record = r.Owner, r.Count, r.Turn, r.Record
+		if h := l.hold; r.Seq >= h.described {
+			h.described, h.owner, h.count, h.turn, h.record = r.Seq, r.Owner, r.Count, r.Turn, r.Record
 		}
 		return backend.Answer{}, nil
 	})
@@ -221,9 +223,7 @@ func (b *Backend) Renew(_ context.Context, rs []backend.Renewal) ([]error, error
 			errs[i] = backend.ErrNotHeld
 			continue
 		}
-		if until := time.Now().Add(r.TTL); until.After(l.hold.until) {
-			l.hold.until = until
-		}
+		l.prolong(r.TTL)
 	}
 	return errs, nil
 }

@@ -153,21 +153,43 @@ local function grant(c, e, life, provisional)
   return { 'granted', int(f), int(f), e.turns, others_wait() and 1 or 0 }
 end
 
--- lease has the hold h of the sender last for its ttl, by its owner.
-local function lease(h)
-  local life = ttl
-  if not h.provisional then -- a late repeat must not shorten what a renewal has set
-    life = math.max(life, redis.call('PTTL', lock))
+-- prolong has the hold last for ttl from now on, or longer if it did already: a
+-- late repeat must not undo what a later request has set.
+local function prolong()
+  if redis.call('PTTL', lock) < ttl then
+    redis.call('PEXPIRE', lock, int(ttl))
+    redis.call('PEXPIRE', state, int(ttl))
   end
-  redis.call('HSET', lock, owner, ARGV[12])
-  if h.owner ~= owner then -- not before: without a field the key would be gone, and its expiry
-    redis.call('HDEL', lock, h.owner)
-  end
-  redis.call('PEXPIRE', lock, int(life))
-  redis.call('HSET', state, 'owner', owner, 'turn', int(math.max(h.turn, tonumber(ARGV[18]))), 'provisional', 0, 'record', ARGV[20])
-  redis.call('PEXPIRE', state, int(life))
-  dequeue(me)
+end
+
+local function granted(h)
   return { 'granted', int(h.fence), int(h.block), h.turns, others_wait() and 1 or 0 }
+end
+
+-- lease makes the hold h of the sender, perhaps provisional, a lease by owner.
+local function lease(h)
+  if h.provisional then
+    redis.call('HSET', lock, owner, ARGV[12])
+    if h.owner ~= owner then -- not before: without a field the key would be gone, and its expiry
+      redis.call('HDEL', lock, h.owner)
+    end
+    redis.call('HSET', state, 'owner', owner, 'turn', int(math.max(h.turn, tonumber(ARGV[18]))), 'provisional', 0, 'record', ARGV[20])
+  end
+  prolong()
+  dequeue(me)
+  return granted(h)
+end
+
+-- withdraw takes back what the request attempt has left of the sender: its place
+-- in the queue, or what it was granted there.
+local function withdraw(attempt)
+  local e, h = entry(me), hold()
+  if e and e.seq == attempt then
+    dequeue(me)
+  end
+  if h and h.by == me and h.seq == attempt then
+    free(0)
+  end
 end
 
 local function channel_of(contender, incarnation)

@@ -18,10 +18,11 @@ if h.block == tonumber(ARGV[9]) then -- else a repeat: the block is reserved
       free(0)
       return contend()
     end
-    lease(h)
+    prolong()
     return { 'others' }
   end
   h.block, h.turns = reserve(turns, least), turns
   redis.call('HSET', state, 'block', int(h.block), 'turns', turns)
 end
-return lease(h)
+prolong()
+return granted(h)

@@ -276,6 +276,22 @@ func TestFencesAreExact(t *testing.T) {
 	}
 }
 
+// A counter that is lost, as by a failover, takes no fence back.
+func TestFencesSurviveTheCounter(t *testing.T) {
+	s := redistest.Start(t)
+	rdb, ctx := s.Client(), t.Context()
+	b, _ := listening(t, s, "n")
+	var last backend.Fence
+	for i := range uint64(5) {
+		a, err := b.Acquire(ctx, request("x", i+1))
+		if err != nil || a.Hold <= last+3 {
+			t.Fatalf("fence %d after a block from %d, %v", a.Hold, last, err)
+		}
+		last = a.Hold
+		rdb.FlushAll(ctx)
+	}
+}
+
 // Whatever arrives on a node's channel, nothing else than a hint comes of it.
 func TestForeignMessages(t *testing.T) {
 	s := redistest.Start(t)

@@ -109,6 +109,7 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	goredis.SetLogger(clientLog{cfg.Log}) // for the whole process; it has one gateway
 	alone := *opt
 	b := &Backend{cfg: cfg, client: goredis.NewClient(opt), renewals: goredis.NewClient(&alone), foreign: map[place]bool{}}
 	b.requests, b.renewRequests = startPipeline(b.client), startPipeline(b.renewals)

@@ -10,4 +10,5 @@ end
 if wants_queue then
   return contend()
 end
+withdraw(tonumber(ARGV[10]))
 return pass_on()

@@ -120,6 +120,7 @@ func TestProcessRefused(t *testing.T) {
 		"negative":     {-1, me(), "is no process id"},
 		"beyond int32": {1<<32 + os.Getpid(), me(), "there is no process"},
 		"dead":         {dead.Process.Pid, me(), "there is no process"},
+		"zombie":       {zombie(t), me(), "there is no process"},
 		"thread":       {thread(t), me(), "is a thread"},
 		"over TCP":     {os.Getpid(), session.NoPeer(), "over a Unix socket only"},
 		"unknown pid":  {os.Getpid(), session.Peer{UID: os.Getuid()}, "pid namespace"},
@@ -137,6 +138,20 @@ func refused(t *testing.T, err error, want string) {
 	if session.CodeOf(err) != session.CodeInvalid || !strings.Contains(err.Error(), want) {
 		t.Errorf("err = %v, want %s with %q", err, session.CodeInvalid, want)
 	}
+}
+
+// zombie is a process that has exited and was not waited for.
+func zombie(t *testing.T) int {
+	t.Helper()
+	cmd := start(t, 0, "true")
+	stat := fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if b, _ := os.ReadFile(stat); strings.Contains(string(b), ") Z ") {
+			return cmd.Process.Pid
+		}
+	}
+	t.Fatal("true has not exited")
+	return 0
 }
 
 // thread is the id of a thread of this process that is not the process.
@@ -160,11 +175,15 @@ func TestProcessOfOtherUser(t *testing.T) {
 	asRoot(t)
 	own, others := start(t, nobody, "sleep", "60"), start(t, 0, "sleep", "60")
 	user := session.Peer{PID: own.Process.Pid, UID: nobody}
-	if _, err := Process(own.Process.Pid, user); err != nil {
-		t.Errorf("a user's own process: %v", err)
-	}
-	if _, err := Process(own.Process.Pid, me()); err != nil {
-		t.Errorf("root names a user's process: %v", err)
+	for name, by := range map[string]session.Peer{"the user": user, "root": me()} {
+		alive, err := Process(own.Process.Pid, by)
+		if err != nil {
+			t.Errorf("%s names a user's process: %v", name, err)
+			continue
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		ended(t, live(ctx, alive)) // closes the descriptor
 	}
 	_, err := Process(others.Process.Pid, user)
 	refused(t, err, "does not belong to uid")
@@ -220,10 +239,9 @@ func TestProcessCost(t *testing.T) {
 	for _, d := range done {
 		ended(t, d)
 	}
-	for _, pid := range []int{os.Getpid(), child.Process.Pid, -1} {
-		_, err := Process(pid, session.Peer{PID: os.Getpid(), UID: nobody})
-		if err == nil {
-			t.Errorf("uid %d may watch process %d", nobody, pid)
+	for range watches {
+		if _, err := Process(os.Getpid(), session.Peer{PID: os.Getpid(), UID: nobody}); err == nil {
+			t.Fatalf("uid %d may watch process %d", nobody, os.Getpid())
 		}
 	}
 	if got := count(t, "fd"); got > fds {

@@ -176,7 +176,7 @@ var bugs = []bug{
 	},
 	{
 		name: "store: a repeat does not set the lease anew", file: "backend/memory/memory.go",
-		old: "			return l.lease(me, r), nil\n\t\t}\n\t\tl.free(0)", new: "			return backend.Answer{Granted: true, Hold: l.hold.fence, Block: l.hold.block, Turns: l.hold.turns}, nil\n\t\t}\n\t\tl.free(0)",
+		old: "			return l.lease(me, r), nil\n\t\t}\n\t\tl.free(0)", new: "			return l.granted(me), nil\n\t\t}\n\t\tl.free(0)",
 	},
 	{
 		name: "store: a hold left over is granted again", file: "backend/memory/memory.go", test: "./backend/memory",
@@ -184,11 +184,11 @@ var bugs = []bug{
 	},
 	{
 		name: "store: cancel only leaves the queue", file: "backend/memory/memory.go", test: "./backend/memory",
-		old: "		if l.heldBy(me) && (l.hold.seq == r.Attempt || l.hold.fence == r.Hold) {\n\t\t\tl.free(0)\n\t\t}\n", new: "",
+		old: "		l.withdraw(me, r.Attempt)\n\t\treturn b.passOn(l, r), nil\n\t})\n\treturn err", new: "		l.dequeue(me)\n\t\treturn b.passOn(l, r), nil\n\t})\n\treturn err",
 	},
 	{
 		name: "store: release without a look at the fence", file: "backend/memory/memory.go",
-		old: "if l.heldBy(b.sender(r)) && l.hold.fence == r.Hold {\n\t\t\tl.given", new: "if l.held() != nil {\n\t\t\tl.given",
+		old: "if l.heldBy(me) && l.hold.fence == r.Hold {\n\t\t\tl.given", new: "if l.held() != nil {\n\t\t\tl.given",
 	},
 	{
 		name: "store: renewal without a look at the fence", file: "backend/memory/memory.go", test: "./backend/memory",
@@ -196,10 +196,123 @@ var bugs = []bug{
 	},
 	{
 		name: "store: a late renewal shortens", file: "backend/memory/memory.go", test: "./backend/memory",
-		old: "until.After(l.hold.until) {\n\t\t\tl.hold.until = until\n\t\t}\n\t}\n\treturn errs", new: "true {\n\t\t\tl.hold.until = until\n\t\t}\n\t}\n\treturn errs",
+		old: "until.After(l.hold.until) {\n\t\tl.hold.until", new: "true {\n\t\tl.hold.until",
 	},
 	{
 		name: "store: fences by counting alone", file: "backend/memory/lock.go", test: "./backend/memory",
 		old: ", least+1)", new: ")",
+	},
+
+	{
+		name: "store: fences without the clock", file: "backend/memory/lock.go", test: "./backend/memory",
+		old: "f := max(l.top+1, backend.Fence(time.Now().UnixMicro()), least+1)", new: "f := max(l.top+1, least+1)",
+	},
+	{
+		name: "the time of day as the clock", file: "session/clock.go",
+		old: "unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts)", new: "unix.ClockGettime(unix.CLOCK_REALTIME, &ts)",
+	},
+	{
+		name: "the client library repeats requests", file: "backend/redis/connect.go", test: "./backend/redis",
+		old: "opt.MaxRetries = -1", new: "opt.MaxRetries = 3",
+	},
+	{
+		name: "script: no request numbers", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "(numbered and inc == seen_inc and seq < seen_seq)", new: "false",
+	},
+	{
+		name: "script: no incarnations", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "if inc < math.max(seen_inc, node_inc) or ", new: "if ",
+	},
+	{
+		name: "script: the state alone proves the hold", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "if not h[1] or redis.pcall('HEXISTS', lock, h[8]) ~= 1 then", new: "if not h[1] then",
+	},
+	{
+		name: "script: the head leaves the queue at the grant", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "  grant(c, e, window, 1)\n", new: "  grant(c, e, window, 1)\n  dequeue(c)\n",
+	},
+	{
+		name: "script: no suspects", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "  redis.call('HSET', entries, '~' .. node_of(c), 1) -- until it asks for something\n", new: "",
+	},
+	{
+		name: "script: nobody listens, granted all the same", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "slot_of(c) .. ' ' .. name) == 0 then\n    return false", new: "slot_of(c) .. ' ' .. name) < 0 then\n    return false",
+	},
+	{
+		name: "script: fences rounded", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "local function int(n) return string.format('%.0f', n) end", new: "local function int(n) return tostring(n) end",
+	},
+	{
+		name: "script: fences without the clock", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "(tonumber(redis.call('GET', counter) or '0') or 0) + 1, us, atleast + 1)", new: "(tonumber(redis.call('GET', counter) or '0') or 0) + 1, atleast + 1)",
+	},
+	{
+		name: "script: a repeat does not set the lease anew", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "    if h.seq == seq and h.inc == inc then\n      return lease(h)", new: "    if h.seq == seq and h.inc == inc then\n      return { 'granted', int(h.fence), int(h.block), h.turns, 0 }",
+	},
+	{
+		name: "script: a newcomer overtakes the queue", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "if redis.call('EXISTS', lock, queue) == 0 then", new: "if redis.call('EXISTS', lock) == 0 then",
+	},
+	{
+		name: "script: release without a look at the fence", file: "backend/redis/release.lua", test: "./backend/redis",
+		old: "if mine(h) and h.fence == the_hold then", new: "if mine(h) then",
+	},
+	{
+		name: "script: renewal without a look at the fence", file: "backend/redis/renew.lua", test: "./backend/redis",
+		old: "and h[2] == fence ", new: "",
+	},
+	{
+		name: "script: cancel only leaves the queue", file: "backend/redis/cancel.lua", test: "./backend/redis",
+		old: "withdraw(tonumber(ARGV[10]))", new: "dequeue(me)",
+	},
+	{
+		name: "script: nothing is published at the release", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "  redis.call('PUBLISH', channel, '0')\n", new: "",
+	},
+	{
+		name: "script: a lock without an expiry", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "  redis.call('HSET', lock, e.owner, 1)\n  redis.call('PEXPIRE', lock, int(life))\n", new: "  redis.call('HSET', lock, e.owner, 1)\n",
+	},
+	{
+		name: "releases are refused while Redis is full", file: "backend/redis/redis.go", test: "./backend/redis",
+		old: "releaseScript  = newScript(\"allow-oom\"", new: "releaseScript  = newScript(\"\"",
+	},
+	{
+		name: "a holder outside lockgw is not listened for", file: "backend/redis/redis.go", test: "./backend/redis",
+		old: "	b.watch(r, a.Queued && a.Holder.Foreign)\n", new: "",
+	},
+	{
+		name: "the breaker gates renewals", file: "backend/breaker/breaker.go", test: "./backend/breaker",
+		old: "// judge tells what err says about the store.\n", new: "func (g *breaker) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {\n\tif _, err := g.cb.Allow(); err != nil {\n\t\treturn nil, g.refusal()\n\t}\n\treturn g.Backend.Renew(ctx, rs)\n}\n\n",
+	},
+	{
+		name: "told before the store knows", file: "session/place.go",
+		old: "case l.phase != granted || p.settling():", new: "case l.phase != granted:",
+	},
+	{
+		name: "a message to ask again is forgotten by an older answer", file: "session/request.go",
+		old: "if nudge != 0 {", new: "if false {",
+	},
+	{
+		name: "a message that others wait is forgotten by an older answer", file: "session/request.go",
+		old: "if a.Others || crowded {", new: "if a.Others {",
+	},
+	{
+		name: "a caller whose turn cannot be settled waits for ever", file: "session/place.go",
+		old: "case l.phase != waiting && !p.settling():", new: "case l.phase != waiting:",
+	},
+	{
+		name: "a release leaves what a late acquire was granted", file: "session/turns.go",
+		old: "r.Hold, r.Attempt, r.Turn, r.Delay = p.hold.fence, p.attempt, p.hold.last, delay", new: "r.Hold, r.Turn, r.Delay = p.hold.fence, p.hold.last, delay",
+	},
+	{
+		name: "store: extend writes the owner", file: "backend/memory/memory.go",
+		old: "		l.prolong(r.TTL)\n\t\treturn l.granted(me), nil", new: "		l.hold.owner, l.hold.count = r.Owner, max(r.Count, 1)\n\t\tl.prolong(r.TTL)\n\t\treturn l.granted(me), nil",
+	},
+	{
+		name: "store: descriptions in any order", file: "backend/memory/memory.go",
+		old: "if h := l.hold; r.Seq >= h.described {", new: "if h := l.hold; true {",
 	},
 }
