@@ -1,0 +1,121 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+)
+
+// lock is a hold as its holder is told of it.
+type lock struct {
+	Name               string        `json:"name"`
+	State              session.State `json:"state"`
+	Owner              backend.Owner `json:"owner"`
+	Token              string        `json:"token,omitempty"`
+	Thread             int64         `json:"thread"`
+	Count              int           `json:"count"`
+	Fence              backend.Fence `json:"fence"`
+	TTLMS              int64         `json:"ttl_ms"`
+	ExpiresAt          time.Time     `json:"expires_at"`
+	ValidUntilBoottime int64         `json:"valid_until_boottime_ns,omitempty"`
+	MaxHoldAt          time.Time     `json:"max_hold_at,omitzero"`
+	AutoRenew          bool          `json:"auto_renew"`
+	Note               string        `json:"note,omitempty"`
+}
+
+// lockOf tells the deadline on this machine's clock only to those who share it.
+func lockOf(v session.View, token session.Token, o origin) lock {
+	l := lock{
+		Name: v.Name, State: v.State, Owner: v.Owner, Token: token.Secret(), Thread: v.Thread, Count: v.Count,
+		Fence: v.Fence, TTLMS: v.Left.Milliseconds(), ExpiresAt: v.Expires.UTC(), AutoRenew: v.AutoRenew, Note: v.Note,
+	}
+	if !v.MaxHoldAt.IsZero() {
+		l.MaxHoldAt = v.MaxHoldAt.UTC()
+	}
+	if o.unix {
+		l.ValidUntilBoottime = v.Deadline.Nanoseconds()
+	}
+	return l
+}
+
+func (h *Handler) acquire(c *gin.Context) error {
+	cl, err := readClaim(c, 0)
+	if err != nil {
+		return err
+	}
+	if cl.prefer != "" {
+		c.Header("Preference-Applied", cl.prefer)
+	}
+	if err := h.join(c.Request, cl, nil); err != nil {
+		return err
+	}
+	grant, err := cl.sess.Acquire(c.Request.Context(), cl.name, cl.acquire)
+	return h.settle(c, cl, grant, err)
+}
+
+// settle answers with what came of the claim. What nobody is told of is given up.
+func (h *Handler) settle(c *gin.Context, cl *claim, g session.Grant, err error) error {
+	ctx := c.Request.Context()
+	orphan := err == nil && ctx.Err() != nil
+	switch {
+	case orphan:
+		err = ctx.Err()
+	case err == nil:
+		err = tell(c, cl, g)
+	}
+	if err != nil {
+		h.end(ctx, cl, orphan, "its lock was not acquired, or nobody was left to be told of it")
+	}
+	return err
+}
+
+// tell answers with a grant.
+func tell(c *gin.Context, cl *claim, g session.Grant) error {
+	status := http.StatusOK
+	if g.New {
+		status = http.StatusCreated
+	}
+	if c.NegotiateFormat(gin.MIMEJSON, gin.MIMEPlain) == gin.MIMEPlain {
+		return tellToken(c, status, cl, g.Lease)
+	}
+	return writeLock(c, status, g.Lease, cl.token)
+}
+
+// tellToken answers with the token alone, for T=$(curl ...).
+func tellToken(c *gin.Context, status int, cl *claim, l *session.Lease) error {
+	v, err := l.View()
+	if err != nil {
+		return err
+	}
+	fenceHeaders(c.Writer.Header(), v.Fence)
+	write(c.Writer, status, "text/plain; charset=utf-8", []byte(cl.token.Secret()+"\n"))
+	return nil
+}
+
+// writeLock looks at the hold right before it writes: what is told must be true
+// then, whatever was slow before.
+func writeLock(c *gin.Context, status int, l *session.Lease, token session.Token) error {
+	o := originOf(c.Request.Context())
+	v, err := l.View()
+	if err != nil {
+		return err
+	}
+	fenceHeaders(c.Writer.Header(), v.Fence)
+	writeJSON(c.Writer, status, lockOf(v, token, o))
+	return nil
+}
+
+// fenceHeaders: a store that cannot order grants has no fence to tell.
+func fenceHeaders(header http.Header, f backend.Fence) {
+	if f == 0 {
+		return
+	}
+	n := strconv.FormatUint(uint64(f), 10)
+	header.Set("ETag", strconv.Quote(n))
+	header.Set("Lockgw-Fence", n)
+}

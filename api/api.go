@@ -1,0 +1,119 @@
+// Package api is the HTTP front: it translates requests to the verbs of package
+// session and their results to status codes, JSON and event streams.
+//
+// It decides nothing about locks. What it adds of its own is the strictness of
+// HTTP: whatever is unknown, doubled, too large, of the wrong type or sent by
+// another site is refused with a problem (RFC 9457) before the core is asked.
+//
+// A connection or a request is a proof of life only for a hold stream. A wait
+// ends when its client hangs up, and a grant that nobody is left to hear of is
+// given back.
+package api
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// Config of a Handler. Only Manager is required.
+type Config struct {
+	Manager *session.Manager
+	// AllowedHosts are names or addresses, without port, that the Host header
+	// may have over TCP besides those of the loopback interface.
+	AllowedHosts []string
+	// PeerOf tells who is at the other end of a Unix socket. Without it nobody
+	// is known.
+	PeerOf func(net.Conn) (session.Peer, error)
+	// Process is the proof of life of a process, if by may name it. Without it
+	// bind is unsupported.
+	Process func(pid int, by session.Peer) (session.Liveness, error)
+	Version string
+	Log     *slog.Logger
+}
+
+// Handler serves the HTTP API. It is safe for use on many listeners at once; use
+// NewServer, which gives it what it has to know of the connections.
+type Handler struct {
+	Config
+	engine *gin.Engine
+	hosts  map[string]bool
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// New makes a Handler. It starts nothing and has nothing to close.
+func New(cfg Config) *Handler {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{Config: cfg, hosts: hostSet(cfg.AllowedHosts)}
+	h.engine = newEngine()
+	h.engine.Use(h.recover)
+	h.engine.NoRoute(h.answer(noRoute))
+	h.engine.NoMethod(h.answer(noMethod))
+	h.routes(h.engine)
+	return h
+}
+
+// newEngine makes a router that takes a path as it was sent. A lock name may
+// contain %2F, be ".." or "a+b", so nothing is cleaned, redirected or decoded on
+// the way; gin would decode a plus sign to a space.
+func newEngine() *gin.Engine {
+	gin.SetMode(gin.ReleaseMode)
+	e := gin.New()
+	e.UseEscapedPath = true
+	e.UnescapePathValues = false
+	e.RedirectTrailingSlash = false
+	e.RedirectFixedPath = false
+	e.HandleMethodNotAllowed = true
+	_ = e.SetTrustedProxies(nil) // nil is always accepted
+	return e
+}
+
+func (h *Handler) routes(r gin.IRoutes) {
+	for _, e := range []struct {
+		method, path string
+		do           endpoint
+	}{
+		{http.MethodGet, "/v1/locks", h.listLocks},
+		{http.MethodPut, "/v1/locks/:name", h.acquire},
+		{http.MethodDelete, "/v1/locks/:name", h.release},
+		{http.MethodGet, "/v1/locks/:name", h.inspect},
+		{http.MethodPost, "/v1/locks/:name/renew", h.renew},
+		{http.MethodPost, "/v1/locks/:name/hold", h.hold},
+		{http.MethodGet, "/v1/locks/:name/check", h.check},
+		{http.MethodPost, "/v1/multilocks", later("locks of several names at once")},
+		{http.MethodDelete, "/v1/multilocks", later("locks of several names at once")},
+		{http.MethodPost, "/v1/sessions", h.openSession},
+		{http.MethodGet, "/v1/sessions/self", h.showSession},
+		{http.MethodDelete, "/v1/sessions/self", h.endSession},
+		{http.MethodPost, "/v1/sessions/self/keepalive", h.keepalive},
+		{http.MethodGet, "/v1/sessions/self/events", h.sessionEvents},
+		{http.MethodGet, "/v1/events", later("the events of all sessions")},
+		{http.MethodGet, "/livez", h.livez},
+		{http.MethodGet, "/readyz", h.readyz},
+		{http.MethodGet, "/version", h.version},
+		{http.MethodGet, "/openapi.yaml", h.openapi},
+	} {
+		r.Handle(e.method, e.path, h.answer(e.do))
+	}
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set(requestIDHeader, rand.Text())
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	if err := h.admit(w, r); err != nil {
+		h.refuse(w, r, err)
+		return
+	}
+	h.engine.ServeHTTP(w, r)
+}

@@ -1,0 +1,83 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// endpoint answers a request, or returns the error to answer it with. It must
+// not have written anything then.
+type endpoint func(c *gin.Context) error
+
+func (h *Handler) answer(do endpoint) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if err := do(c); err != nil {
+			h.refuse(c.Writer, c.Request, withLock(err, c))
+		}
+	}
+}
+
+// recover turns a panic of an endpoint into an answer. One that comes too late
+// for that cuts the connection, so that nobody takes half an answer for a whole.
+func (h *Handler) recover(c *gin.Context) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(v)
+		}
+		h.Log.Error("request panicked", "route", c.FullPath(), "request_id", requestID(c.Writer),
+			"panic", v, "stack", string(debug.Stack()))
+		if c.Writer.Written() {
+			panic(http.ErrAbortHandler)
+		}
+		writeProblem(c.Writer, newProblem(session.CodeInternal, internalDetail))
+	}()
+	c.Next()
+}
+
+// lockName is the name in the path.
+func lockName(c *gin.Context) (string, error) {
+	name, err := url.PathUnescape(c.Param("name"))
+	if err != nil {
+		return "", session.Invalid("name", "%v", err)
+	}
+	return name, session.CheckName(name)
+}
+
+// withLock adds the lock that the path names to an error that does not say it.
+func withLock(err error, c *gin.Context) error {
+	name, bad := lockName(c)
+	p := problemOf(err)
+	if bad == nil && p.Lock == "" {
+		p.Lock = name
+	}
+	return p
+}
+
+func noRoute(c *gin.Context) error {
+	if c.Request.URL.EscapedPath() == "/v1/locks/" {
+		return session.CheckName("")
+	}
+	return refusal(codeNotFound, "there is no %s; a lock name is one part of the path, with / written as %%2F",
+		quote(c.Request.URL.Path))
+}
+
+func noMethod(c *gin.Context) error {
+	return refusal(codeMethodNotAllowed, "%s is not possible here; the Allow header says what is", quote(c.Request.Method))
+}
+
+// later is the endpoint of what this version cannot do yet.
+func later(what string) endpoint {
+	return func(*gin.Context) error {
+		return refusal(session.CodeUnsupported, "%s are not in this version", what)
+	}
+}

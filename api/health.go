@@ -1,0 +1,121 @@
+package api
+
+import (
+	"context"
+	_ "embed"
+	"net/http"
+	"runtime"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+//go:embed openapi.yaml
+var openapiYAML []byte
+
+// check is one thing that has to be right before the gateway is ready.
+type check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// livez tells that the process answers. It never asks the store: a restart would
+// not bring that back.
+func (h *Handler) livez(c *gin.Context) error {
+	if err := (fields{}).query(c.Request); err != nil {
+		return err
+	}
+	writeJSON(c.Writer, http.StatusOK, struct {
+		Status string `json:"status"`
+	}{"alive"})
+	return nil
+}
+
+// readyz tells whether a lock can be had here now, and if not why not.
+func (h *Handler) readyz(c *gin.Context) error {
+	var verbose bool
+	if err := (fields{"verbose": flag(&verbose)}).query(c.Request); err != nil {
+		return err
+	}
+	checks := h.checks(c.Request.Context())
+	var failed, details = []check{}, []string{}
+	for _, k := range checks {
+		if !k.OK {
+			failed = append(failed, k)
+			details = append(details, k.Name+": "+k.Detail)
+		}
+	}
+	shown := failed
+	if verbose {
+		shown = checks
+	}
+	if len(failed) == 0 {
+		writeJSON(c.Writer, http.StatusOK, struct {
+			Status string  `json:"status"`
+			Checks []check `json:"checks,omitempty"`
+		}{"ready", shown})
+		return nil
+	}
+	p := newProblem(session.CodeUnavailable, "not ready: "+strings.Join(details, "; "))
+	if h.draining() {
+		p = newProblem(session.CodeDraining, p.Detail)
+	}
+	p.Checks = shown
+	return p
+}
+
+func (h *Handler) checks(ctx context.Context) []check {
+	ctx, cancel := context.WithTimeout(ctx, h.Manager.Config().Timeout)
+	defer cancel()
+	store := check{Name: "store", OK: true}
+	if err := h.Manager.Ping(ctx); err != nil {
+		store = check{Name: "store", Detail: err.Error()}
+	}
+	serving := check{Name: "serving", OK: true}
+	if h.draining() {
+		serving = check{Name: "serving", Detail: "the gateway is going away and takes no new locks"}
+	}
+	return []check{store, serving}
+}
+
+func (h *Handler) draining() bool {
+	select {
+	case <-h.Manager.Draining():
+		return true
+	default:
+		return false
+	}
+}
+
+// flag is a boolean that is true by its name alone.
+func flag(b *bool) setter {
+	return func(v value) error {
+		if v.text == "" {
+			*b = true
+			return nil
+		}
+		return boolean(b)(v)
+	}
+}
+
+func (h *Handler) version(c *gin.Context) error {
+	if err := (fields{}).query(c.Request); err != nil {
+		return err
+	}
+	writeJSON(c.Writer, http.StatusOK, struct {
+		Version   string `json:"version"`
+		GoVersion string `json:"go_version"`
+	}{h.Version, runtime.Version()})
+	return nil
+}
+
+func (h *Handler) openapi(c *gin.Context) error {
+	if err := (fields{}).query(c.Request); err != nil {
+		return err
+	}
+	write(c.Writer, http.StatusOK, "application/yaml", openapiYAML)
+	return nil
+}

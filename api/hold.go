@@ -1,0 +1,155 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+)
+
+// Events of a hold stream that are none of the core's.
+const eventError session.EventType = "error"
+
+// hold is acquire for those who stay: the lock lives as long as the connection,
+// and the answer is the story of it.
+func (h *Handler) hold(c *gin.Context) error {
+	cl, err := readClaim(c, h.Manager.Config().Limits.MaxWait)
+	if err != nil {
+		return err
+	}
+	if cl.prefer != "" {
+		c.Header("Preference-Applied", cl.prefer)
+	}
+	ctx := c.Request.Context()
+	if err := h.join(c.Request, cl, connected(ctx)); err != nil {
+		return err
+	}
+	cl.acquire.Key = "" // the hold ends with its connection, so a repeat needs no key
+	held := false
+	defer func() { h.end(ctx, cl, held, goneReason) }()
+	sub := h.Manager.Subscribe(16, cl.concerns)
+	defer sub.Close()
+	s := newStream(c)
+	lease, err := h.await(ctx, s, cl)
+	if err != nil {
+		return h.streamError(ctx, s, cl, err)
+	}
+	held = true
+	v, err := lease.View()
+	if err != nil {
+		return h.streamError(ctx, s, cl, err)
+	}
+	s.send(0, session.EventAcquired, lockOf(v, cl.token, originOf(ctx)))
+	h.follow(ctx, s, cl, v.Fence, sub.C)
+	return nil
+}
+
+const goneReason = "the connection of the hold was closed"
+
+// connected is the proof of life of a request.
+func connected(request context.Context) session.Liveness {
+	return func(ctx context.Context) error {
+		select {
+		case <-request.Done():
+			return errors.New(goneReason)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// concerns: an event about the hold that the claim is for, or its session.
+func (cl *claim) concerns(e session.Event) bool {
+	return e.Session == cl.sess.ID() &&
+		(e.Type == session.EventSessionEnded || e.Lock == cl.name && e.Thread == cl.acquire.Thread)
+}
+
+// queued tells a waiter where it stands.
+type queued struct {
+	Name     string  `json:"name"`
+	Position int     `json:"position"` // 1 is next
+	Holder   *holder `json:"holder,omitempty"`
+}
+
+// await acquires, and tells the client meanwhile that it waits. Acquire has a
+// goroutine of its own, because the stream needs a sign of life now and then.
+func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lease, error) {
+	waiting := make(chan queued, 1)
+	cl.acquire.OnQueued = func(position int, who *session.Holder) {
+		waiting <- queued{cl.name, position, holderOf(who)}
+	}
+	type result struct {
+		grant session.Grant
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		g, err := cl.sess.Acquire(ctx, cl.name, cl.acquire)
+		done <- result{g, err}
+	}()
+	tick := time.NewTicker(commentEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case q := <-waiting:
+			s.send(0, session.EventQueued, q)
+		case <-tick.C:
+			if s.started {
+				s.comment()
+			}
+		case r := <-done:
+			return r.grant.Lease, r.err
+		}
+	}
+}
+
+// follow tells what becomes of the hold with that fence, until it is over or the
+// client is gone.
+func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backend.Fence, events <-chan session.Event) {
+	tick := time.NewTicker(commentEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.comment()
+		case e, ok := <-events:
+			switch {
+			case !ok:
+				return // it reads too slowly to be told in time
+			case e.Type == session.EventSessionEnded:
+				// the hold was left to its lease, as when the gateway restarts
+				_ = h.streamError(ctx, s, cl, cl.sess.Err())
+				return
+			case e.Fence != fence:
+				// of an earlier hold of the same owner
+			case e.Type == session.EventJeopardy:
+				s.send(0, e.Type, eventOf(e))
+			case e.Type == session.EventLost, e.Type == session.EventReleased:
+				s.send(0, e.Type, eventOf(e))
+				return
+			}
+		}
+	}
+}
+
+// streamError answers with a problem while nothing was sent yet, and ends the
+// stream with one after that.
+func (h *Handler) streamError(ctx context.Context, s *stream, cl *claim, err error) error {
+	switch {
+	case !s.started:
+		return err
+	case ctx.Err() != nil:
+		return nil // nobody is left to be told
+	}
+	p := problemOf(err)
+	p.Lock, p.RequestID = cl.name, requestID(s.w)
+	h.logDefect(s.w, p)
+	s.send(0, eventError, p)
+	return nil
+}

@@ -1,0 +1,167 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// Limits of JSON: how deep it may be nested, how many names an object may have.
+const (
+	maxDepth = 4
+	maxNames = 64
+)
+
+// A value is a parameter as it was sent. Its kind is kept, so that "true" in
+// quotes is not taken for true.
+type value struct {
+	kind    kind
+	text    string // a number as it was written
+	members params // of an object
+}
+
+type kind string
+
+// The kinds of JSON. A parameter of the query is text that may be a number or a
+// boolean too.
+const (
+	kindQuery   kind = ""
+	kindText    kind = "a string"
+	kindNumber  kind = "a number"
+	kindBoolean kind = "a boolean"
+	kindNull    kind = "null"
+	kindObject  kind = "an object"
+	kindArray   kind = "an array"
+)
+
+// must says whether v is of one of the kinds.
+func (v value) must(kinds ...kind) error {
+	if v.kind == kindQuery || slices.Contains(kinds, v.kind) {
+		return nil
+	}
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return fmt.Errorf("must be %s, not %s", strings.Join(names, " or "), v.kind)
+}
+
+type param struct {
+	name  string
+	value value
+}
+
+type params []param
+
+func (ps params) has(name string) bool {
+	return slices.ContainsFunc(ps, func(p param) bool { return p.name == name })
+}
+
+// bodyParams reads the members of the JSON object that is the body, none if there
+// is no body.
+func bodyParams(r *http.Request) (params, error) {
+	b, err := io.ReadAll(r.Body)
+	if len(b) == 0 || err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(b) {
+		return nil, session.Invalid("body", "is not valid UTF-8")
+	}
+	v, err := decode(b)
+	if err != nil {
+		return nil, session.Invalid("body", "%v", err)
+	}
+	if v.kind != kindObject {
+		return nil, session.Invalid("body", "must be a JSON object, not %s", v.kind)
+	}
+	return v.members, nil
+}
+
+// decode reads one JSON value that is all of b. Unlike json.Unmarshal it refuses
+// an object that has the same name twice.
+func decode(b []byte) (value, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	v, err := decodeValue(d, maxDepth)
+	if err != nil {
+		return value{}, notJSON(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return value{}, errors.New("has something after the JSON object")
+	}
+	return v, nil
+}
+
+func notJSON(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("is not whole: the JSON ends too early")
+	}
+	return fmt.Errorf("is no JSON that can be taken: %w", err)
+}
+
+func decodeValue(d *json.Decoder, depth int) (value, error) {
+	t, err := d.Token()
+	if err != nil {
+		return value{}, err
+	}
+	switch t := t.(type) {
+	case string:
+		return value{kind: kindText, text: t}, nil
+	case json.Number:
+		return value{kind: kindNumber, text: t.String()}, nil
+	case bool:
+		return value{kind: kindBoolean, text: fmt.Sprint(t)}, nil
+	case json.Delim:
+		if depth == 0 {
+			return value{}, errors.New("it is nested too deeply")
+		}
+		if t == '{' {
+			return decodeObject(d, depth-1)
+		}
+		return decodeArray(d, depth-1)
+	}
+	return value{kind: kindNull}, nil
+}
+
+func decodeObject(d *json.Decoder, depth int) (value, error) {
+	v := value{kind: kindObject}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return value{}, err
+		}
+		name, _ := t.(string) // the decoder lets nothing else be a name
+		if v.members.has(name) {
+			return value{}, fmt.Errorf("%s is there more than once", quote(name))
+		}
+		if len(v.members) == maxNames {
+			return value{}, fmt.Errorf("an object has more than %d names", maxNames)
+		}
+		member, err := decodeValue(d, depth)
+		if err != nil {
+			return value{}, err
+		}
+		v.members = append(v.members, param{name, member})
+	}
+	_, err := d.Token()
+	return v, err
+}
+
+// decodeArray reads to the end of an array; no parameter takes one.
+func decodeArray(d *json.Decoder, depth int) (value, error) {
+	for d.More() {
+		if _, err := decodeValue(d, depth); err != nil {
+			return value{}, err
+		}
+	}
+	_, err := d.Token()
+	return value{kind: kindArray}, err
+}

@@ -1,0 +1,187 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+func loadDocument(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(openapiYAML)
+	if err != nil {
+		t.Fatalf("load openapi.yaml: %v", err)
+	}
+	return doc
+}
+
+func TestDocumentIsValid(t *testing.T) {
+	doc := loadDocument(t)
+	if err := doc.Validate(context.Background(), openapi3.IsOpenAPI31OrLater(), openapi3.EnableExamplesValidation()); err != nil {
+		t.Errorf("openapi.yaml: %v", err)
+	}
+	if doc.OpenAPI != "3.1.0" {
+		t.Errorf("openapi = %q, want 3.1.0", doc.OpenAPI)
+	}
+}
+
+// Every route is in the document, and the reverse.
+func TestDocumentHasTheRoutes(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	var routed, documented []string
+	for _, r := range New(Config{Manager: g.m}).engine.Routes() {
+		routed = append(routed, r.Method+" "+strings.ReplaceAll(r.Path, ":name", "{name}"))
+	}
+	for path, item := range loadDocument(t).Paths.Map() {
+		for method := range item.Operations() {
+			documented = append(documented, method+" "+path)
+		}
+	}
+	slices.Sort(routed)
+	slices.Sort(documented)
+	if !slices.Equal(routed, documented) {
+		t.Errorf("routes:\n%s\ndocument:\n%s", strings.Join(routed, "\n"), strings.Join(documented, "\n"))
+	}
+}
+
+func TestDocumentHasTheCodes(t *testing.T) {
+	var got, want []string
+	for _, c := range loadDocument(t).Components.Schemas["Problem"].Value.Properties["code"].Value.Enum {
+		got = append(got, c.(string))
+	}
+	for c := range codes {
+		want = append(want, string(c))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("codes of the document = %q, want %q", got, want)
+	}
+}
+
+func TestDocumentIsServed(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	a := g.must(200, request{method: "GET", path: "/openapi.yaml"})
+	file, err := os.ReadFile("../openapi.yaml") // at the top level, for people
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.body != string(file) {
+		t.Error("/openapi.yaml is not the openapi.yaml of the top level")
+	}
+}
+
+// strict is the document, with every object closed: an answer may not have what
+// the document does not name.
+var strict = sync.OnceValues(func() (*openapi3.T, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(openapiYAML)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range doc.Components.Schemas {
+		closeObjects(s.Value)
+	}
+	for _, item := range doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			for _, r := range op.Responses.Map() {
+				for _, m := range r.Value.Content {
+					closeObjects(m.Schema.Value)
+				}
+			}
+		}
+	}
+	return doc, nil
+})
+
+func closeObjects(s *openapi3.Schema) {
+	if s.Type.Is("object") && s.AdditionalProperties.Schema == nil {
+		no := false
+		s.AdditionalProperties.Has = &no
+	}
+}
+
+// checkAnswer checks an answer against the document, and what all answers share.
+func checkAnswer(t *testing.T, req *http.Request, resp *http.Response, body []byte) {
+	t.Helper()
+	for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"} {
+		if got := resp.Header.Get(name); got != want {
+			t.Errorf("%s %s: %s = %q, want %q", req.Method, req.URL, name, got, want)
+		}
+	}
+	if resp.Header.Get(requestIDHeader) == "" {
+		t.Errorf("%s %s: no %s", req.Method, req.URL, requestIDHeader)
+	}
+	for name := range resp.Header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			t.Errorf("%s %s: has the CORS header %s", req.Method, req.URL, name)
+		}
+	}
+	doc, err := strict()
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := findRoute(doc, req)
+	if route == nil {
+		checkSchema(t, "Problem", string(body))
+		return
+	}
+	validate(t, route, req, resp, body)
+}
+
+func validate(t *testing.T, route *routers.Route, req *http.Request, resp *http.Response, body []byte) {
+	t.Helper()
+	mt, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: req, Route: route},
+		Status:                 resp.StatusCode,
+		Header:                 resp.Header,
+		Body:                   io.NopCloser(bytes.NewReader(body)),
+		Options: &openapi3filter.Options{
+			IncludeResponseStatus: true,
+			ExcludeResponseBody:   mt == "application/yaml" || mt == sse || mt == ndjson, // no schema of theirs says much
+		},
+	})
+	if err != nil {
+		t.Errorf("%s %s: the answer %d %s is not as documented: %v", req.Method, req.URL, resp.StatusCode, body, err)
+	}
+}
+
+func findRoute(doc *openapi3.T, req *http.Request) *routers.Route {
+	for path, item := range doc.Paths.Map() {
+		if op := item.Operations()[req.Method]; op != nil && matchPath(path, req.URL) {
+			return &routers.Route{Spec: doc, Path: path, PathItem: item, Method: req.Method, Operation: op}
+		}
+	}
+	return nil
+}
+
+func matchPath(pattern string, u *url.URL) bool {
+	want, got := strings.Split(pattern, "/"), strings.Split(u.EscapedPath(), "/")
+	return slices.EqualFunc(want, got, func(w, g string) bool { return w == g || w == "{name}" && g != "" })
+}
+
+// checkSchema checks JSON against a schema of the document.
+func checkSchema(t *testing.T, schema, body string) {
+	t.Helper()
+	doc, err := strict()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := into[any](t, answer{body: body})
+	if err := doc.Components.Schemas[schema].Value.VisitJSON(v, openapi3.EnableJSONSchema2020()); err != nil {
+		t.Errorf("%s is no %s: %v", body, schema, err)
+	}
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+const (
+	requestIDHeader = "Lockgw-Request-Id"
+	internalDetail  = "a defect of the gateway; its log says more under this request_id"
+)
+
+// problem is the body of every error answer (RFC 9457).
+type problem struct {
+	Type         string       `json:"type"`
+	Title        string       `json:"title"`
+	Status       int          `json:"status"`
+	Code         session.Code `json:"code"`
+	Detail       string       `json:"detail"`
+	Lock         string       `json:"lock,omitempty"`
+	Holder       *holder      `json:"holder,omitempty"`
+	Position     int          `json:"position,omitempty"`
+	RetryAfterMS int64        `json:"retry_after_ms,omitempty"`
+	Held         *bool        `json:"held,omitempty"`         // false with outcome_unknown
+	RemainingMS  *int64       `json:"remaining_ms,omitempty"` // of the lease that could not be renewed
+	Checks       []check      `json:"checks,omitempty"`       // of /readyz
+	RequestID    string       `json:"request_id"`
+
+	cause error // what to log, of an internal error
+}
+
+// Error makes a problem something that an endpoint can return.
+func (p *problem) Error() string { return string(p.Code) + ": " + p.Detail }
+
+// Unwrap is what the client is not told.
+func (p *problem) Unwrap() error { return p.cause }
+
+func newProblem(code session.Code, detail string) *problem {
+	k, ok := codes[code]
+	if !ok {
+		code, k = session.CodeInternal, codes[session.CodeInternal]
+	}
+	return &problem{
+		Type: "https://lockgw.dev/errors/" + string(code), Title: k.title, Status: k.status,
+		Code: code, Detail: detail, RetryAfterMS: k.retry.Milliseconds(),
+	}
+}
+
+// problemOf is what the client is told of err.
+func problemOf(err error) *problem {
+	var p *problem
+	if errors.As(err, &p) {
+		return p
+	}
+	p = newProblem(session.CodeOf(err), err.Error())
+	var e *session.Error
+	if errors.As(err, &e) {
+		p.describe(e)
+	}
+	if p.Code == session.CodeInternal {
+		p.Detail, p.cause = internalDetail, err
+	}
+	return p
+}
+
+func (p *problem) describe(e *session.Error) {
+	p.Detail, p.Lock, p.Holder, p.Position = e.Detail, e.Lock, holderOf(e.Holder), e.Position
+	if e.RetryAfter > 0 {
+		p.RetryAfterMS = ceil(e.RetryAfter, time.Millisecond)
+	}
+	if e.Code == session.CodeOutcomeUnknown {
+		p.Held = new(bool)
+	}
+	if e.Left > 0 {
+		left := e.Left.Milliseconds()
+		p.RemainingMS = &left
+	}
+}
+
+// refuse answers with err. A client that has hung up gets no answer at all:
+// returning without one would be an empty 200 to somebody who still reads.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, r.Context().Err()) {
+		panic(http.ErrAbortHandler)
+	}
+	p := problemOf(err)
+	h.logDefect(w, p)
+	writeProblem(w, p)
+}
+
+// logDefect logs what the client is not told.
+func (h *Handler) logDefect(w http.ResponseWriter, p *problem) {
+	if p.cause != nil {
+		h.Log.Error("request failed", "name", p.Lock, "request_id", requestID(w), "err", p.cause)
+	}
+}
+
+func writeProblem(w http.ResponseWriter, p *problem) {
+	p.RequestID = requestID(w)
+	if p.RetryAfterMS > 0 {
+		seconds := ceil(time.Duration(p.RetryAfterMS)*time.Millisecond, time.Second)
+		w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+	}
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="lockgw"`)
+	}
+	write(w, p.Status, "application/problem+json", encode(p))
+}
+
+func requestID(w http.ResponseWriter) string { return w.Header().Get(requestIDHeader) }
+
+// ceil is d in whole units, never too short.
+func ceil(d, unit time.Duration) int64 { return int64((d + unit - 1) / unit) }

@@ -1,0 +1,147 @@
+package api
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+)
+
+func TestOpenSession(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	a := g.must(201, request{
+		method: "POST", path: "/v1/sessions", unix: true,
+		body: `{"name":"jobs","meta":{"team":"storage"},"ttl":"10s","keepalive":"2m","max_hold":3600}`,
+	})
+	s := into[sessionInfo](t, a)
+	if s.Name != "jobs" || s.Meta["team"] != "storage" || s.TTLMS != 10000 || s.KeepaliveMS != 120000 || s.MaxHoldMS != 3600000 {
+		t.Errorf("session = %+v, want what was asked", s)
+	}
+	if s.PID == 0 || s.Token == "" || s.ID == "" || s.UUID == "" || a.header.Get("Location") != "/v1/sessions/self" {
+		t.Errorf("session = %+v, Location %q, want pid, token, id, uuid, /v1/sessions/self", s, a.header.Get("Location"))
+	}
+	l := g.acquire("a", s.Token)
+	if l.TTLMS > 10000 || l.MaxHoldAt.IsZero() || l.Owner != s.owner(1) {
+		t.Errorf("lock = %+v, want the session's ttl, max_hold and owner", l)
+	}
+}
+
+func (s sessionInfo) owner(thread int) backend.Owner {
+	return backend.Owner(fmt.Sprintf("%s:%d", s.UUID, thread))
+}
+
+func TestSessionDefaults(t *testing.T) {
+	g := newGateway(t, session.Config{Session: session.Lifetime{Keepalive: 33 * time.Second}})
+	s := into[sessionInfo](t, g.must(201, request{method: "POST", path: "/v1/sessions"}))
+	if s.KeepaliveMS != 33000 || s.MaxHoldMS != 0 || s.PID != 0 {
+		t.Errorf("session = %+v, want the configured keepalive, no max_hold, no pid", s)
+	}
+}
+
+func TestSilentSessionEnds(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	token := into[sessionInfo](t, g.must(201, request{method: "POST", path: "/v1/sessions", body: `{"keepalive":0.3}`})).Token
+	g.acquire("a", token)
+	for range 4 { // longer than the keepalive
+		time.Sleep(100 * time.Millisecond)
+		g.must(200, request{method: "POST", path: "/v1/sessions/self/keepalive", token: token})
+	}
+	until(t, "the lock is free", func() bool { return g.state("a").State == session.StateFree })
+	refused(t, g.do(request{method: "POST", path: "/v1/sessions/self/keepalive", token: token}), 401, session.CodeSessionEnded)
+}
+
+func TestSessionOfProcess(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	body := fmt.Sprintf(`{"bind":{"pid":%d}}`, cmd.Process.Pid)
+	refused(t, g.do(request{method: "POST", path: "/v1/sessions", body: body}), 400, session.CodeInvalid)
+	s := into[sessionInfo](t, g.must(201, request{method: "POST", path: "/v1/sessions", body: body, unix: true}))
+	if s.KeepaliveMS != 0 {
+		t.Errorf("keepalive_ms = %d, want none: the process is the proof of life", s.KeepaliveMS)
+	}
+	g.acquire("a", s.Token)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	until(t, "the lock is free", func() bool { return g.state("a").State == session.StateFree })
+}
+
+func TestShowSession(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	token := g.open()
+	g.acquire("taken", "")
+	g.acquire("a", token)
+	waiter := make(chan answer, 1)
+	go func() {
+		waiter <- g.do(request{method: "PUT", path: "/v1/locks/taken?wait=10s&thread=3", token: token})
+	}()
+	until(t, "the caller waits", func() bool { return g.m.Stats().Waiters == 1 })
+	a := g.must(200, request{method: "GET", path: "/v1/sessions/self", token: token})
+	s := into[struct {
+		Token  string
+		Locks  []lock
+		Queues []queue
+	}](t, a)
+	if len(s.Locks) != 1 || s.Locks[0].Name != "a" || s.Locks[0].Token != "" || s.Token != "" {
+		t.Errorf("locks = %+v, token %q, want a, and no token", s.Locks, s.Token)
+	}
+	if len(s.Queues) != 1 || s.Queues[0].Name != "taken" || s.Queues[0].Thread != 3 || s.Queues[0].Since.IsZero() {
+		t.Errorf("queues = %+v, want taken with thread 3", s.Queues)
+	}
+	r := into[struct{ Released []string }](t, g.must(200, request{method: "DELETE", path: "/v1/sessions/self", token: token}))
+	if !slices.Equal(r.Released, []string{"a"}) {
+		t.Errorf("released = %q, want a", r.Released)
+	}
+	refused(t, <-waiter, 401, session.CodeSessionEnded)
+	for _, r := range []request{
+		{method: "GET", path: "/v1/sessions/self"},
+		{method: "DELETE", path: "/v1/sessions/self"},
+		{method: "GET", path: "/v1/sessions/self/events"},
+		{method: "PUT", path: "/v1/locks/a"},
+		{method: "DELETE", path: "/v1/locks/a"},
+	} {
+		r.token = token
+		refused(t, g.do(r), 401, session.CodeSessionEnded)
+	}
+}
+
+func TestEndSessionWithoutStore(t *testing.T) {
+	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond})
+	token := g.open()
+	g.acquire("a", token)
+	g.store.down.Store(true)
+	r := into[releasing](t, g.must(202, request{method: "DELETE", path: "/v1/sessions/self", token: token}))
+	if r.State != "releasing" || r.FreeByMS <= 0 || r.FreeByMS > 30000 {
+		t.Errorf("answer = %+v, want releasing, free within the ttl", r)
+	}
+}
+
+func TestSessionEvents(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	token := g.open()
+	s := g.stream(request{method: "GET", path: "/v1/sessions/self/events", token: token})
+	g.acquire("other", "")
+	l := g.acquire("a", token)
+	id, name, data := s.event()
+	if name != "acquired" || id == "" {
+		t.Fatalf("event = %q %q %s, want acquired, with an id", id, name, data)
+	}
+	checkSchema(t, "Event", data)
+	if e := into[eventData](t, answer{body: data}); e.Lock != "a" || e.Owner != l.Owner || e.Fence != l.Fence {
+		t.Errorf("acquired = %+v, want a, its owner and fence", e)
+	}
+	g.must(200, request{method: "DELETE", path: "/v1/sessions/self", token: token})
+	if e := next[eventData](s, "released", "Event"); e.Lock != "a" {
+		t.Errorf("released = %+v, want a", e)
+	}
+	if e := next[eventData](s, "session_ended", "Event"); e.Reason == "" {
+		t.Errorf("session_ended = %+v, want a reason", e)
+	}
+	s.end()
+}

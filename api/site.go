@@ -1,0 +1,77 @@
+package api
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+func hostSet(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, n := range names {
+		set[strings.ToLower(strings.Trim(n, "[]"))] = true
+	}
+	return set
+}
+
+// allowed: a page that rebinds its own name to 127.0.0.1 reaches this port, but
+// its browser still sends that name.
+func (h *Handler) allowed(host string) bool {
+	name, ok := hostName(host)
+	if !ok {
+		return false
+	}
+	if name == "localhost" || h.hosts[name] {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.IsLoopback() && !ip.Is4In6() && ip.Zone() == ""
+}
+
+// hostName is host without its port, in lower case.
+func hostName(host string) (name string, ok bool) {
+	name, port := host, ""
+	if strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {
+		var err error
+		if name, port, err = net.SplitHostPort(host); err != nil {
+			return "", false
+		}
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return "", false
+		}
+	} else if strings.HasPrefix(host, "[") {
+		name = strings.TrimSuffix(host[1:], "]")
+	}
+	bracketed := strings.HasPrefix(host, "[")
+	return strings.ToLower(name), name != "" && bracketed == strings.Contains(name, ":")
+}
+
+// crossSite: a browser says on whose behalf it sends. Programs send none of these
+// headers.
+func crossSite(r *http.Request) bool {
+	for _, name := range []string{"Origin", "Referer"} {
+		for _, from := range r.Header.Values(name) {
+			if !sameOrigin(r, from) {
+				return true
+			}
+		}
+	}
+	for _, site := range r.Header.Values("Sec-Fetch-Site") {
+		if site != "same-origin" && site != "none" {
+			return true
+		}
+	}
+	return false
+}
+
+func sameOrigin(r *http.Request, from string) bool {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	u, err := url.Parse(from)
+	return err == nil && u.Scheme == scheme && strings.EqualFold(u.Host, r.Host)
+}

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+)
+
+// status is what anybody is told of a name.
+type status struct {
+	Name    string        `json:"name"`
+	State   session.State `json:"state"`
+	Mode    string        `json:"mode,omitempty"` // while it is held
+	Holder  *holder       `json:"holder,omitempty"`
+	Waiters int           `json:"waiters"`
+	Queue   []holder      `json:"queue"` // of this node
+	Fence   backend.Fence `json:"fence"` // newest known, 0: none
+	TTLMS   int64         `json:"ttl_ms"`
+}
+
+// holder is one who holds or waits.
+type holder struct {
+	Owner   backend.Owner `json:"owner"`
+	Node    string        `json:"node,omitempty"`
+	PID     int           `json:"pid,omitempty"`
+	Command string        `json:"command,omitempty"`
+	UID     *int          `json:"uid,omitempty"`
+	Note    string        `json:"note,omitempty"`
+	Since   time.Time     `json:"since,omitzero"`
+	HeldMS  int64         `json:"held_ms"` // since then; of a waiter: how long it has waited
+}
+
+func statusOf(st session.Status) status {
+	s := status{
+		Name: st.Name, State: st.State, Holder: holderOf(st.Holder), Waiters: st.Waiters,
+		Queue: make([]holder, 0, len(st.Queue)), Fence: st.Fence, TTLMS: st.TTL.Milliseconds(),
+	}
+	if st.State == session.StateHeld {
+		s.Mode = "exclusive"
+	}
+	for i := range st.Queue {
+		s.Queue = append(s.Queue, *holderOf(&st.Queue[i]))
+	}
+	return s
+}
+
+func holderOf(h *session.Holder) *holder {
+	if h == nil {
+		return nil
+	}
+	out := &holder{Owner: h.Owner, Node: h.Node, PID: h.PID, Command: h.Command, Note: h.Note}
+	if h.UID >= 0 {
+		uid := h.UID
+		out.UID = &uid
+	}
+	if !h.Since.IsZero() {
+		out.Since = h.Since.UTC()
+		out.HeldMS = max(0, time.Since(h.Since).Milliseconds()) // another machine's clock may be ahead
+	}
+	return out
+}
