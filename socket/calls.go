@@ -1,0 +1,193 @@
+package socket
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// LockOptions of Client.Lock. The zero value of a field leaves it to the gateway.
+type LockOptions struct {
+	Wait    time.Duration // 0: try once
+	TTL     time.Duration // of the lease
+	Thread  int64         // completes the owner id; 0 means 1
+	MaxHold time.Duration
+	Note    string // for people
+	Request string // id that makes a repeat return the first answer
+}
+
+// Lock acquires name or enters it again. ErrNotAcquired when it was not to be had
+// within o.Wait. Two entries of the same session and thread never wait for each
+// other.
+func (c *Client) Lock(ctx context.Context, name string, o LockOptions) (session.View, error) {
+	args := []string{"LOCK", name, "FULL"}
+	args = withSeconds(args, "WAIT", o.Wait)
+	args = withSeconds(args, "TTL", o.TTL)
+	args = withThread(args, o.Thread)
+	args = withSeconds(args, "MAXHOLD", o.MaxHold)
+	args = withText(args, "NOTE", o.Note)
+	args = withText(args, "REQ", o.Request)
+	f, err := c.mapped(ctx, args...)
+	if err != nil {
+		return session.View{}, err
+	}
+	if f == nil {
+		return session.View{}, ErrNotAcquired
+	}
+	return f.view(), nil
+}
+
+// UnlockOptions of Client.Unlock.
+type UnlockOptions struct {
+	Thread  int64  // 0 means 1
+	All     bool   // drop every entry
+	Request string // id that makes a repeat return the first answer
+}
+
+// Unlock gives up one entry and returns how many are left; 0: name is free.
+func (c *Client) Unlock(ctx context.Context, name string, o UnlockOptions) (int, error) {
+	args := withThread([]string{"UNLOCK", name}, o.Thread)
+	if o.All {
+		args = append(args, "ALL")
+	}
+	n, err := c.number(ctx, withText(args, "REQ", o.Request)...)
+	return int(n), err
+}
+
+// Renew sets the lease of the hold of name to ttl from now on, 0: to what it
+// has, and returns how long it may be relied on. thread 0 means 1.
+func (c *Client) Renew(ctx context.Context, name string, thread int64, ttl time.Duration) (time.Duration, error) {
+	args := withSeconds([]string{"RENEW", name}, "TTL", ttl)
+	ms, err := c.number(ctx, withThread(args, thread)...)
+	return time.Duration(ms) * time.Millisecond, err
+}
+
+// Info tells what is known of name.
+func (c *Client) Info(ctx context.Context, name string) (session.Status, error) {
+	f, err := c.mapped(ctx, "LOCKINFO", name)
+	return f.status(), err
+}
+
+// Locks tells about at most count names that are held or waited for and begin
+// with prefix; count 0 leaves the number to the gateway.
+func (c *Client) Locks(ctx context.Context, prefix string, count int) ([]session.Status, error) {
+	args := withText([]string{"LOCKS"}, "PREFIX", prefix)
+	if count > 0 {
+		args = append(args, "COUNT", strconv.Itoa(count))
+	}
+	v, err := c.Do(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	var all []session.Status
+	for _, f := range list(v) {
+		all = append(all, f.status())
+	}
+	return all, nil
+}
+
+// NewSession opens a session that ends after keepalive without any command (0:
+// the gateway's default), joins it and returns its token.
+func (c *Client) NewSession(ctx context.Context, keepalive time.Duration) (session.Token, error) {
+	v, err := c.Do(ctx, withSeconds([]string{"SESSION", "NEW"}, "KEEPALIVE", keepalive)...)
+	token, _ := v.(string)
+	return session.Token(token), err
+}
+
+// SessionInfo is what a session is and holds.
+type SessionInfo struct {
+	ID, UUID  string
+	Token     session.Token // only in the answer to the call that opened the session
+	Keepalive time.Duration // silence that ends it; 0: it lives by its connections
+	Since     time.Time
+	Holds     []session.View
+}
+
+// Session tells about the session of this connection. If there is none yet it is
+// opened, and this is the only time its token is told.
+func (c *Client) Session(ctx context.Context) (SessionInfo, error) {
+	f, err := c.mapped(ctx, "SESSION", "INFO")
+	if err != nil {
+		return SessionInfo{}, err
+	}
+	info := SessionInfo{
+		ID: f.text("id"), UUID: f.text("uuid"), Token: session.Token(f.text("token")),
+		Keepalive: f.milliseconds("keepalive_ms"), Since: f.time("since"),
+	}
+	for _, hold := range list(f["locks"]) {
+		info.Holds = append(info.Holds, hold.view())
+	}
+	return info, nil
+}
+
+// EndSession releases all the session holds and ends it.
+func (c *Client) EndSession(ctx context.Context) error {
+	_, err := c.Do(ctx, "SESSION", "END")
+	return err
+}
+
+// Ping is a sign of life.
+func (c *Client) Ping(ctx context.Context) error {
+	_, err := c.Do(ctx, "PING")
+	return err
+}
+
+// Subscribe delivers to DialOptions.OnMessage what happens from now on to name,
+// "*" for all names, on this gateway.
+func (c *Client) Subscribe(ctx context.Context, name string) error {
+	command := "SUBSCRIBE"
+	if name == "*" {
+		command = "PSUBSCRIBE"
+	}
+	_, err := c.Do(ctx, command, channelPrefix+name)
+	return err
+}
+
+func (c *Client) number(ctx context.Context, args ...string) (int64, error) {
+	v, err := c.Do(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := v.(int64)
+	if !ok {
+		return 0, fmt.Errorf("gateway: %s was answered with a %T", args[0], v)
+	}
+	return n, nil
+}
+
+// mapped is nil for a null reply.
+func (c *Client) mapped(ctx context.Context, args ...string) (fields, error) {
+	v, err := c.Do(ctx, args...)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("gateway: %s was answered with a %T", args[0], v)
+	}
+	return m, nil
+}
+
+func withText(args []string, word, s string) []string {
+	if s == "" {
+		return args
+	}
+	return append(args, word, s)
+}
+
+func withThread(args []string, n int64) []string {
+	if n == 0 {
+		return args
+	}
+	return append(args, "THREAD", strconv.FormatInt(n, 10))
+}
+
+func withSeconds(args []string, word string, d time.Duration) []string {
+	if d == 0 {
+		return args
+	}
+	return append(args, word, strconv.FormatFloat(d.Seconds(), 'f', -1, 64))
+}

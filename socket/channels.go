@@ -1,0 +1,94 @@
+package socket
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+const (
+	channelPrefix = "lock:"
+	// maxChannels of one connection: every event of the node is held against them.
+	maxChannels = 256
+)
+
+func channelCommands() []command {
+	return []command{
+		{name: "SUBSCRIBE", least: 1, most: anyNumber, run: subscribe, args: "lock:name ...", summary: "Tells what happens to locks."},
+		{name: "PSUBSCRIBE", least: 1, most: anyNumber, run: subscribe, args: "lock:prefix* ...", summary: "Tells what happens to locks."},
+		{name: "UNSUBSCRIBE", most: anyNumber, run: unsubscribe, args: "[lock:name ...]", summary: "Ends subscriptions."},
+		{name: "PUNSUBSCRIBE", most: anyNumber, run: unsubscribe, args: "[lock:prefix* ...]", summary: "Ends subscriptions."},
+	}
+}
+
+func whileSubscribed(command string) bool {
+	return strings.HasSuffix(command, "SUBSCRIBE") || slices.Contains([]string{"PING", "QUIT", "RESET"}, command)
+}
+
+func checkChannel(channel string, pattern bool) error {
+	name, ok := strings.CutPrefix(channel, channelPrefix)
+	if !ok {
+		return session.Invalid("channel", "%s does not begin with %s", quote(channel), channelPrefix)
+	}
+	if !pattern {
+		return session.CheckName(name)
+	}
+	prefix, ok := strings.CutSuffix(name, "*")
+	if !ok || strings.ContainsAny(prefix, `*?[]\`) || len(prefix) > session.MaxName {
+		return session.Invalid("pattern", "%s is not %s, the beginning of a name, and *", quote(channel), channelPrefix)
+	}
+	return nil
+}
+
+func subscribe(c *conn, args []string) error {
+	pattern := isPattern(args[0])
+	for _, channel := range args[1:] {
+		if err := checkChannel(channel, pattern); err != nil {
+			return err
+		}
+	}
+	if c.subs.count()+len(args)-1 > maxChannels {
+		return replyError{"BUSY", fmt.Sprintf("a connection may have %d subscriptions at most", maxChannels)}
+	}
+	if c.subs == nil {
+		c.listen()
+	}
+	for _, channel := range args[1:] {
+		c.subs.set(channel, pattern, true, func(n int) { c.confirm(args[0], channel, n) })
+	}
+	return nil
+}
+
+func unsubscribe(c *conn, args []string) error {
+	pattern, channels := isPattern(args[0]), args[1:]
+	if len(channels) == 0 {
+		channels = c.subs.list(pattern)
+	}
+	for _, channel := range channels {
+		c.subs.set(channel, pattern, false, func(n int) { c.confirm(args[0], channel, n) })
+	}
+	if len(channels) == 0 {
+		c.w.Push(3)
+		c.w.Bulk(strings.ToLower(args[0]))
+		c.w.Null()
+		c.w.Int(int64(c.subs.count()))
+	}
+	if c.subs.count() == 0 {
+		c.unsubscribeAll()
+	}
+	return nil
+}
+
+func isPattern(command string) bool { return command[0] == 'P' || command[0] == 'p' }
+
+// confirm adds the answer for one channel at once: messages may follow from now on.
+func (c *conn) confirm(command, channel string, n int) {
+	c.w.Push(3)
+	c.w.Bulk(strings.ToLower(command))
+	c.w.Bulk(channel)
+	c.w.Int(int64(n))
+	c.out.add(c.w.Bytes())
+	c.w.Reset()
+}

@@ -1,0 +1,162 @@
+package socket
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/socket/resp"
+)
+
+// event is the payload of a message that has to be of kind, channel and so on.
+func (w *wire) event(prefix ...any) (m message) {
+	w.t.Helper()
+	got := w.read()
+	if p, ok := got.(resp.Push); ok {
+		got = []any(p)
+	}
+	all, _ := got.([]any)
+	if len(all) != len(prefix)+1 || !reflect.DeepEqual(all[:len(prefix)], prefix) {
+		w.t.Fatalf("message = %v, want %v and a payload", got, prefix)
+	}
+	if err := json.Unmarshal([]byte(all[len(prefix)].(string)), &m); err != nil {
+		w.t.Fatalf("payload %v: %v", all[len(prefix)], err)
+	}
+	return m
+}
+
+func TestSubscribe(t *testing.T) {
+	g := start(t)
+	w, other := g.dial(), g.dial()
+	w.want([]any{"subscribe", "lock:a", int64(1)}, "SUBSCRIBE", "lock:a")
+	w.want([]any{"psubscribe", "lock:sh*", int64(2)}, "psubscribe", "lock:sh*")
+	fence := other.lock("a")
+	m := w.event("message", "lock:a")
+	if m.Event != "acquired" || m.Lock != "a" || int64(m.Fence) != fence || m.Thread != 1 || m.Time.IsZero() || m.Owner == "" {
+		t.Errorf("message = %+v, want acquired with fence %d", m, fence)
+	}
+	other.lock("b")
+	other.lock("shop")
+	if m := w.event("pmessage", "lock:sh*", "lock:shop"); m.Event != "acquired" || m.Lock != "shop" {
+		t.Errorf("message = %+v, want acquired of shop", m)
+	}
+	other.want(int64(0), "UNLOCK", "a")
+	if m := w.event("message", "lock:a"); m.Event != "released" {
+		t.Errorf("message = %+v, want released", m)
+	}
+	other.lock("a", "MAXHOLD", "0.03")
+	w.event("message", "lock:a")
+	if m := w.event("message", "lock:a"); m.Event != "lost" || m.Reason != "max_hold" {
+		t.Errorf("message = %+v, want lost with its reason", m)
+	}
+	w.want([]any{"unsubscribe", "lock:a", int64(1)}, "UNSUBSCRIBE", "lock:a")
+	other.lock("a")
+	w.silent()
+	w.want([]any{"punsubscribe", "lock:sh*", int64(0)}, "PUNSUBSCRIBE")
+	w.want("PONG", "PING")
+	w.lock("c")
+}
+
+func TestSubscribeRESP3(t *testing.T) {
+	g := start(t)
+	w := g.dial3()
+	w.want(resp.Push{"psubscribe", "lock:*", int64(1)}, "PSUBSCRIBE", "lock:*")
+	w.want("PONG", "PING") // other commands go on
+	w.send("LOCK", "a")
+	var fence, event any
+	for range 2 { // in either order
+		switch v := w.read().(type) {
+		case resp.Push:
+			event = v[0]
+		case int64:
+			fence = v
+		}
+	}
+	if fence == nil || event != "pmessage" {
+		t.Errorf("fence %v and event %v, want both", fence, event)
+	}
+}
+
+// Messages follow the version of the protocol that is spoken.
+func TestSubscribedHello(t *testing.T) {
+	g := start(t)
+	w, other := g.dial3(), g.dial()
+	w.want(resp.Push{"subscribe", "lock:a", int64(1)}, "SUBSCRIBE", "lock:a")
+	w.do("HELLO", "2")
+	other.lock("a")
+	if got, ok := w.read().([]any); !ok || got[0] != "message" {
+		t.Errorf("message after HELLO 2 = %v, want an array", got)
+	}
+}
+
+// When the manager drops a subscription the client is told by the end of the
+// connection.
+func TestSubscriptionDropped(t *testing.T) {
+	g := start(t)
+	w := g.dial()
+	c := g.side(w)
+	w.want([]any{"subscribe", "lock:a", int64(1)}, "SUBSCRIBE", "lock:a")
+	c.subs.events.Close()
+	w.rest()
+}
+
+// A RESP2 client could not tell an answer from a message.
+func TestSubscribedRESP2(t *testing.T) {
+	w := start(t).dial()
+	w.want([]any{"subscribe", "lock:a", int64(1)}, "SUBSCRIBE", "lock:a")
+	w.wantError("ERR Can't execute 'lock': only (P|S)SUBSCRIBE", "LOCK", "a")
+	w.wantError("ERR Can't execute 'hello'", "HELLO", "3")
+	w.want([]any{"pong", ""}, "PING")
+	w.want([]any{"pong", "x"}, "PING", "x")
+	w.want("RESET", "RESET")
+	w.lock("a")
+}
+
+func TestUnsubscribeFromNothing(t *testing.T) {
+	w := start(t).dial()
+	w.want([]any{"unsubscribe", nil, int64(0)}, "UNSUBSCRIBE")
+	w.want([]any{"punsubscribe", "lock:x*", int64(0)}, "PUNSUBSCRIBE", "lock:x*")
+	w.send("SUBSCRIBE", "lock:a", "lock:b", "lock:a")
+	for i, want := range []any{[]any{"subscribe", "lock:a", int64(1)}, []any{"subscribe", "lock:b", int64(2)}, []any{"subscribe", "lock:a", int64(2)}} {
+		if got := w.read(); !reflect.DeepEqual(got, want) {
+			t.Errorf("confirmation %d = %v, want %v", i, got, want)
+		}
+	}
+	w.send("UNSUBSCRIBE")
+	left := map[any]bool{w.read().([]any)[2]: true, w.read().([]any)[2]: true}
+	if !left[int64(1)] || !left[int64(0)] {
+		t.Errorf("counts left = %v, want 1 and 0", left)
+	}
+}
+
+func TestTooManyChannels(t *testing.T) {
+	w := start(t).dial()
+	for i := range maxChannels {
+		w.do("SUBSCRIBE", "lock:"+strconv.Itoa(i))
+	}
+	w.wantError("BUSY a connection may have 256 subscriptions", "SUBSCRIBE", "lock:x")
+	w.want([]any{"unsubscribe", "lock:0", int64(maxChannels - 1)}, "UNSUBSCRIBE", "lock:0")
+	w.want([]any{"subscribe", "lock:x", int64(maxChannels)}, "SUBSCRIBE", "lock:x")
+}
+
+// A subscriber that falls behind is closed, and the one who locks is not held up.
+func TestSlowSubscriber(t *testing.T) {
+	g := start(t, func(o *setup) { o.socket.Limits.Write = 100 * time.Millisecond })
+	slow, other := g.dial(), g.dial()
+	slow.want([]any{"psubscribe", "lock:*", int64(1)}, "PSUBSCRIBE", "lock:*")
+	name := strings.Repeat("x", 200)
+	began := time.Now()
+	for range 3000 {
+		other.lock(name)
+		other.want(int64(0), "UNLOCK", name)
+	}
+	if took := time.Since(began); took > slack {
+		t.Errorf("3000 rounds took %v beside a subscriber that does not read", took)
+	}
+	if got := slow.rest(); len(got) == 0 {
+		t.Error("the subscriber got nothing before it was closed")
+	}
+}

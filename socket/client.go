@@ -1,0 +1,234 @@
+package socket
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/resp"
+)
+
+// What a Client's calls return besides the context's error and *Error. Any other
+// error means that the gateway cannot be reached or its connection broke.
+var (
+	// ErrNotAcquired: somebody else held the name for all of the wait.
+	ErrNotAcquired = errors.New("not acquired within the wait")
+	// ErrClosed: the Client was closed.
+	ErrClosed = errors.New("client closed")
+)
+
+// Error is an error reply of the gateway.
+type Error struct {
+	Word string // the code, such as LOST
+	Text string // for people
+}
+
+func (e *Error) Error() string { return e.Word + " " + e.Text }
+
+// Notice tells that a hold of the session is in jeopardy or lost.
+type Notice struct {
+	Kind   session.State // StateJeopardy or StateLost
+	Lock   string
+	Fence  backend.Fence
+	Reason string
+}
+
+// DialOptions of a Client. The functions are called one at a time by the
+// goroutine that reads the connection; they must not block or call the Client.
+type DialOptions struct {
+	// Token joins the session of that token; otherwise the connection is a
+	// session of its own, opened by the first call that needs one.
+	Token session.Token
+	// OnNotice, if set, is called for the holds of the session.
+	OnNotice func(Notice)
+	// OnMessage, if set, is called for subscribed channels. payload is JSON.
+	OnMessage func(channel, payload string)
+}
+
+// Client is a connection to a gateway. Its session lives by the connection,
+// unless the session has another proof of life. Calls may be made by many
+// goroutines at once; they are answered in the order in which they were made, so
+// one that waits holds up those after it.
+//
+// When the context of a call ends before the answer, the Client closes the
+// connection: nothing else takes back what was asked.
+type Client struct {
+	nc      net.Conn
+	options DialOptions
+
+	write sync.Mutex // held from taking a place in calls to the end of the write
+	calls chan *call // unanswered, in order
+
+	reader sync.WaitGroup
+	closed sync.Once
+	done   chan struct{}
+	err    error // set before done is closed
+}
+
+type call struct {
+	reply any
+	err   error
+	done  chan struct{}
+}
+
+// Dial connects to the socket at path. ctx bounds the dialling alone.
+func Dial(ctx context.Context, path string, o DialOptions) (*Client, error) {
+	var d net.Dialer
+	nc, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	c := &Client{nc: nc, options: o, calls: make(chan *call, maxQueue), done: make(chan struct{})}
+	c.reader.Go(c.read)
+	hello := []string{"HELLO", "3"}
+	if o.Token != "" {
+		hello = append(hello, "AUTH", defaultUser, o.Token.Secret())
+	}
+	if _, err := c.Do(ctx, hello...); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Done is closed when the connection is over; what the session held is being
+// released then, unless it has another proof of life.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Err says why the connection is over, nil while it is not.
+func (c *Client) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// Close ends the connection and every call with ErrClosed.
+func (c *Client) Close() error {
+	c.fail(ErrClosed)
+	c.reader.Wait()
+	return nil
+}
+
+// Do sends a command and returns its reply as resp.ReadReply does; an error reply
+// is an *Error.
+func (c *Client) Do(ctx context.Context, args ...string) (any, error) {
+	var w resp.Writer
+	w.Array(len(args))
+	for _, a := range args {
+		w.Bulk(a)
+	}
+	k := &call{done: make(chan struct{})}
+	if err := c.send(ctx, k, w.Bytes()); err != nil {
+		return nil, err
+	}
+	select {
+	case <-k.done:
+		return k.reply, k.err
+	case <-ctx.Done():
+		c.fail(ctx.Err())
+		return nil, ctx.Err()
+	}
+}
+
+func (c *Client) send(ctx context.Context, k *call, b []byte) error {
+	c.write.Lock()
+	defer c.write.Unlock()
+	select {
+	case c.calls <- k:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.done:
+		return c.err
+	}
+	if _, err := c.nc.Write(b); err != nil {
+		c.fail(fmt.Errorf("gateway: %w", err))
+		return c.err
+	}
+	return nil
+}
+
+func (c *Client) fail(err error) {
+	c.closed.Do(func() {
+		c.err = err
+		close(c.done)
+		c.nc.Close()
+	})
+}
+
+func (c *Client) read() {
+	r := bufio.NewReader(c.nc)
+	for {
+		v, err := resp.ReadReply(r)
+		if err != nil {
+			c.fail(fmt.Errorf("gateway closed the connection: %w", err))
+			c.abandon()
+			return
+		}
+		if p, ok := v.(resp.Push); ok && !confirms(p) {
+			c.pushed(p)
+			continue
+		}
+		select {
+		case k := <-c.calls:
+			k.answer(v, nil)
+		default:
+			c.fail(fmt.Errorf("gateway: a reply that answers nothing: %.64v", v))
+		}
+	}
+}
+
+// abandon ends the calls that get no answer any more. One that is added later
+// cannot be written.
+func (c *Client) abandon() {
+	c.write.Lock()
+	defer c.write.Unlock()
+	for {
+		select {
+		case k := <-c.calls:
+			k.answer(nil, c.err)
+		default:
+			return
+		}
+	}
+}
+
+func (k *call) answer(v any, err error) {
+	if e, ok := v.(resp.Error); ok {
+		word, text, _ := strings.Cut(string(e), " ")
+		v, err = nil, &Error{Word: word, Text: text}
+	}
+	k.reply, k.err = v, err
+	close(k.done)
+}
+
+// confirms tells whether p is the answer to a SUBSCRIBE and the like.
+func confirms(p resp.Push) bool {
+	if len(p) == 0 {
+		return false
+	}
+	kind, _ := p[0].(string)
+	return strings.HasSuffix(kind, "subscribe")
+}
+
+func (c *Client) pushed(p resp.Push) {
+	s := make([]string, len(p))
+	for i := range p {
+		s[i] = fmt.Sprint(p[i])
+	}
+	switch {
+	case len(s) == 5 && s[0] == pushKind && c.options.OnNotice != nil:
+		fence, _ := p[3].(int64)
+		c.options.OnNotice(Notice{Kind: session.State(s[1]), Lock: s[2], Fence: backend.Fence(fence), Reason: s[4]})
+	case len(s) >= 3 && strings.HasSuffix(s[0], "message") && c.options.OnMessage != nil:
+		c.options.OnMessage(s[len(s)-2], s[len(s)-1])
+	}
+}

@@ -1,0 +1,290 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+func (g *gateway) client(o DialOptions) *Client {
+	g.t.Helper()
+	c, err := Dial(context.Background(), g.path, o)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func wantWord(t *testing.T, err error, word string) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Word != word || e.Text == "" {
+		t.Errorf("err = %v, want %s", err, word)
+	}
+}
+
+func TestClient(t *testing.T) {
+	g := start(t)
+	ctx := t.Context()
+	a, b := g.client(DialOptions{}), g.client(DialOptions{})
+	before := session.Boottime()
+	v, err := a.Lock(ctx, "a", LockOptions{TTL: 10 * time.Second, Thread: 3, MaxHold: time.Minute, Note: "why", Request: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := v.Deadline - before
+	if v.Name != "a" || v.State != session.StateHeld || v.Thread != 3 || v.Count != 1 || v.Fence == 0 || v.Note != "why" || !v.AutoRenew ||
+		left < 9*time.Second || left > 10*time.Second || v.MaxHoldAt.IsZero() || v.Expires.IsZero() || v.Since.IsZero() || v.Left <= 0 {
+		t.Errorf("hold = %+v", v)
+	}
+	if again, err := a.Lock(ctx, "a", LockOptions{Thread: 3}); err != nil || again.Count != 2 || again.Fence != v.Fence {
+		t.Errorf("re-entry = %+v, err %v", again, err)
+	}
+	if _, err := b.Lock(ctx, "a", LockOptions{Wait: 10 * time.Millisecond}); !errors.Is(err, ErrNotAcquired) {
+		t.Errorf("err = %v, want %v", err, ErrNotAcquired)
+	}
+	if left, err := a.Renew(ctx, "a", 3, time.Minute); err != nil || left < 50*time.Second || left > time.Minute {
+		t.Errorf("renew = %v, err %v", left, err)
+	}
+	st, err := b.Info(ctx, "a")
+	if err != nil || st.State != session.StateHeld || st.Holder == nil || st.Holder.Owner != v.Owner || st.Holder.Node != "host-a" ||
+		st.Holder.PID == 0 || st.Fence != v.Fence || st.TTL <= 0 || st.Holder.Since.IsZero() {
+		t.Errorf("info = %+v, holder %+v, err %v", st, st.Holder, err)
+	}
+	if all, err := b.Locks(ctx, "a", 10); err != nil || len(all) != 1 || all[0].Name != "a" {
+		t.Errorf("locks = %+v, err %v", all, err)
+	}
+	if n, err := a.Unlock(ctx, "a", UnlockOptions{Thread: 3}); err != nil || n != 1 {
+		t.Errorf("unlock = %d, err %v, want 1 left", n, err)
+	}
+	if n, err := a.Unlock(ctx, "a", UnlockOptions{Thread: 3, All: true, Request: "r2"}); err != nil || n != 0 {
+		t.Errorf("unlock all = %d, err %v, want 0 left", n, err)
+	}
+	_, err = a.Unlock(ctx, "a", UnlockOptions{})
+	wantWord(t, err, "NOTHELD")
+	_, err = a.Lock(ctx, "a b", LockOptions{})
+	wantWord(t, err, "INVALID")
+	if st, err := b.Info(ctx, "a"); err != nil || st.State != session.StateFree || st.Holder != nil {
+		t.Errorf("info of a free lock = %+v, err %v", st, err)
+	}
+}
+
+func TestClientSession(t *testing.T) {
+	g := start(t)
+	ctx := t.Context()
+	a := g.client(DialOptions{})
+	first, err := a.Session(ctx)
+	if err != nil || len(first.Token) != 43 || first.UUID == "" || first.Keepalive != 0 || first.Since.IsZero() {
+		t.Fatalf("session = %+v, err %v, want a new one with its token", first, err)
+	}
+	hold, err := a.Lock(ctx, "a", LockOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := g.client(DialOptions{Token: first.Token})
+	info, err := b.Session(ctx)
+	if err != nil || info.ID != first.ID || info.Token != "" || len(info.Holds) != 1 || info.Holds[0].Fence != hold.Fence {
+		t.Errorf("session by its token = %+v, err %v", info, err)
+	}
+	if err := b.EndSession(ctx); err != nil {
+		t.Errorf("end: %v", err)
+	}
+	_, err = a.Lock(ctx, "a", LockOptions{})
+	wantWord(t, err, "NOSESSION")
+	_, err = Dial(ctx, g.path, DialOptions{Token: first.Token})
+	wantWord(t, err, "NOSESSION")
+	token, err := b.NewSession(ctx, 3*time.Second)
+	if err != nil || len(token) != 43 {
+		t.Errorf("new session = %v, err %v", token, err)
+	}
+	if info, err := b.Session(ctx); err != nil || info.Keepalive != 3*time.Second {
+		t.Errorf("keepalive = %v, err %v, want 3s", info.Keepalive, err)
+	}
+	if err := b.Ping(ctx); err != nil {
+		t.Errorf("ping: %v", err)
+	}
+}
+
+func TestClientNotices(t *testing.T) {
+	g := start(t)
+	notices, messages := make(chan Notice, 10), make(chan string, 10)
+	c := g.client(DialOptions{
+		OnNotice:  func(n Notice) { notices <- n },
+		OnMessage: func(channel, payload string) { messages <- channel + " " + payload },
+	})
+	for _, name := range []string{"a", "*"} {
+		if err := c.Subscribe(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := c.Lock(t.Context(), "a", LockOptions{MaxHold: 30 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := receive(t, notices), (Notice{session.StateLost, "a", v.Fence, "max_hold"}); got != want {
+		t.Errorf("notice = %+v, want %+v", got, want)
+	}
+	for _, event := range []string{"acquired", "acquired", "lost", "lost"} {
+		if got := receive(t, messages); !strings.HasPrefix(got, "lock:a {") || !strings.Contains(got, `"event":"`+event+`"`) {
+			t.Errorf("message = %s, want %s on lock:a", got, event)
+		}
+	}
+}
+
+func receive[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(slack):
+		t.Fatal("nothing came")
+	}
+	return v
+}
+
+// A call that is given up takes back what it asked, and that needs the connection.
+func TestClientCancel(t *testing.T) {
+	g := start(t)
+	a, b := g.client(DialOptions{}), g.client(DialOptions{})
+	if _, err := a.Lock(t.Context(), "a", LockOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { g.waiters(1); cancel() }()
+	if _, err := b.Lock(ctx, "a", LockOptions{Wait: time.Minute}); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v, want %v", err, context.Canceled)
+	}
+	g.waiters(0)
+	<-b.Done()
+	if err := b.Ping(t.Context()); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call after it = %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestClientGatewayGone(t *testing.T) {
+	g := start(t)
+	a := g.client(DialOptions{})
+	if a.Err() != nil {
+		t.Errorf("err = %v while connected", a.Err())
+	}
+	if _, err := a.Lock(t.Context(), "a", LockOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b := g.client(DialOptions{})
+	waiting := make(chan error, 1)
+	go func() {
+		_, err := b.Lock(t.Context(), "a", LockOptions{Wait: time.Minute})
+		waiting <- err
+	}()
+	g.waiters(1)
+	g.Close()
+	var e *Error
+	if err := receive(t, waiting); err == nil || errors.As(err, &e) || !strings.Contains(err.Error(), "gateway") {
+		t.Errorf("a wait whose gateway goes = %v, want an error that names the gateway", err)
+	}
+	<-a.Done()
+	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "gateway closed the connection") {
+		t.Errorf("err = %v, want that the gateway has closed the connection", err)
+	}
+	if _, err := Dial(t.Context(), g.path, DialOptions{}); err == nil || !strings.Contains(err.Error(), g.path) {
+		t.Errorf("dial = %v, want an error that names %s", err, g.path)
+	}
+}
+
+func TestClientClose(t *testing.T) {
+	g := start(t)
+	c := g.client(DialOptions{})
+	c.Close()
+	c.Close()
+	if err := c.Ping(t.Context()); !errors.Is(err, ErrClosed) {
+		t.Errorf("err = %v, want %v", err, ErrClosed)
+	}
+}
+
+// When Close has returned nothing is called any more.
+func TestClientCloseWaits(t *testing.T) {
+	g := start(t)
+	called, release := make(chan struct{}), make(chan struct{})
+	c := g.client(DialOptions{OnNotice: func(Notice) { close(called); <-release }})
+	if _, err := c.Lock(t.Context(), "a", LockOptions{MaxHold: 10 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	<-called
+	closed := make(chan struct{})
+	go func() { c.Close(); close(closed) }()
+	select {
+	case <-closed:
+		t.Error("closed while OnNotice runs")
+	case <-time.After(30 * time.Millisecond):
+	}
+	close(release)
+	<-closed
+}
+
+func TestClientConcurrently(t *testing.T) {
+	g := start(t)
+	c := g.client(DialOptions{})
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			for range 20 {
+				v, err := c.Lock(t.Context(), "a", LockOptions{Thread: int64(i + 1)})
+				if err == nil && v.Thread != int64(i+1) {
+					t.Errorf("thread = %d, want %d: the answer of another call", v.Thread, i+1)
+				}
+				if err == nil {
+					_, err = c.Unlock(t.Context(), "a", UnlockOptions{Thread: int64(i + 1)})
+				}
+				if err != nil && !errors.Is(err, ErrNotAcquired) {
+					t.Errorf("err = %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Whatever listens on the path, the client ends with an error.
+func TestClientOfNonsense(t *testing.T) {
+	for name, answer := range map[string]string{
+		"HTTP":           "HTTP/1.1 400 Bad Request\r\n\r\n",
+		"nothing":        "",
+		"an empty push":  ">0\r\n",
+		"many answers":   "+OK\r\n+OK\r\n+OK\r\n",
+		"not admitted":   "-NOAUTH no\r\n",
+		"strange pushes": ">1\r\n:1\r\n>5\r\n+lockgw\r\n*0\r\n_\r\n_\r\n_\r\n>2\r\n+message\r\n_\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "s")
+			ln, err := net.Listen("unix", path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ln.Close()
+			go func() {
+				nc, err := ln.Accept()
+				if err == nil {
+					nc.Read(make([]byte, 100)) // the HELLO
+					nc.Write([]byte(answer))
+					nc.Close()
+				}
+			}()
+			calls := 0
+			c, err := Dial(t.Context(), path, DialOptions{OnNotice: func(Notice) { calls++ }, OnMessage: func(string, string) { calls++ }})
+			if err == nil {
+				_, err = c.Lock(t.Context(), "a", LockOptions{})
+				c.Close()
+			}
+			if err == nil {
+				t.Error("a lock was acquired from nonsense")
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/resp"
+)
+
+const (
+	// maxQueue is how many commands may wait behind one that is being executed.
+	maxQueue = 64
+	// maxEmpty is how many empty commands may follow each other.
+	maxEmpty = 100
+	// patience is how long a command may keep the connection from being read:
+	// longer than a healthy store takes to answer, so that mostly nothing happens.
+	patience = 2 * time.Millisecond
+)
+
+// conn is a connection. See the package's documentation for its goroutines.
+type conn struct {
+	srv    *Server
+	nc     net.Conn
+	id     int64
+	peer   session.Peer
+	since  time.Time
+	ctx    context.Context // done when the client is gone
+	cancel context.CancelFunc
+	out    output
+
+	// Of the goroutine that reads.
+	in      *resp.Reader
+	hurried bool // the read has a deadline
+
+	// Of the goroutine that executes.
+	w        resp.Writer // the answer under construction
+	name     string
+	library  string
+	version  string
+	member   member
+	failures int  // attempts to authenticate
+	goodbye  bool // hang up after this answer
+	subs     *subscriptions
+
+	impatient *time.Timer   // runs handOver
+	room      chan struct{} // of capacity 1: the queue has become shorter
+	mu        sync.Mutex    // guards the fields below
+	working   bool          // a command is being executed that may take long
+	apart     bool          // another goroutine reads than executes
+	unread    bool          // nobody reads any more
+	ending    bool          // nothing is executed any more
+	stopped   bool          // by the Server, not by the client
+	queue     [][]string    // commands read while apart
+}
+
+func newConn(s *Server, nc net.Conn, p session.Peer, id int64) *conn {
+	c := &conn{srv: s, nc: nc, id: id, peer: p, since: time.Now(), in: resp.NewReader(nc), room: make(chan struct{}, 1)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.out = output{nc: nc, max: s.cfg.Limits.Output, timeout: s.cfg.Limits.Write}
+	c.impatient = time.AfterFunc(time.Hour, c.handOver)
+	c.impatient.Stop()
+	return c
+}
+
+// serve reads and executes commands until the connection is over, or until
+// another goroutine reads and nothing is left to be executed.
+func (c *conn) serve() {
+	for {
+		args, err := c.next()
+		if err == nil {
+			err = c.take(args)
+		}
+		switch {
+		case errors.Is(err, errApart):
+			c.catchUp()
+			return
+		case err != nil:
+			c.over(err)
+			return
+		}
+	}
+}
+
+// next waits for a command. Empty ones are ignored as Redis does, which costs the
+// client nothing and is therefore bounded.
+func (c *conn) next() ([]string, error) {
+	for empty := 0; empty <= maxEmpty; {
+		args, ok, err := c.in.Next()
+		switch {
+		case err != nil || len(args) > 0:
+			return args, err
+		case ok:
+			empty++
+			continue
+		}
+		c.out.flush()
+		if err := c.fill(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, resp.ProtocolError(fmt.Sprintf("more than %d empty commands in a row", maxEmpty))
+}
+
+// fill bounds the time for the rest of a command, but not that until the next one.
+func (c *conn) fill() error {
+	var deadline time.Time
+	partial := c.in.Partial()
+	if partial {
+		deadline = time.Now().Add(c.srv.cfg.Limits.Read)
+	}
+	if partial != c.hurried {
+		if err := c.nc.SetReadDeadline(deadline); err != nil {
+			return err
+		}
+		c.hurried = partial
+	}
+	err := c.in.Fill()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return resp.ProtocolError("the command did not arrive as a whole within " + c.srv.cfg.Limits.Read.String())
+	}
+	return err
+}
+
+// execute answers a command. The error is errApart when another goroutine has
+// begun to read meanwhile.
+func (c *conn) execute(args []string) error {
+	cmd := c.srv.lookup(args[0])
+	if !cmd.slow {
+		c.answer(cmd, args)
+		return nil
+	}
+	c.start()
+	c.answer(cmd, args)
+	return c.finish()
+}
+
+func (c *conn) answer(cmd *command, args []string) {
+	c.w.Reset()
+	err := c.run(cmd, args)
+	if errors.Is(err, context.Canceled) && c.ctx.Err() != nil {
+		return // nobody is left to be told
+	}
+	if err != nil {
+		c.w.Reset()
+		c.w.Error(errorLine(err))
+	}
+	c.send()
+	if c.goodbye {
+		c.hangUp()
+	}
+}
+
+// send adds what was written to the output.
+func (c *conn) send() {
+	if c.out.add(c.w.Bytes()) {
+		c.out.flush()
+	}
+	c.w.Reset()
+}
+
+// run: a defect that one command meets must not release what others hold.
+func (c *conn) run(cmd *command, args []string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.srv.cfg.Log.Error("command failed", "command", cmd.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = &session.Error{Code: session.CodeInternal, Detail: "a defect in the gateway; its log says more"}
+		}
+	}()
+	if err := c.check(cmd, args); err != nil {
+		return err
+	}
+	c.member.touch()
+	return cmd.run(c, args)
+}

@@ -1,0 +1,81 @@
+package socket
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/resp"
+)
+
+// words is the one place where a code becomes the first word of an error reply.
+var words = map[session.Code]string{
+	session.CodeInvalid:         "INVALID",
+	session.CodeNoSession:       "NOSESSION",
+	session.CodeSessionEnded:    "NOSESSION",
+	session.CodeLocked:          "BUSY", // of LOCK it is a null, no error
+	session.CodeWaitTimeout:     "BUSY", // likewise
+	session.CodeNotOwner:        "NOTHELD",
+	session.CodeLost:            "LOST",
+	session.CodeConflict:        "CONFLICT",
+	session.CodeFenceMismatch:   "CONFLICT",
+	session.CodeTooManyWaiters:  "BUSY",
+	session.CodeTooManySessions: "BUSY",
+	session.CodeTooManyHolds:    "BUSY",
+	session.CodeUnsupported:     "UNSUPPORTED",
+	session.CodeUnavailable:     "UNAVAILABLE",
+	session.CodeOutcomeUnknown:  "UNAVAILABLE",
+	session.CodeDraining:        "DRAINING",
+	session.CodeInternal:        "ERR",
+}
+
+// replyError is an error of this front.
+type replyError struct{ word, text string }
+
+func (e replyError) Error() string { return e.word + " " + e.text }
+
+// errorLine is err as an error reply.
+func errorLine(err error) string {
+	var own replyError
+	if errors.As(err, &own) {
+		return plain(own.Error())
+	}
+	var bad resp.ProtocolError
+	if errors.As(err, &bad) {
+		return plain("ERR " + bad.Error())
+	}
+	word := words[session.CodeOf(err)]
+	var e *session.Error
+	if !errors.As(err, &e) {
+		return plain(word + " " + err.Error())
+	}
+	return plain(word + " " + sentence(e))
+}
+
+func sentence(e *session.Error) string {
+	var b strings.Builder
+	if e.Lock != "" {
+		fmt.Fprintf(&b, "lock %q: ", e.Lock)
+	}
+	b.WriteString(e.Detail)
+	if e.Left > 0 {
+		fmt.Fprintf(&b, "; the lease still runs for %v", e.Left.Round(time.Millisecond))
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, "; try again in %v", e.RetryAfter.Round(time.Millisecond))
+	}
+	return b.String()
+}
+
+// plain keeps control characters, which somebody may have sent, from the
+// protocol and from terminals.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, s)
+}

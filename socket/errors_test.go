@@ -1,0 +1,52 @@
+package socket
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/resp"
+)
+
+// The words that clients may rely on.
+var contractWords = []string{
+	"INVALID", "NOSESSION", "NOTHELD", "LOST", "CONFLICT", "BUSY", "UNSUPPORTED", "UNAVAILABLE", "DRAINING", "NOAUTH",
+	"NOPROTO", "ERR",
+}
+
+func TestEveryCodeHasAWord(t *testing.T) {
+	for _, code := range session.Codes() {
+		if word := words[code]; !slices.Contains(contractWords, word) {
+			t.Errorf("code %s becomes %q, want one of %q", code, word, contractWords)
+		}
+	}
+	if len(words) != len(session.Codes()) {
+		t.Errorf("%d codes have a word, want the %d there are", len(words), len(session.Codes()))
+	}
+}
+
+func TestErrorLine(t *testing.T) {
+	for want, err := range map[string]error{
+		"INVALID ttl: too long": session.Invalid("ttl", "too long"),
+		`LOST lock "a b": gone`: &session.Error{Code: session.CodeLost, Lock: "a b", Detail: "gone"},
+		"UNAVAILABLE no answer; the lease still runs for 1.5s; try again in 20ms": &session.Error{
+			Code: session.CodeUnavailable, Detail: "no answer", Left: 1500 * time.Millisecond, RetryAfter: 20 * time.Millisecond,
+		},
+		"UNAVAILABLE list locks: store unavailable": fmt.Errorf("list locks: %w", backend.ErrUnavailable),
+		"UNSUPPORTED unsupported operation":         errors.ErrUnsupported,
+		"ERR something else":                        errors.New("something else"),
+		"ERR Protocol error: no":                    fmt.Errorf("read: %w", resp.ProtocolError("no")),
+		"NOPROTO what":                              fmt.Errorf("hello: %w", replyError{"NOPROTO", "what"}),
+		"INVALID a  +OK [2J  end":                   &session.Error{Code: session.CodeInvalid, Detail: "a\r\n+OK\x1b[2J\u009b\x7fend"},
+	} {
+		got := errorLine(err)
+		if got = strings.TrimPrefix(got, "ERR read: "); got != want {
+			t.Errorf("error line of %v = %q, want %q", err, got, want)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package socket
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	errApart   = errors.New("another goroutine reads")
+	errTooMany = replyError{"BUSY", fmt.Sprintf("more than %d commands wait for an answer on this connection", maxQueue)}
+)
+
+// take executes a command, or queues it behind the one being executed.
+func (c *conn) take(args []string) error {
+	for {
+		c.mu.Lock()
+		apart, ending, full := c.apart, c.ending, len(c.queue) == maxQueue
+		if apart && !ending && !full {
+			c.queue = append(c.queue, args)
+		}
+		c.mu.Unlock()
+		switch {
+		case ending:
+			return nil
+		case !apart:
+			return c.execute(args)
+		case !full:
+			return nil
+		case !c.awaitRoom():
+			return errTooMany
+		}
+	}
+}
+
+// awaitRoom: a command that only asks the store is done soon, one that waits for
+// a lock is not; whoever sends much behind that one does not know what it does.
+// Until then a hang-up is not seen.
+func (c *conn) awaitRoom() bool {
+	t := time.NewTimer(2 * c.srv.cfg.Manager.Config().Timeout)
+	defer t.Stop()
+	select {
+	case <-c.room:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// start and finish enclose a command that may take long.
+func (c *conn) start() {
+	c.mu.Lock()
+	c.working = true
+	apart := c.apart
+	c.mu.Unlock()
+	if !apart {
+		c.impatient.Reset(patience)
+	}
+}
+
+func (c *conn) finish() error {
+	c.impatient.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working = false
+	if c.apart {
+		return errApart
+	}
+	return nil
+}
+
+// handOver goes on reading, if a command is still being executed.
+func (c *conn) handOver() {
+	c.mu.Lock()
+	if !c.working || c.apart {
+		c.mu.Unlock()
+		return
+	}
+	c.apart = true
+	c.srv.running.Add(1) // it is not 0: the goroutine that executes counts until finish
+	c.mu.Unlock()
+	defer c.srv.running.Done()
+	c.serve()
+}
+
+// catchUp executes what was read while a command was executed. When nothing is
+// left, the goroutine that reads executes again.
+func (c *conn) catchUp() {
+	for {
+		args, over := c.dequeue()
+		if args == nil {
+			c.out.flush()
+			if over {
+				c.close()
+			}
+			return
+		}
+		_ = c.execute(args) // that another goroutine reads is known
+	}
+}
+
+func (c *conn) dequeue() (args []string, over bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case c.room <- struct{}{}:
+	default:
+	}
+	if len(c.queue) > 0 && !c.ending {
+		args, c.queue = c.queue[0], c.queue[1:]
+		return args, false
+	}
+	c.apart, c.queue = false, nil
+	return nil, c.unread
+}

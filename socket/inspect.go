@@ -1,0 +1,161 @@
+package socket
+
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+const (
+	defaultCount = 100
+	maxCount     = 1000
+)
+
+func lockInfo(c *conn, args []string) error {
+	if err := session.CheckName(args[1]); err != nil {
+		return err
+	}
+	st, err := c.srv.cfg.Manager.Inspect(c.ctx, args[1])
+	if err != nil {
+		return err
+	}
+	c.writeStatus(st)
+	return nil
+}
+
+func locks(c *conn, args []string) error {
+	prefix, count := "", defaultCount
+	o := options{args: args[1:]}
+	for o.next() {
+		switch {
+		case o.is("PREFIX"):
+			prefix = o.value()
+		case o.is("COUNT"):
+			count = int(o.number(maxCount))
+		default:
+			o.unknown()
+		}
+	}
+	if o.err != nil {
+		return o.err
+	}
+	all, err := c.list(prefix, count)
+	if err != nil {
+		return err
+	}
+	c.w.Array(len(all))
+	for _, st := range all {
+		c.writeStatus(st)
+	}
+	return nil
+}
+
+func (c *conn) list(prefix string, count int) (all []session.Status, err error) {
+	for cursor := ""; ; {
+		items, next, err := c.srv.cfg.Manager.List(c.ctx, prefix, "", cursor, count-len(all))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		if next == "" || len(all) >= count {
+			return all[:min(count, len(all))], nil
+		}
+		cursor = next
+	}
+}
+
+// writeView writes a hold, with the keys of the HTTP body.
+func (c *conn) writeView(v session.View) {
+	c.w.Map(13)
+	c.pair("name", v.Name)
+	c.pair("state", string(v.State))
+	c.pair("owner", string(v.Owner))
+	c.pairInt("thread", v.Thread)
+	c.pairInt("count", int64(v.Count))
+	c.pairInt("fence", int64(v.Fence))
+	c.pairInt("ttl_ms", v.Left.Milliseconds())
+	c.pairTime("expires_at", v.Expires)
+	c.pairInt("valid_until_boottime_ns", v.Deadline.Nanoseconds())
+	c.pairTime("max_hold_at", v.MaxHoldAt)
+	c.w.Bulk("auto_renew")
+	c.w.Bool(v.AutoRenew)
+	c.pair("note", v.Note)
+	c.pairTime("since", v.Since)
+}
+
+// writeStatus writes what is known of a name, with the keys of the HTTP body.
+func (c *conn) writeStatus(st session.Status) {
+	c.w.Map(8)
+	c.pair("name", st.Name)
+	c.pair("state", string(st.State))
+	c.w.Bulk("mode")
+	if st.State == session.StateHeld {
+		c.w.Bulk("exclusive")
+	} else {
+		c.w.Null()
+	}
+	c.w.Bulk("holder")
+	if st.Holder == nil {
+		c.w.Null()
+	} else {
+		c.writeHolder(*st.Holder)
+	}
+	c.pairInt("waiters", int64(st.Waiters))
+	c.w.Bulk("queue")
+	c.w.Array(len(st.Queue))
+	for _, h := range st.Queue {
+		c.writeHolder(h)
+	}
+	c.pairInt("fence", int64(st.Fence))
+	c.pairInt("ttl_ms", st.TTL.Milliseconds())
+}
+
+func (c *conn) writeHolder(h session.Holder) {
+	c.w.Map(9)
+	c.pair("owner", string(h.Owner))
+	c.pair("node", h.Node)
+	c.pair("session", h.Session)
+	c.pairKnown("pid", h.PID, h.PID > 0)
+	c.pairKnown("uid", h.UID, h.UID >= 0)
+	c.pair("command", h.Command)
+	c.pair("note", h.Note)
+	c.pairTime("since", h.Since)
+	c.pairInt("held_ms", age(h.Since).Milliseconds())
+}
+
+// age of a holder, or how long a waiter has waited.
+func age(since time.Time) time.Duration {
+	if since.IsZero() {
+		return 0
+	}
+	return max(0, time.Since(since)) // the clock of another node may be ahead
+}
+
+func (c *conn) pair(key, value string) {
+	c.w.Bulk(key)
+	c.w.Bulk(value)
+}
+
+func (c *conn) pairInt(key string, n int64) {
+	c.w.Bulk(key)
+	c.w.Int(n)
+}
+
+func (c *conn) pairKnown(key string, n int, known bool) {
+	c.w.Bulk(key)
+	if !known {
+		c.w.Null()
+		return
+	}
+	c.w.Int(int64(n))
+}
+
+// pairTime writes a time in RFC 3339, null for none.
+func (c *conn) pairTime(key string, t time.Time) {
+	c.w.Bulk(key)
+	if t.IsZero() {
+		c.w.Null()
+		return
+	}
+	c.w.Bulk(t.UTC().Format(time.RFC3339Nano))
+}

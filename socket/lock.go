@@ -1,0 +1,194 @@
+package socket
+
+import (
+	"math"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+func lockCommands() []command {
+	return []command{
+		{
+			name: "LOCK", least: 1, most: anyNumber, slow: true, run: lock,
+			args:    "name [WAIT seconds] [TTL seconds] [THREAD n] [SHARED | LIMIT n] [MAXHOLD seconds] [NOTE text] [REQ id] [FULL]",
+			summary: "Acquires a lock, or enters it again, and returns its fence; null if others have it for all of WAIT.",
+		},
+		{
+			name: "UNLOCK", least: 1, most: anyNumber, slow: true, run: unlock,
+			args:    "name [THREAD n] [ALL] [REQ id]",
+			summary: "Gives up one entry of a lock, or all, and returns how many are left.",
+		},
+		{
+			name: "RENEW", least: 1, most: anyNumber, slow: true, run: renew,
+			args:    "name [TTL seconds] [THREAD n]",
+			summary: "Renews the lease of a lock and returns for how many milliseconds it may be relied on.",
+		},
+		{
+			name: "LOCKINFO", least: 1, most: 1, slow: true, run: lockInfo,
+			args:    "name",
+			summary: "Tells who holds a lock and who waits for it.",
+		},
+		{
+			name: "LOCKS", most: anyNumber, slow: true, run: locks,
+			args:    "[PREFIX prefix] [COUNT n]",
+			summary: "Lists the locks that are held or waited for.",
+		},
+	}
+}
+
+type lockRequest struct {
+	name    string
+	acquire session.Acquire
+	full    bool
+}
+
+func parseLock(args []string) (q lockRequest, err error) {
+	q.name = args[1]
+	if err := session.CheckName(q.name); err != nil {
+		return q, err
+	}
+	o := options{args: args[2:]}
+	for o.next() {
+		switch {
+		case o.is("WAIT"):
+			q.acquire.Wait = o.seconds()
+		case o.is("TTL"):
+			q.acquire.TTL = o.span()
+		case o.is("THREAD"):
+			q.acquire.Thread = o.number(math.MaxInt64)
+		case o.is("SHARED"):
+			q.acquire.Shared = true
+		case o.is("LIMIT"):
+			q.acquire.Limit = int(o.number(math.MaxInt32))
+		case o.is("MAXHOLD"):
+			q.acquire.MaxHold = o.span()
+		case o.is("NOTE"):
+			q.acquire.Note = o.text()
+		case o.is("REQ"):
+			q.acquire.Key = o.id()
+		case o.is("FULL"):
+			q.full = true
+		default:
+			o.unknown()
+		}
+	}
+	if o.err == nil && q.acquire.Shared && q.acquire.Limit != 0 {
+		return q, session.Invalid("limit", "cannot be given together with shared")
+	}
+	return q, o.err
+}
+
+func lock(c *conn, args []string) error {
+	q, err := parseLock(args)
+	if err != nil {
+		return err
+	}
+	s, err := c.session()
+	if err != nil {
+		return err
+	}
+	g, err := s.Acquire(c.ctx, q.name, q.acquire)
+	if err != nil {
+		if code := session.CodeOf(err); code == session.CodeLocked || code == session.CodeWaitTimeout {
+			c.w.Null()
+			return nil
+		}
+		return err
+	}
+	if err := c.ctx.Err(); err != nil {
+		// Nobody is left to be told. A session with other connections lives on,
+		// so the end of this one does not give the lock back.
+		_, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "")
+		return err
+	}
+	v, err := g.Lease.View()
+	if err != nil {
+		return err
+	}
+	if q.full {
+		c.writeView(v)
+		return nil
+	}
+	c.w.Int(int64(v.Fence))
+	return nil
+}
+
+func unlock(c *conn, args []string) error {
+	name, thread, all, key := args[1], int64(0), false, ""
+	if err := session.CheckName(name); err != nil {
+		return err
+	}
+	o := options{args: args[2:]}
+	for o.next() {
+		switch {
+		case o.is("THREAD"):
+			thread = o.number(math.MaxInt64)
+		case o.is("ALL"):
+			all = true
+		case o.is("REQ"):
+			key = o.id()
+		default:
+			o.unknown()
+		}
+	}
+	if o.err != nil {
+		return o.err
+	}
+	s, err := c.holding(name)
+	if err != nil {
+		return err
+	}
+	r, err := s.Release(c.ctx, name, thread, all, key)
+	switch {
+	case err != nil:
+		return err
+	case r.Pending:
+		return pending(name, r)
+	}
+	c.w.Int(int64(r.Count))
+	return nil
+}
+
+func pending(name string, r session.Released) error {
+	return &session.Error{
+		Code: session.CodeUnavailable, Lock: name,
+		Detail: "renewing has stopped, but the store has not confirmed the release; the lock is free in " +
+			r.FreeBy.Round(time.Millisecond).String() + " at the latest",
+	}
+}
+
+func renew(c *conn, args []string) error {
+	name, thread, ttl := args[1], int64(0), time.Duration(0)
+	if err := session.CheckName(name); err != nil {
+		return err
+	}
+	o := options{args: args[2:]}
+	for o.next() {
+		switch {
+		case o.is("THREAD"):
+			thread = o.number(math.MaxInt64)
+		case o.is("TTL"):
+			ttl = o.span()
+		default:
+			o.unknown()
+		}
+	}
+	if o.err != nil {
+		return o.err
+	}
+	s, err := c.holding(name)
+	if err != nil {
+		return err
+	}
+	lease, err := s.Renew(c.ctx, name, thread, ttl)
+	if err != nil {
+		return err
+	}
+	v, err := lease.View()
+	if err != nil {
+		return err
+	}
+	c.w.Int(v.Left.Milliseconds())
+	return nil
+}

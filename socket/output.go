@@ -1,0 +1,95 @@
+package socket
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+var errUnread = errors.New("the client does not read")
+
+// flushAt is how much is collected before it is written in the middle of a batch.
+const flushAt = 16 << 10
+
+// output collects what is to be sent to one client. Whole answers and messages
+// are added, so that none is cut by another; adding never blocks.
+type output struct {
+	nc      net.Conn
+	max     int           // bytes that may wait to be written
+	timeout time.Duration // of a write
+
+	mu       sync.Mutex // guards the fields below; not held while writing
+	buf      []byte
+	spare    []byte
+	flushing bool
+	last     bool // nothing is added any more, and nc is closed when all is written
+	err      error
+}
+
+// add appends b. It reports whether so much has come together that it should be
+// written.
+func (o *output) add(b []byte) (full bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.err != nil || o.last:
+		return false
+	case len(o.buf) > o.max:
+		o.failLocked(errUnread)
+		return false
+	}
+	o.buf = append(o.buf, b...)
+	return len(o.buf) >= flushAt
+}
+
+// end lets what was added so far be written and then closes the connection.
+func (o *output) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last = true
+}
+
+// flush writes what was added. If another goroutine is at it, that one writes it.
+func (o *output) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.flushing {
+		return
+	}
+	o.flushing = true
+	for len(o.buf) > 0 && o.err == nil {
+		o.writeLocked()
+	}
+	o.flushing = false
+	if o.last {
+		o.nc.Close()
+	}
+}
+
+// writeLocked releases the mutex while it writes.
+func (o *output) writeLocked() {
+	b := o.buf
+	o.buf, o.spare = o.spare[:0], nil
+	o.mu.Unlock()
+	err := o.nc.SetWriteDeadline(time.Now().Add(o.timeout))
+	if err == nil {
+		_, err = o.nc.Write(b)
+	}
+	o.mu.Lock()
+	if cap(b) <= 2*flushAt {
+		o.spare = b
+	}
+	if err != nil {
+		o.failLocked(err)
+	}
+}
+
+// failLocked: a reply lost in the middle cannot be made up for.
+func (o *output) failLocked(err error) {
+	if o.err == nil {
+		o.err = err
+	}
+	o.buf = nil
+	o.nc.Close()
+}

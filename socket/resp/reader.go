@@ -1,0 +1,198 @@
+// Package resp is the encoding of the Redis serialization protocol, versions 2
+// and 3: requests as a server reads them, replies as it writes them and as a
+// client reads them. What a request means is decided by who uses it.
+//
+// Format: https://redis.io/docs/latest/develop/reference/protocol-spec/
+package resp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Limits of a request. Nothing lockgw understands comes near them.
+const (
+	MaxRequest = 64 << 10 // bytes, framing included
+	MaxArgs    = 64
+)
+
+const (
+	smallBuffer = 1 << 10
+	keptBuffer  = 4 << 10 // a larger one is given back when it is empty
+)
+
+// ProtocolError says why the bytes read are no request. Nothing after them can
+// be understood.
+type ProtocolError string
+
+func (e ProtocolError) Error() string { return "Protocol error: " + string(e) }
+
+// ErrHTTP: the other side speaks HTTP. No answer, so that nobody can be made to
+// take one for an answer by HTTP.
+var ErrHTTP = errors.New("an HTTP request")
+
+// Reader reads requests from a stream: arrays of bulk strings, or inline lines.
+// It asks the stream in Fill only.
+type Reader struct {
+	src  io.Reader
+	buf  []byte
+	r, w int // buf[r:w] was read and not yet returned
+	seen int // so much of an inline line is known to have no end
+}
+
+// NewReader reads from src.
+func NewReader(src io.Reader) *Reader {
+	return &Reader{src: src, buf: make([]byte, smallBuffer)}
+}
+
+// Next returns the next request, and false when more of it has to be read by
+// Fill. A request without arguments, which Redis ignores, is returned as such.
+// The error is a ProtocolError or ErrHTTP, and is final.
+func (r *Reader) Next() (args []string, ok bool, err error) {
+	b := r.buf[r.r:r.w]
+	if len(b) == 0 {
+		return nil, false, nil
+	}
+	size := 0
+	if b[0] == '*' {
+		args, size, err = array(b)
+	} else {
+		args, size, err = r.inline(b)
+	}
+	if err != nil || size == 0 {
+		return nil, false, err
+	}
+	r.r += size
+	r.seen = 0
+	return args, true, nil
+}
+
+// Partial tells whether a part of a request has been read.
+func (r *Reader) Partial() bool { return r.r < r.w }
+
+// Fill waits for more bytes. It returns the stream's error.
+func (r *Reader) Fill() error {
+	r.makeRoom()
+	n, err := r.src.Read(r.buf[r.w:])
+	r.w += n
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+func (r *Reader) makeRoom() {
+	switch {
+	case r.r == r.w:
+		r.r, r.w = 0, 0
+		if len(r.buf) > keptBuffer {
+			r.buf = make([]byte, smallBuffer)
+		}
+	case r.w < len(r.buf):
+	case r.r > 0:
+		r.w = copy(r.buf, r.buf[r.r:r.w])
+		r.r = 0
+	default:
+		// Bounded by MaxRequest: Next has refused anything longer.
+		r.buf = append(r.buf, make([]byte, len(r.buf))...)
+	}
+}
+
+// array reads an array of bulk strings. size is 0 while some of it is missing.
+func array(b []byte) (args []string, size int, err error) {
+	var at [MaxArgs][2]int
+	argc, pos, err := number(b[1:], MaxArgs)
+	if err != nil {
+		return nil, 0, ProtocolError("invalid multibulk length")
+	}
+	if pos == 0 {
+		return nil, 0, nil
+	}
+	pos++
+	for i := range max(argc, 0) {
+		start, n, err := bulk(b, pos)
+		if err != nil || start == 0 {
+			return nil, 0, err
+		}
+		at[i] = [2]int{start, start + n}
+		pos = start + n + 2
+	}
+	if argc <= 0 {
+		return nil, pos, nil
+	}
+	// One copy for all arguments: what the buffer holds changes with the next Fill.
+	s := string(b[:pos])
+	args = make([]string, argc)
+	for i := range args {
+		args[i] = s[at[i][0]:at[i][1]]
+	}
+	return args, pos, nil
+}
+
+// bulk finds the bulk string at b[pos:]: its n bytes begin at start, which is 0
+// while some of it is missing.
+func bulk(b []byte, pos int) (start, n int, err error) {
+	if pos == len(b) {
+		return 0, 0, nil
+	}
+	if b[pos] != '$' {
+		return 0, 0, ProtocolError(fmt.Sprintf("expected '$', got %s", show(b[pos])))
+	}
+	n, size, err := number(b[pos+1:], MaxRequest)
+	if err != nil || n < 0 {
+		return 0, 0, ProtocolError("invalid bulk length")
+	}
+	if size == 0 {
+		return 0, 0, nil
+	}
+	start = pos + 1 + size
+	end := start + n
+	switch {
+	case end+2 > MaxRequest:
+		return 0, 0, ProtocolError("too big request")
+	case len(b) > end && b[end] != '\r', len(b) > end+1 && b[end+1] != '\n':
+		return 0, 0, ProtocolError("bulk string without CRLF at its end")
+	case len(b) < end+2:
+		return 0, 0, nil
+	}
+	return start, n, nil
+}
+
+// show keeps what somebody sent from steering the terminal of who reads it.
+func show(c byte) string {
+	if c < ' ' || c > '~' {
+		return fmt.Sprintf("byte 0x%02x", c)
+	}
+	return fmt.Sprintf("'%c'", c)
+}
+
+var errNumber = errors.New("no number")
+
+// number reads a length, -1 to limit in its shortest form, and the CRLF after
+// it. size is 0 while some of it is missing.
+func number(b []byte, limit int) (n, size int, err error) {
+	const none = "-1\r\n"
+	if bytes.HasPrefix(b, []byte(none)) {
+		return -1, len(none), nil
+	}
+	if bytes.HasPrefix([]byte(none), b) {
+		return 0, 0, nil
+	}
+	for i, c := range b {
+		switch {
+		case c >= '0' && c <= '9' && (i == 0 || n > 0):
+			if n = n*10 + int(c-'0'); n > limit {
+				return 0, 0, errNumber
+			}
+		case c != '\r' || i == 0 || i+1 < len(b) && b[i+1] != '\n':
+			return 0, 0, errNumber
+		case i+1 == len(b):
+			return 0, 0, nil
+		default:
+			return n, i + 2, nil
+		}
+	}
+	return 0, 0, nil
+}

@@ -1,0 +1,256 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/peer"
+	"github.com/lockgw/lockgw/socket/resp"
+)
+
+// Config of a Server. Manager is needed; the zero value of another field means
+// its default.
+type Config struct {
+	Manager *session.Manager
+	Log     *slog.Logger // nothing is logged
+	Version string       // of the gateway, for people
+	// PeerOf tells who has connected; peer.Of.
+	PeerOf func(net.Conn) (session.Peer, error)
+	// Admit says why somebody may not use the socket; everybody may.
+	Admit  func(session.Peer) error
+	Limits Limits
+}
+
+// Limits close what goes beyond them.
+type Limits struct {
+	Conns       int           // connections at once; 16,384
+	ConnsPerUID int           // of them by one user; 4,096
+	Output      int           // bytes that a client leaves unread; 256 KiB
+	Read        time.Duration // for a command to arrive as a whole; 5 s
+	Write       time.Duration // for a client to take what is written; 5 s
+}
+
+// Server serves the commands of package socket. Use NewServer.
+type Server struct {
+	cfg      Config
+	commands map[string]*command // by name in upper case; does not change
+	started  time.Time
+	alarms   *alarms
+	running  sync.WaitGroup // Serve, connections, and what they start
+
+	mu        sync.Mutex // guards the fields below
+	closing   bool
+	stop      chan struct{} // closed with closing
+	listeners map[net.Listener]struct{}
+	conns     map[*conn]struct{}
+	users     map[int]int // connections by uid
+	lastID    int64
+}
+
+// NewServer makes a Server. It does nothing before Serve.
+func NewServer(cfg Config) *Server {
+	s := &Server{
+		cfg: cfg.withDefaults(), commands: commandTable(), started: time.Now(), stop: make(chan struct{}),
+		listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, users: map[int]int{},
+	}
+	s.alarms = newAlarms(s.cfg.Manager)
+	return s
+}
+
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.PeerOf == nil {
+		c.PeerOf = peer.Of
+	}
+	if c.Admit == nil {
+		c.Admit = func(session.Peer) error { return nil }
+	}
+	orElse(&c.Limits.Conns, 16_384)
+	orElse(&c.Limits.ConnsPerUID, 4096)
+	orElse(&c.Limits.Output, 256<<10)
+	orElse(&c.Limits.Read, 5*time.Second)
+	orElse(&c.Limits.Write, 5*time.Second)
+	return c
+}
+
+func orElse[T comparable](p *T, def T) {
+	var zero T
+	if *p == zero {
+		*p = def
+	}
+}
+
+// Serve accepts connections until Shutdown, then returns nil. It closes ln.
+func (s *Server) Serve(ln net.Listener) error {
+	defer ln.Close()
+	if !s.begin(ln) {
+		return nil
+	}
+	defer s.end(ln)
+	for {
+		nc, err := ln.Accept()
+		switch {
+		case err == nil:
+			s.running.Go(func() { s.serve(nc) })
+		case s.stopped():
+			return nil
+		case passing(err):
+			s.pause()
+		default:
+			return fmt.Errorf("accept: %w", err)
+		}
+	}
+}
+
+// passing errors of accept are of the machine or of one client, not of the socket.
+func passing(err error) bool {
+	for _, e := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ECONNABORTED} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Server) stopped() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause gives the reason of a passing error time to pass.
+func (s *Server) pause() {
+	t := time.NewTimer(100 * time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-s.stop:
+	case <-t.C:
+	}
+}
+
+func (s *Server) begin(ln net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false
+	}
+	s.running.Add(1)
+	s.listeners[ln] = struct{}{}
+	return true
+}
+
+func (s *Server) end(ln net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listeners, ln)
+	s.running.Done()
+}
+
+func (s *Server) serve(nc net.Conn) {
+	c, err := s.admit(nc)
+	if err != nil {
+		refuse(nc, err)
+		return
+	}
+	c.serve()
+}
+
+func (s *Server) admit(nc net.Conn) (*conn, error) {
+	p, err := s.cfg.PeerOf(nc)
+	if err != nil {
+		return nil, replyError{"NOAUTH", "it is not known who you are: " + err.Error()}
+	}
+	if err := s.cfg.Admit(p); err != nil {
+		return nil, replyError{"NOAUTH", err.Error()}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limits := s.cfg.Limits
+	switch {
+	case s.closing:
+		return nil, &session.Error{Code: session.CodeDraining, Detail: "the gateway is going away"}
+	case len(s.conns) >= limits.Conns:
+		return nil, replyError{"BUSY", fmt.Sprintf("the gateway has %d connections, the most it may have", limits.Conns)}
+	case s.users[p.UID] >= limits.ConnsPerUID:
+		return nil, replyError{"BUSY", fmt.Sprintf("uid %d has %d connections, the most one user may have", p.UID, limits.ConnsPerUID)}
+	}
+	s.lastID++
+	c := newConn(s, nc, p, s.lastID)
+	s.conns[c] = struct{}{}
+	s.users[p.UID]++
+	return c, nil
+}
+
+// refuse: an answer of a line fits into every socket buffer, so this cannot block.
+func refuse(nc net.Conn, err error) {
+	var w resp.Writer
+	w.Error(errorLine(err))
+	_, _ = nc.Write(w.Bytes())
+	nc.Close()
+}
+
+func (s *Server) drop(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if s.users[c.peer.UID]--; s.users[c.peer.UID] == 0 {
+		delete(s.users, c.peer.UID)
+	}
+}
+
+// Shutdown stops accepting and reading, lets the commands under way be answered
+// until ctx is done, and waits for every goroutine of the Server. Drain the
+// Manager before, so that no command goes on waiting. The sessions of the
+// connections are left as they are: their clients are not gone, and the Manager
+// knows what becomes of them. The error is ctx's if commands were cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stopAll((*conn).stopReading)
+	idle := make(chan struct{})
+	go func() { s.running.Wait(); close(idle) }()
+	var err error
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		err = ctx.Err()
+		s.stopAll((*conn).abort)
+		<-idle
+	}
+	s.alarms.stop()
+	return err
+}
+
+// Close is Shutdown without waiting for commands under way.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = s.Shutdown(ctx) // that commands were cut off is what was asked
+	return nil
+}
+
+func (s *Server) stopAll(f func(*conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing {
+		s.closing = true
+		close(s.stop)
+	}
+	for ln := range s.listeners {
+		ln.Close()
+	}
+	for c := range s.conns {
+		f(c)
+	}
+}

@@ -1,0 +1,166 @@
+package socket
+
+import (
+	"context"
+	"strings"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+const (
+	// defaultUser is the only user name; the token says who somebody is.
+	defaultUser = "default"
+	// maxFailures: who guesses tokens has to connect again now and then.
+	maxFailures = 10
+)
+
+func sessionCommands() []command {
+	return []command{
+		{
+			name: "SESSION", least: 1, most: 3, slow: true, run: sessionCommand,
+			args:    "NEW [KEEPALIVE seconds] | ATTACH token | INFO | END",
+			summary: "Opens, joins, shows or ends the session that holds this connection's locks.",
+		},
+		{
+			name: "AUTH", least: 1, most: 2, run: auth,
+			args:    "[default] token",
+			summary: "Joins the session of a token.",
+		},
+	}
+}
+
+func sessionCommand(c *conn, args []string) error {
+	sub, rest := strings.ToUpper(args[1]), args[2:]
+	switch {
+	case sub == "NEW":
+		return sessionNew(c, rest)
+	case sub == "ATTACH" && len(rest) == 1:
+		return authenticate(c, rest[0])
+	case sub == "INFO" && len(rest) == 0:
+		return sessionInfo(c)
+	case sub == "END" && len(rest) == 0:
+		return sessionEnd(c)
+	case sub == "ATTACH", sub == "INFO", sub == "END":
+		return wrongArguments("session|" + sub)
+	default:
+		return session.Invalid("subcommand", "%s is not one of NEW, ATTACH, INFO, END", quote(args[1]))
+	}
+}
+
+func sessionNew(c *conn, args []string) error {
+	keepalive := c.srv.cfg.Manager.Config().Session.Keepalive
+	o := options{args: args}
+	for o.next() {
+		switch {
+		case o.is("KEEPALIVE"):
+			keepalive = o.span()
+		default:
+			o.unknown()
+		}
+	}
+	if o.err != nil {
+		return o.err
+	}
+	token, err := c.open(session.Options{Keepalive: keepalive})
+	if err != nil {
+		return err
+	}
+	c.w.Bulk(token.Secret())
+	return nil
+}
+
+// sessionInfo tells the token only where it has just been made: it is not kept
+// in a form that could be told later.
+func sessionInfo(c *conn) (err error) {
+	var token session.Token
+	if c.member.s == nil {
+		if token, err = c.open(session.Options{}); err != nil {
+			return err
+		}
+	}
+	s := c.member.s
+	if err := s.Err(); err != nil {
+		return err
+	}
+	c.w.Map(8)
+	c.pair("id", s.ID())
+	c.w.Bulk("token")
+	if token == "" {
+		c.w.Null()
+	} else {
+		c.w.Bulk(token.Secret())
+	}
+	c.pair("uuid", s.UUID())
+	c.pair("name", s.Options().Name)
+	c.pairInt("keepalive_ms", s.Options().Keepalive.Milliseconds())
+	c.pairTime("since", s.Since())
+	c.writeHolds(s)
+	c.writeWaits(s)
+	return nil
+}
+
+func (c *conn) writeWaits(s *session.Session) {
+	waits := s.Waits()
+	c.w.Bulk("queues")
+	c.w.Array(len(waits))
+	for _, w := range waits {
+		c.w.Map(4)
+		c.pair("name", w.Name)
+		c.pairInt("thread", w.Thread)
+		c.pairTime("since", w.Since)
+		c.pairInt("waited_ms", age(w.Since).Milliseconds())
+	}
+}
+
+func (c *conn) writeHolds(s *session.Session) {
+	var views []session.View
+	for _, l := range s.Leases() {
+		if v, err := l.View(); err == nil { // one that has just ended is left out
+			views = append(views, v)
+		}
+	}
+	c.w.Bulk("locks")
+	c.w.Array(len(views))
+	for _, v := range views {
+		c.writeView(v)
+	}
+}
+
+func sessionEnd(c *conn) error {
+	s := c.member.s
+	if s == nil {
+		return &session.Error{Code: session.CodeNoSession, Detail: "this connection has no session"}
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.srv.cfg.Manager.Config().Timeout)
+	defer cancel()
+	s.Close(ctx, "ended by its client")
+	c.leave("ended by its client")
+	c.w.Simple("OK")
+	return nil
+}
+
+func auth(c *conn, args []string) error {
+	if len(args) == 3 && args[1] != defaultUser {
+		return session.Invalid("user", "is always %q", defaultUser)
+	}
+	return authenticate(c, args[len(args)-1])
+}
+
+func authenticate(c *conn, token string) error {
+	if err := c.identify(token); err != nil {
+		return err
+	}
+	c.w.Simple("OK")
+	return nil
+}
+
+// identify joins the session of token, or counts the failure.
+func (c *conn) identify(token string) error {
+	err := c.join(token)
+	if session.CodeOf(err) == session.CodeNoSession {
+		if c.failures++; c.failures >= maxFailures {
+			c.goodbye = true
+		}
+	}
+	return err
+}

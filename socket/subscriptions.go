@@ -1,0 +1,177 @@
+package socket
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/resp"
+)
+
+// eventBuffer is how far a subscriber may fall behind before it is closed.
+const eventBuffer = 1024
+
+// subscriptions are what a connection listens to.
+type subscriptions struct {
+	events *session.Subscription
+
+	mu       sync.Mutex          // guards the fields below; taken before output.mu
+	channels map[string]struct{} // with channelPrefix
+	patterns map[string]struct{} // likewise, and with the * at the end
+	w        resp.Writer         // the message under construction
+	ended    bool                // by the client
+}
+
+// message is what subscribers are sent, as JSON.
+type message struct {
+	ID     uint64            `json:"id"`
+	Event  session.EventType `json:"event"`
+	Time   time.Time         `json:"time"`
+	Lock   string            `json:"lock"`
+	Owner  backend.Owner     `json:"owner"`
+	Thread int64             `json:"thread"`
+	Fence  backend.Fence     `json:"fence"`
+	Reason string            `json:"reason,omitempty"`
+}
+
+// listen begins to deliver messages.
+func (c *conn) listen() {
+	s := &subscriptions{channels: map[string]struct{}{}, patterns: map[string]struct{}{}}
+	s.w.RESP3 = c.w.RESP3
+	s.events = c.srv.cfg.Manager.Subscribe(eventBuffer, func(e session.Event) bool { return e.Lock != "" && s.each(e, nil) > 0 })
+	c.subs = s
+	c.srv.running.Go(func() { c.deliver(s) })
+}
+
+// unsubscribeAll ends the delivery.
+func (c *conn) unsubscribeAll() {
+	if c.subs == nil {
+		return
+	}
+	c.subs.mu.Lock()
+	c.subs.ended = true
+	c.subs.mu.Unlock()
+	c.subs.events.Close()
+	c.subs = nil
+}
+
+func (c *conn) deliver(s *subscriptions) {
+	for e := range s.events.C {
+		if s.add(&c.out, e) || len(s.events.C) == 0 {
+			c.out.flush()
+		}
+	}
+	c.out.flush()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		c.nc.Close() // events were dropped: the client has to know that it missed some
+	}
+}
+
+// add adds the messages that e causes. It holds the mutex meanwhile, so that none
+// follows the confirmation of an unsubscribe. It reports whether they should be
+// written.
+func (s *subscriptions) add(out *output, e session.Event) (full bool) {
+	payload, err := json.Marshal(message{e.ID, e.Type, e.Time.UTC(), e.Lock, e.Owner, e.Thread, e.Fence, e.Reason})
+	if err != nil {
+		return false // cannot be: every field has a JSON form
+	}
+	s.each(e, func(channel, pattern string) {
+		s.w.Reset()
+		if pattern == "" {
+			s.w.Push(3)
+			s.w.Bulk("message")
+		} else {
+			s.w.Push(4)
+			s.w.Bulk("pmessage")
+			s.w.Bulk(pattern)
+		}
+		s.w.Bulk(channel)
+		s.w.Bulk(string(payload))
+		full = out.add(s.w.Bytes()) || full
+	})
+	return full
+}
+
+// each calls f, if there is one, for each channel and pattern that e belongs to,
+// and returns how many there are.
+func (s *subscriptions) each(e session.Event, f func(channel, pattern string)) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	channel := channelPrefix + e.Lock
+	if _, ok := s.channels[channel]; ok {
+		n++
+		if f != nil {
+			f(channel, "")
+		}
+	}
+	for pattern := range s.patterns {
+		if strings.HasPrefix(channel, pattern[:len(pattern)-1]) {
+			n++
+			if f != nil {
+				f(channel, pattern)
+			}
+		}
+	}
+	return n
+}
+
+func (s *subscriptions) of(pattern bool) map[string]struct{} {
+	if pattern {
+		return s.patterns
+	}
+	return s.channels
+}
+
+// list are the channels, or the patterns. There are none without subscriptions.
+func (s *subscriptions) list(pattern bool) (all []string) {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for channel := range s.of(pattern) {
+		all = append(all, channel)
+	}
+	return all
+}
+
+func (s *subscriptions) count() int {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.channels) + len(s.patterns)
+}
+
+// set adds a channel or removes it, and calls confirm with the number there is
+// then: before any message of a new one is added, and after all of an old one.
+func (s *subscriptions) set(channel string, pattern, on bool, confirm func(n int)) {
+	if s == nil {
+		confirm(0)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if all := s.of(pattern); on {
+		all[channel] = struct{}{}
+	} else {
+		delete(all, channel)
+	}
+	confirm(len(s.channels) + len(s.patterns))
+}
+
+// speak sets the version of the protocol that messages are written in.
+func (s *subscriptions) speak(resp3 bool) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.w.RESP3 = resp3
+}
