@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// gatewayError gives an error of the client the exit code it stands for.
+func gatewayError(path string, err error) error {
+	var reply *socket.Error
+	var done *exitError
+	switch {
+	case err == nil, errors.As(err, &done):
+		return err
+	case errors.As(err, &reply):
+		return exit(replyCode(reply.Word), fmt.Errorf("the gateway refused: %w", reply))
+	case errors.Is(err, socket.ErrNotAcquired):
+		return exit(exitNotAcquired, err)
+	default:
+		return exit(exitUnavailable, connectionError(path, err))
+	}
+}
+
+func connectionError(path string, err error) error {
+	var op *net.OpError
+	switch {
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Errorf("no gateway at %s: %w; is `lockgw serve` running? --socket or LOCKGW_SOCKET names another path", path, op.Err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the gateway at %s does not answer", path)
+	default:
+		return fmt.Errorf("connection to %s: %w", path, err)
+	}
+}
+
+// replyCode is the exit code for the first word of an error reply.
+func replyCode(word string) int {
+	switch word {
+	case "INVALID", "UNSUPPORTED":
+		return exitUsage
+	case "UNAVAILABLE", "DRAINING":
+		return exitUnavailable
+	case "BUSY":
+		return exitNotAcquired
+	case "LOST":
+		return exitLost
+	default:
+		return exitRefused
+	}
+}
+
+// checkNames refuses what can be no lock name before the gateway is asked.
+func checkNames(names ...string) error {
+	for _, name := range names {
+		if err := session.CheckName(name); err != nil {
+			return usagef("%q is no lock name: %s", name, detail(err))
+		}
+	}
+	return nil
+}
+
+// detail is the sentence of an error of the core, without its code.
+func detail(err error) string {
+	var e *session.Error
+	if errors.As(err, &e) {
+		return e.Detail
+	}
+	return err.Error()
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// config is every setting of the gateway, and the one place that lists them.
+// The yaml tags make the key of each in the file, in the environment
+// (backend.url is LOCKGW_BACKEND_URL) and as a flag (--backend-url). The
+// jsonschema tags say what is allowed, to the schema and to the loader alike.
+//
+// Own tags: positive:"true" refuses a duration of 0; later:"true" marks a key
+// that is read and checked, but has no effect in this version yet.
+type config struct {
+	Node     string         `yaml:"node" jsonschema_description:"name shown to others"`
+	StateDir string         `yaml:"state_dir" later:"true" jsonschema_description:"directory of what survives a restart"`
+	HTTP     httpConfig     `yaml:"http"`
+	Socket   socketConfig   `yaml:"socket"`
+	Backend  backendConfig  `yaml:"backend"`
+	Lock     lockConfig     `yaml:"lock"`
+	Session  sessionConfig  `yaml:"session"`
+	Fairness fairnessConfig `yaml:"fairness"`
+	Limits   limitsConfig   `yaml:"limits"`
+	Shutdown shutdownConfig `yaml:"shutdown"`
+	Admin    adminConfig    `yaml:"admin"`
+	Log      logConfig      `yaml:"log"`
+}
+
+type httpConfig struct {
+	Listen       []string  `yaml:"listen" jsonschema_description:"addresses host:port for HTTP over TCP; an empty list: none"`
+	AllowedHosts []string  `yaml:"allowed_hosts" jsonschema_description:"host names that a request over TCP may be addressed to besides the loopback names"`
+	TLS          tlsConfig `yaml:"tls"`
+}
+
+type tlsConfig struct {
+	CertFile     string `yaml:"cert_file" jsonschema_description:"PEM file of the server's certificate chain"`
+	KeyFile      string `yaml:"key_file" jsonschema_description:"PEM file of its private key"`
+	ClientCAFile string `yaml:"client_ca_file" jsonschema_description:"PEM file of the authorities whose client certificates are asked for and accepted"`
+}
+
+type socketConfig struct {
+	Dir   string   `yaml:"dir" jsonschema_description:"directory of http.sock and resp.sock"`
+	Mode  fileMode `yaml:"mode" jsonschema_description:"permissions of the sockets, octal"`
+	Group string   `yaml:"group" jsonschema_description:"group of the sockets, a name or a number"`
+}
+
+type backendConfig struct {
+	URL       string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path"`
+	KeyPrefix string        `yaml:"key_prefix" jsonschema_description:"put before every lock name in the store"`
+	Timeout   time.Duration `yaml:"timeout" positive:"true" jsonschema_description:"how long one operation may wait for the store"`
+	Redis     redisConfig   `yaml:"redis"`
+}
+
+type redisConfig struct {
+	Guard    string        `yaml:"guard" later:"true" jsonschema:"enum=quarantine,enum=wait,enum=none" jsonschema_description:"what happens when Redis may have forgotten a grant"`
+	FenceTTL time.Duration `yaml:"fence_ttl" positive:"true" jsonschema_description:"how long a fence counter outlives its last use"`
+}
+
+type lockConfig struct {
+	TTL     time.Duration `yaml:"ttl" positive:"true" jsonschema_description:"lease of a hold that asks for none"`
+	MaxWait time.Duration `yaml:"max_wait" positive:"true" jsonschema_description:"longest wait that one request may ask for"`
+	Delay   time.Duration `yaml:"delay" jsonschema_description:"how long a name stays ungrantable after a lost hold"`
+}
+
+type sessionConfig struct {
+	Keepalive        time.Duration `yaml:"keepalive" positive:"true" jsonschema_description:"silence that ends a session that asks for no other"`
+	Reattach         time.Duration `yaml:"reattach" later:"true" jsonschema_description:"how long a connection may take to come back after a restart"`
+	AnonymousMaxHold time.Duration `yaml:"anonymous_max_hold" positive:"true" jsonschema_description:"longest hold without proof of life"`
+}
+
+type fairnessConfig struct {
+	Mode        string        `yaml:"mode" jsonschema:"enum=turns,enum=strict" jsonschema_description:"turns: a node passes a name on among its own callers; strict: one order over all nodes"`
+	MaxTurns    int           `yaml:"max_turns" jsonschema:"minimum=1" jsonschema_description:"turns that a node takes while another node waits"`
+	MaxTurnTime time.Duration `yaml:"max_turn_time" positive:"true" jsonschema_description:"how long a node goes on with turns while another node waits"`
+	ExactOwner  bool          `yaml:"exact_owner" jsonschema_description:"write the owner of every turn into the store"`
+}
+
+type limitsConfig struct {
+	MinTTL          time.Duration `yaml:"min_ttl" positive:"true" jsonschema_description:"shortest lease that may be asked for"`
+	MaxTTL          time.Duration `yaml:"max_ttl" positive:"true" jsonschema_description:"longest lease that may be asked for"`
+	WaitersPerLock  int           `yaml:"waiters_per_lock" jsonschema:"minimum=1" jsonschema_description:"callers that wait here for one name"`
+	HoldsPerSession int           `yaml:"holds_per_session" jsonschema:"minimum=1" jsonschema_description:"names that one session holds"`
+	WaitsPerSession int           `yaml:"waits_per_session" jsonschema:"minimum=1" jsonschema_description:"names that one session waits for"`
+	Sessions        int           `yaml:"sessions" jsonschema:"minimum=1" jsonschema_description:"sessions at one time"`
+	EntriesPerHold  int           `yaml:"entries_per_hold" jsonschema:"minimum=1" jsonschema_description:"re-entries of one hold"`
+}
+
+type shutdownConfig struct {
+	Holds   string        `yaml:"holds" jsonschema:"enum=keep,enum=release" jsonschema_description:"what becomes of the holds when the gateway stops: keep leaves them to their leases, so that nobody else gets a lock while its client still works; release gives them back at once"`
+	Timeout time.Duration `yaml:"timeout" positive:"true" jsonschema_description:"how long a stop may take"`
+}
+
+type adminConfig struct {
+	TokenFile string `yaml:"token_file" later:"true" jsonschema_description:"file with the admin token"`
+}
+
+type logConfig struct {
+	Level  string `yaml:"level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"least important message that is logged; SIGHUP applies a change"`
+	Format string `yaml:"format" jsonschema:"enum=auto,enum=json,enum=text" jsonschema_description:"auto: text on a terminal, JSON otherwise"`
+}
+
+// defaultConfig is what runs without any file, variable or flag.
+func defaultConfig() config {
+	return config{
+		Node:     hostName(),
+		StateDir: defaultStateDir(),
+		HTTP:     httpConfig{Listen: []string{"127.0.0.1:7420"}},
+		Socket:   socketConfig{Dir: defaultSocketDir(), Mode: 0o660},
+		Backend:  backendConfig{URL: "memory://", Timeout: 2 * time.Second, Redis: redisConfig{Guard: "quarantine", FenceTTL: 72 * time.Hour}},
+		Lock:     lockConfig{TTL: 30 * time.Second, MaxWait: 5 * time.Minute},
+		Session:  sessionConfig{Keepalive: time.Minute, Reattach: 10 * time.Second, AnonymousMaxHold: time.Hour},
+		Fairness: fairnessConfig{Mode: "turns", MaxTurns: 64, MaxTurnTime: 50 * time.Millisecond},
+		Limits: limitsConfig{
+			MinTTL: time.Second, MaxTTL: 24 * time.Hour,
+			WaitersPerLock: 10_000, HoldsPerSession: 1024, WaitsPerSession: 64, Sessions: 100_000, EntriesPerHold: 1000,
+		},
+		Shutdown: shutdownConfig{Holds: "keep", Timeout: 20 * time.Second},
+		Log:      logConfig{Level: "info", Format: "auto"},
+	}
+}
+
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "localhost"
+	}
+	return name
+}
+
+func defaultStateDir() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/lockgw"
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "lockgw")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return filepath.Join(userTempDir(), "state")
+	}
+	return filepath.Join(home, ".local", "state", "lockgw")
+}
+
+// manager is the part of the configuration that the core decides by.
+func (c config) manager() session.Config {
+	return session.Config{
+		Node:    c.Node,
+		TTL:     c.Lock.TTL,
+		Delay:   c.Lock.Delay,
+		Timeout: c.Backend.Timeout,
+
+		KeepHolds: c.Shutdown.Holds == "keep",
+
+		Fairness: session.Fairness{Strict: c.Fairness.Mode == "strict", MaxTurns: c.Fairness.MaxTurns, MaxTurnTime: c.Fairness.MaxTurnTime, ExactOwner: c.Fairness.ExactOwner},
+		Session:  session.Lifetime{Keepalive: c.Session.Keepalive, AnonymousMaxHold: c.Session.AnonymousMaxHold},
+		Limits: session.Limits{
+			MaxWait: c.Lock.MaxWait, MinTTL: c.Limits.MinTTL, MaxTTL: c.Limits.MaxTTL,
+			WaitersPerLock: c.Limits.WaitersPerLock, HoldsPerSession: c.Limits.HoldsPerSession,
+			WaitsPerSession: c.Limits.WaitsPerSession, Sessions: c.Limits.Sessions, Entries: c.Limits.EntriesPerHold,
+		},
+	}
+}
+
+// fileMode is the permission bits of a file.
+type fileMode fs.FileMode

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// check reports every value that is well formed and still cannot be: what
+// depends on another key, or on more than a type can say. Keys in bad are left out.
+func (s settings) check(bad map[string]bool) (problems []error) {
+	report := func(key string, err error) {
+		if err != nil && !bad[key] {
+			problems = append(problems, s.problem(key, err))
+		}
+	}
+	report("node", checkText(s.Node, true))
+	report("backend.key_prefix", checkText(s.Backend.KeyPrefix, false))
+	report("backend.url", checkBackendURL(s.Backend.URL))
+	report("socket.dir", checkSocketDir(s.Socket.Dir))
+	for _, address := range s.HTTP.Listen {
+		report("http.listen", checkListen(address, s.HTTP.TLS))
+	}
+	report("http.tls.key_file", s.HTTP.TLS.check())
+	report("limits.max_ttl", s.checkTTLRange())
+	report("lock.ttl", s.checkTTL())
+	return problems
+}
+
+// checkText of what is shown to people and becomes part of keys in a store.
+func checkText(text string, required bool) error {
+	switch {
+	case required && text == "":
+		return errors.New("must not be empty")
+	case len(text) > 255:
+		return fmt.Errorf("is %d bytes long, the limit is 255", len(text))
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar {
+			return fmt.Errorf("%q must not contain control characters or white space", text)
+		}
+	}
+	return nil
+}
+
+func checkSocketDir(dir string) error {
+	if dir == "" {
+		return errors.New("must not be empty")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	return checkSocketPath(filepath.Join(abs, respSocket))
+}
+
+// checkListen refuses what other machines could reach while nothing tells who
+// they are: so far only a client certificate does.
+func checkListen(address string, tls tlsConfig) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%q is no address such as 127.0.0.1:7420 or [::1]:7420", address)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q has no port from 0 to 65535", address)
+	}
+	if isLoopback(host) || tls.asksForClient() {
+		return nil
+	}
+	return fmt.Errorf("%q can be reached from other machines, which needs http.tls with cert_file, key_file and client_ca_file, "+
+		"for so far only a client certificate tells who calls; listen on 127.0.0.1 otherwise", address)
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+func (t tlsConfig) enabled() bool       { return t != tlsConfig{} }
+func (t tlsConfig) asksForClient() bool { return t.ClientCAFile != "" }
+
+func (t tlsConfig) check() error {
+	if t.enabled() && (t.CertFile == "" || t.KeyFile == "") {
+		return errors.New("http.tls needs both cert_file and key_file")
+	}
+	return nil
+}
+
+func (s settings) checkTTLRange() error {
+	if s.Limits.MinTTL > s.Limits.MaxTTL {
+		return fmt.Errorf("%s is shorter than limits.min_ttl, which is %s (%s)",
+			duration(s.Limits.MaxTTL), duration(s.Limits.MinTTL), s.origins["limits.min_ttl"])
+	}
+	return nil
+}
+
+func (s settings) checkTTL() error {
+	if s.Lock.TTL < s.Limits.MinTTL || s.Lock.TTL > s.Limits.MaxTTL {
+		return fmt.Errorf("%s is not between limits.min_ttl %s (%s) and limits.max_ttl %s (%s)", duration(s.Lock.TTL),
+			duration(s.Limits.MinTTL), s.origins["limits.min_ttl"], duration(s.Limits.MaxTTL), s.origins["limits.max_ttl"])
+	}
+	return nil
+}

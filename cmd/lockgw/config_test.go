@@ -1,0 +1,307 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// loadWith reads a file with text, and flags as they would be typed.
+func loadWith(t *testing.T, text string, flags ...string) (settings, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "f.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	addConfigFlags(set)
+	if err := set.Parse(flags); err != nil {
+		t.Fatal(err)
+	}
+	return configLoader{file: file, flags: set}.load()
+}
+
+func TestConfigDefaults(t *testing.T) {
+	s, err := loadWith(t, "")
+	if err != nil {
+		t.Fatalf("without any setting: %v", err)
+	}
+	if want := defaultConfig(); !reflect.DeepEqual(s.config, want) {
+		t.Errorf("config = %+v, want the defaults %+v", s.config, want)
+	}
+	for key, origin := range s.origins {
+		if origin != originDefault {
+			t.Errorf("origin of %s = %q, want %q", key, origin, originDefault)
+		}
+	}
+}
+
+func TestConfigLayers(t *testing.T) {
+	const file = "lock:\n  ttl: 20s\n  delay: 1\n  max_wait: 2m\n"
+	t.Setenv("LOCKGW_LOCK_DELAY", "2s")
+	t.Setenv("LOCKGW_LOCK_MAX_WAIT", "3m")
+	t.Setenv("LOCKGW_BACKEND_KEY_PREFIX", "") // sets nothing
+	s, err := loadWith(t, file, "--lock-max-wait=4m", "--http-listen=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := lockConfig{TTL: 20 * time.Second, Delay: 2 * time.Second, MaxWait: 4 * time.Minute}
+	if s.Lock != want {
+		t.Errorf("lock = %+v, want %+v: flags before environment before file", s.Lock, want)
+	}
+	if len(s.HTTP.Listen) != 0 {
+		t.Errorf("http.listen = %q after --http-listen=, want none", s.HTTP.Listen)
+	}
+	for key, want := range map[string]string{
+		"lock.ttl": "f.yaml:2", "lock.delay": "LOCKGW_LOCK_DELAY", "lock.max_wait": "--lock-max-wait",
+		"http.listen": "--http-listen", "backend.key_prefix": "default",
+	} {
+		if got := s.origins[key]; !strings.HasSuffix(got, want) {
+			t.Errorf("origin of %s = %q, want %q", key, got, want)
+		}
+	}
+}
+
+// Every key has a text that sets it to what it is, a flag and a variable of its own.
+func TestConfigFields(t *testing.T) {
+	names := map[string]string{}
+	for _, cmd := range newRootCommand().Commands() {
+		for _, name := range twins(cmd) {
+			names[name] = "a flag of " + cmd.Name()
+		}
+	}
+	defaults := defaultConfig()
+	for _, f := range configFields() {
+		c := config{}
+		if err := f.set(&c, f.text(&defaults)); err != nil {
+			t.Errorf("%s: its default %q cannot be set: %v", f.key, f.text(&defaults), err)
+		}
+		if got, want := f.of(&c).Interface(), f.of(&defaults).Interface(); f.text(&c) != f.text(&defaults) {
+			t.Errorf("%s: set to its default it is %v, want %v", f.key, got, want)
+		}
+		if f.help == "" {
+			t.Errorf("%s has no description", f.key)
+		}
+		if other := names[f.env()]; other != "" {
+			t.Errorf("%s is the variable of %s and of %s", f.env(), f.key, other)
+		}
+		names[f.env()] = f.key
+	}
+	for _, name := range ours {
+		if key := names[name]; strings.Contains(key, ".") {
+			t.Errorf("%s tells a command about its lock, but also sets %s", name, key)
+		}
+	}
+}
+
+func TestConfigBadValues(t *testing.T) {
+	tests := []struct{ file, want string }{
+		{"node: ''", "node: must not be empty (f.yaml:1)"},
+		{"node: \"a b\"", "white space"},
+		{"http: {listen: [localhost]}", "no address such as"},
+		{"http: {listen: ['127.0.0.1:70000']}", "no port from 0 to 65535"},
+		{"http: {listen: ['127.0.0.1:http']}", "no port from 0 to 65535"},
+		{"http: {listen: ['127.0.0.1:1', ':7420']}", `":7420" can be reached from other machines`},
+		{"http: {listen: ['127.0.0.1.evil.example:1']}", "can be reached from other machines"},
+		{"http: {listen: ['10.0.0.1:1'], tls: {cert_file: a, key_file: b}}", "can be reached from other machines"},
+		{"http: {tls: {cert_file: a}}", "needs both cert_file and key_file"},
+		{"http: {tls: {client_ca_file: a}}", "needs both cert_file and key_file"},
+		{"socket: {mode: 0888}", "no octal permission"},
+		{"socket: {mode: 04777}", "no octal permission"},
+		{"socket: {dir: ''}", "socket.dir: must not be empty"},
+		{"socket: {dir: " + strings.Repeat("/0123456789", 10) + "}", "the kernel allows 107"},
+		{"backend: {url: localhost:6379}", "must be the URL of a store"},
+		{"backend: {url: redlock://a,b,c}", "redlock:// is not in this version"},
+		{"backend: {url: http://a}", `unknown scheme "http"`},
+		{"backend: {url: memory://x}", "takes nothing after it"},
+		{"backend: {timeout: 0}", "must be longer"},
+		{"backend: {timeout: -1s}", "must not be negative"},
+		{"backend: {timeout: 1e3}", "no duration"},
+		{"backend: {key_prefix: \"a\\tb\"}", "white space"},
+		{"backend: {redis: {guard: perhaps}}", "not one of quarantine, wait, none"},
+		{"lock: {ttl: 500ms}", "not between limits.min_ttl 1s (default) and limits.max_ttl 24h (default)"},
+		{"lock: {ttl: 25h}", "not between"},
+		{"limits: {min_ttl: 2h, max_ttl: 1h}", "limits.max_ttl: 1h is shorter than limits.min_ttl, which is 2h"},
+		{"limits: {sessions: 0}", "0 is less than 1"},
+		{"limits: {sessions: 1.5}", "no whole number"},
+		{"limits: {sessions: 99999999999999999999}", "no whole number"},
+		{"fairness: {exact_owner: 'yes'}", "not true or false"},
+		{"log: {format: xml}", "not one of auto, json, text"},
+		{"Log: {level: info}", `unknown key "Log", did you mean "log"?`},
+		{"backend.url: memory://", `unknown key "backend.url"`},
+		{"[1, 2]", "must be a section"},
+		{"backend: memory", "backend must be a section"},
+		{"lock: {ttl: {s: 1}}", "lock.ttl must be one plain value"},
+		{"http: {listen: [[a]]}", "list of plain texts"},
+		{"a: &a [*a]", "unknown key"},
+		{"\x00", "control characters"},
+		{strings.Repeat("#", maxConfigFile+1), "longer than"},
+	}
+	for _, tt := range tests {
+		s, err := loadWith(t, tt.file)
+		if err == nil {
+			t.Errorf("%.60q was accepted: %+v; want an error with %q", tt.file, s.config, tt.want)
+			continue
+		}
+		// The name of the directory is not of interest.
+		got := strings.ReplaceAll(err.Error(), filepath.Dir(s.file)+"/", "")
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("%.60q: error %q, want %q in it", tt.file, got, tt.want)
+		}
+	}
+}
+
+// What follows from a bad value alone is not reported beside it.
+func TestConfigNoEcho(t *testing.T) {
+	_, err := loadWith(t, "lock: {ttl: soon}\nlimits: {max_ttl: 10s}\nnode: ''")
+	if err == nil || strings.Count(err.Error(), "lock.ttl") != 1 || !strings.Contains(err.Error(), "node: must not be empty") {
+		t.Errorf("errors %v, want one about lock.ttl and one about node", err)
+	}
+}
+
+func TestConfigGoodValues(t *testing.T) {
+	for _, file := range []string{
+		"", "# nothing", "---\n", "http:\n", "socket: {group: }",
+		"http: {listen: []}", "http: {listen: '127.0.0.1:1, [::1]:2'}", "http: {listen: ['localhost:0']}",
+		"http: {listen: ['0.0.0.0:1'], tls: {cert_file: a, key_file: b, client_ca_file: c}}",
+		"socket: {mode: 0660}", "socket: {mode: '0o600'}", "socket: {mode: 600}",
+		"backend: {url: 'redis://u:p@h:1/2'}", "backend: {url: 'rediss://h'}", "backend: {url: 'redis+unix:///r.sock'}",
+		"lock: {ttl: &x 20s, delay: *x}",
+	} {
+		if _, err := loadWith(t, file); err != nil {
+			t.Errorf("%q: %v, want it accepted", file, err)
+		}
+	}
+}
+
+// A password must not get out by an error or by what is shown.
+func TestConfigHidesPassword(t *testing.T) {
+	for _, raw := range []string{
+		"redis://user:sesame@host:1/0", "redis://:sesame@host", "redis://user:x#sesame@host", "redis://u:sesame@host:port",
+		"redis://u:%zzsesame@host", "rediss://host?password=sesame", "etcd://u:sesame@h1", "sesame",
+	} {
+		if err := checkBackendURL(raw); err != nil && strings.Contains(err.Error(), "sesame") {
+			t.Errorf("checkBackendURL(%q) = %v, which tells the password", raw, err)
+		}
+		if raw == "sesame" {
+			continue // no URL, so nothing says which part of it would be a secret
+		}
+		if got := withoutPassword(raw); strings.Contains(got, "sesame") {
+			t.Errorf("withoutPassword(%q) = %q", raw, got)
+		}
+	}
+	for _, raw := range []string{"memory://", "redis://host:6379/0", "redis+unix:///run/redis.sock?db=1"} {
+		if got := withoutPassword(raw); got != raw {
+			t.Errorf("withoutPassword(%q) = %q, want it unchanged", raw, got)
+		}
+	}
+}
+
+// Whatever the manager is told must be what was configured, each at its place.
+func TestConfigManager(t *testing.T) {
+	s, err := loadWith(t, `
+node: n
+backend: {timeout: 1s}
+lock: {ttl: 2s, max_wait: 3s, delay: 4s}
+session: {keepalive: 5s, anonymous_max_hold: 6s}
+fairness: {mode: strict, max_turns: 7, max_turn_time: 8s, exact_owner: true}
+shutdown: {holds: keep}
+limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12, waits_per_session: 13, sessions: 14, entries_per_hold: 15}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := session.Config{
+		Node: "n", Timeout: time.Second, TTL: 2 * time.Second, Delay: 4 * time.Second, KeepHolds: true,
+		Fairness: session.Fairness{Strict: true, MaxTurns: 7, MaxTurnTime: 8 * time.Second, ExactOwner: true},
+		Session:  session.Lifetime{Keepalive: 5 * time.Second, AnonymousMaxHold: 6 * time.Second},
+		Limits: session.Limits{
+			MaxWait: 3 * time.Second, MinTTL: 1500 * time.Millisecond, MaxTTL: 10 * time.Second,
+			WaitersPerLock: 11, HoldsPerSession: 12, WaitsPerSession: 13, Sessions: 14, Entries: 15,
+		},
+	}
+	if got := s.config.manager(); !reflect.DeepEqual(got, want) {
+		t.Errorf("manager config = %+v, want %+v", got, want)
+	}
+}
+
+func TestConfigSchema(t *testing.T) {
+	text, err := json.Marshal(configSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range configFields() {
+		node := root
+		for part := range strings.SplitSeq(f.key, ".") {
+			if node["additionalProperties"] != false {
+				t.Errorf("the section of %s allows unknown keys", f.key)
+			}
+			properties, _ := node["properties"].(map[string]any)
+			node, _ = properties[part].(map[string]any)
+		}
+		if node == nil {
+			t.Errorf("%s is not in the schema", f.key)
+			continue
+		}
+		if node["description"] != f.help {
+			t.Errorf("%s: description %q, want %q", f.key, node["description"], f.help)
+		}
+		if enum, _ := node["enum"].([]any); len(enum) != len(f.oneOf) {
+			t.Errorf("%s: schema allows %v, want %v", f.key, enum, f.oneOf)
+		}
+		machine := []string{"node", "state_dir", "socket.dir"}
+		if _, has := node["default"]; has == slices.Contains(machine, f.key) {
+			t.Errorf("%s: has a default in the schema: %v", f.key, has)
+		}
+	}
+}
+
+func TestUnknownVariables(t *testing.T) {
+	t.Setenv("LOCKGW_BACKEND_ULR", "x")
+	t.Setenv("LOCKGW_LOCK_TTL", "20s")
+	t.Setenv("LOCKGW_KNOWN", "x")
+	l := configLoader{others: []string{"LOCKGW_KNOWN"}}
+	got := l.unknownVariables(configFields())
+	got = slices.DeleteFunc(got, func(s string) bool {
+		return !strings.Contains(s, "BACKEND_ULR") && !strings.Contains(s, "KNOWN") && !strings.Contains(s, "LOCK_TTL")
+	})
+	want := []string{`unknown environment variable LOCKGW_BACKEND_ULR, did you mean "LOCKGW_BACKEND_URL"?`}
+	if !slices.Equal(got, want) {
+		t.Errorf("warnings = %q, want %q", got, want)
+	}
+}
+
+func TestFlagsFromEnv(t *testing.T) {
+	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	wait := set.String("max-wait", "", "")
+	given := set.String("given", "", "")
+	ttl := set.String("config-key", "", "")
+	if err := set.SetAnnotation("config-key", configKey, []string{"x"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LOCKGW_MAX_WAIT", "1")
+	t.Setenv("LOCKGW_GIVEN", "2")
+	t.Setenv("LOCKGW_CONFIG_KEY", "3")
+	if err := set.Parse([]string{"--given=4"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := flagsFromEnv(set); err != nil {
+		t.Fatal(err)
+	}
+	if *wait != "1" || *given != "4" || *ttl != "" {
+		t.Errorf("max-wait, given, config-key = %q, %q, %q; want 1, 4 and nothing", *wait, *given, *ttl)
+	}
+}

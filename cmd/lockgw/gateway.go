@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/lockgw/lockgw/api"
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/peer"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// gateway is the core with its two fronts.
+type gateway struct {
+	manager *session.Manager
+	http    *http.Server
+	resp    *socket.Server
+}
+
+func newGateway(c config, store backend.Backend, log *slog.Logger) *gateway {
+	mc := c.manager()
+	mc.Log = log
+	g := &gateway{manager: session.New(store, mc)}
+	g.http = api.NewServer(api.New(api.Config{
+		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process,
+		Version: version(), Log: log,
+	}))
+	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Version: version(), Log: log})
+	return g
+}
+
+// stop refuses what is new, releases or keeps what is held, and then ends the fronts, so
+// that they can still tell everybody. What is under way after timeout is cut off
+// by the end of the process.
+func (g *gateway) stop(timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	err := g.manager.Close(ctx)
+	_ = g.resp.Shutdown(ctx)
+	_ = g.http.Shutdown(ctx)
+	if err != nil {
+		return fmt.Errorf("release what is held: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// writeCert makes a certificate that is its own authority.
+func writeCert(t *testing.T) tlsConfig {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tlsConfig{
+		CertFile: writePEM(t, "CERTIFICATE", cert), KeyFile: writePEM(t, "PRIVATE KEY", der), ClientCAFile: writePEM(t, "CERTIFICATE", cert),
+	}
+}
+
+func writePEM(t *testing.T, kind string, der []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "f.pem")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// With client_ca_file nobody gets in without a certificate of it.
+func TestListenTLS(t *testing.T) {
+	c := writeCert(t)
+	lns, err := listenTCP(httpConfig{Listen: []string{"127.0.0.1:0"}, TLS: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll(lns)
+	go func() {
+		for {
+			conn, err := lns[0].Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("hello")) // does the handshake
+			conn.Close()
+		}
+	}()
+	cert, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		certs []tls.Certificate
+		want  string
+	}{{"with certificate", []tls.Certificate{cert}, "hello"}, {"without", nil, ""}} {
+		conn, err := tls.Dial("tcp", lns[0].Addr().String(), &tls.Config{Certificates: tt.certs, InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, 5)
+		n, err := conn.Read(got)
+		if string(got[:n]) != tt.want || (tt.want == "") != (err != nil) {
+			t.Errorf("%s: read %q, %v; want %q", tt.name, got[:n], err, tt.want)
+		}
+		conn.Close()
+	}
+}
+
+// All addresses or none: one that is busy must not leave the others open.
+func TestListenAllOrNone(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+
+	_, err = listenTCP(httpConfig{Listen: []string{address, busy.Addr().String()}})
+	if want := "another program listens on " + busy.Addr().String() + " already"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("with a busy address: %v, want %q", err, want)
+	}
+	dir := shortDir(t)
+	if err := os.WriteFile(filepath.Join(dir, respSocket), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := openTestDir(t, socketConfig{Dir: dir, Mode: 0o660})
+	if _, err = listen(config{HTTP: httpConfig{Listen: []string{address}}}, d); err == nil {
+		t.Error("listened, though a file is in the way of resp.sock")
+	}
+	again, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatalf("the address before the busy one is still open: %v", err)
+	}
+	again.Close()
+}
+
+func TestListenTLSFiles(t *testing.T) {
+	good := writeCert(t)
+	for _, tt := range []struct {
+		c    tlsConfig
+		want string
+	}{
+		{tlsConfig{CertFile: "nosuch", KeyFile: good.KeyFile}, "http.tls: open nosuch"},
+		{tlsConfig{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: "nosuch"}, "http.tls.client_ca_file"},
+		{tlsConfig{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: good.KeyFile}, "no certificate in"},
+	} {
+		lns, err := listenTCP(httpConfig{Listen: []string{"127.0.0.1:0"}, TLS: tt.c})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("listenTCP with %+v = %v, want an error with %q", tt.c, err, tt.want)
+		}
+		closeAll(lns)
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestReload(t *testing.T) {
+	running := settings{config: defaultConfig()}
+	next, loadErr := running, error(nil)
+	var out strings.Builder
+	level := new(slog.LevelVar)
+	r := &reloader{
+		load: func() (settings, error) { return next, loadErr }, running: running, level: level, log: newLog(&out, logConfig{}, level),
+	}
+
+	next.Log.Level, next.Lock.TTL, next.warnings = "debug", time.Minute, []string{"a warning"}
+	r.reload()
+	if level.Level() != slog.LevelDebug {
+		t.Errorf("level = %v, want debug", level.Level())
+	}
+	for _, want := range []string{`"needs_restart":["lock.ttl"]`, "a warning"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("log = %q, want %q in it", out.String(), want)
+		}
+	}
+
+	out.Reset()
+	next.Log.Level, loadErr = "error", errors.New("it is wrong")
+	r.reload()
+	if level.Level() != slog.LevelDebug {
+		t.Errorf("level after a bad reload = %v, want it unchanged", level.Level())
+	}
+	if !strings.Contains(out.String(), "it is wrong") {
+		t.Errorf("log = %q, want the error", out.String())
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// runOptions are the flags of `lockgw run`.
+type runOptions struct {
+	gatewayFlags
+	names []string // sorted, so that two commands never wait for each other
+	argv  []string
+
+	wait          time.Duration
+	forever       bool // no bound on the wait
+	noWait        bool
+	ttl           time.Duration
+	minHold       time.Duration
+	maxRuntime    time.Duration
+	killAfter     time.Duration
+	signal        syscall.Signal
+	shared        bool
+	limit         int
+	conflictCode  int
+	onUnavailable string
+	note          string
+	quiet, json   bool
+}
+
+func newRunCommand() *cobra.Command {
+	o := &runOptions{signal: syscall.SIGTERM, killAfter: 10 * time.Second, conflictCode: exitNotAcquired, onUnavailable: "fail"}
+	cmd := &cobra.Command{
+		Use:   "run NAME... [flags] -- COMMAND [ARG...]",
+		Short: "Run a command while holding locks",
+		Long: `Run a command, without a shell, while holding one or several locks: all of
+them or none. If a lock is lost, the command and its process group are stopped
+before anybody else can have been granted it.
+
+The command finds LOCKGW_LOCK, LOCKGW_FENCE, LOCKGW_OWNER, LOCKGW_TOKEN and
+LOCKGW_SOCKET in its environment; of several locks, names and fences are
+separated by a space.
+
+Exit code: that of the command, or 128 + the signal that ended it; 64 usage;
+69 gateway or store unavailable; 75 not acquired; 122 lost, command stopped;
+124 --max-runtime reached; 125 lockgw failed; 126 and 127 the command cannot be
+executed or found.`,
+		Example: `  lockgw run nightly -- ./backup.sh
+  lockgw run nightly -n -E 0 -- ./backup.sh      # skip if somebody else runs it`,
+		ValidArgsFunction: o.completeName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.read(cmd, args); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	o.add(cmd.Flags())
+	return cmd
+}
+
+func (o *runOptions) add(f *pflag.FlagSet) {
+	o.gatewayFlags.add(f)
+	durationVar(f, &o.wait, "wait", "how long to wait for the locks (default: as long as it takes)")
+	f.BoolVarP(&o.noWait, "no-wait", "n", false, "do not wait, as --wait 0")
+	positiveVar(f, &o.ttl, "ttl", "lease that the gateway renews; how long the locks outlive a gateway that dies")
+	durationVar(f, &o.minHold, "min-hold", "keep the locks for so long even if the command ends before")
+	positiveVar(f, &o.maxRuntime, "max-runtime", "stop the command after so long")
+	durationVar(f, &o.killAfter, "kill-after", "how long a command may take to stop before it is killed")
+	signalVar(f, &o.signal, "signal", "signal that asks the command to stop")
+	f.BoolVarP(&o.shared, "shared", "s", false, "hold together with other shared holders")
+	f.IntVar(&o.limit, "limit", 0, "hold together with at most so many others")
+	exitCodeVar(f, &o.conflictCode, "conflict-exit-code", "E", "exit code when the locks were not acquired")
+	choiceVar(f, &o.onUnavailable, "on-unavailable", "", "what to do when the gateway or its store is: fail, skip the command, or run it unlocked", "fail", "skip", "run")
+	f.StringVar(&o.note, "note", "", "text that is shown to those who wait (default: the name of the command)")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not report the wait and its end")
+	f.BoolVar(&o.json, "json", false, "report on stderr as JSON, one object a line")
+}
+
+// read checks what flags alone do not.
+func (o *runOptions) read(cmd *cobra.Command, args []string) error {
+	dash := cmd.ArgsLenAtDash()
+	switch {
+	case dash < 0:
+		return usagef("the command has to stand after --, as in: lockgw run NAME -- COMMAND")
+	case dash == 0:
+		return usagef("no lock name before --, as in: lockgw run NAME -- COMMAND")
+	case dash == len(args):
+		return usagef("no command after --, as in: lockgw run NAME -- COMMAND")
+	case cmd.Flags().Changed("limit") && o.limit < 1:
+		return usagef("--limit: must be at least 1")
+	case o.shared, o.limit > 0:
+		return usagef("shared locks and limits are unsupported in this version")
+	}
+	o.names, o.argv = slices.Clone(args[:dash]), args[dash:]
+	slices.Sort(o.names)
+	o.names = slices.Compact(o.names)
+	if o.note == "" {
+		o.note = filepath.Base(o.argv[0])
+	}
+	o.forever = !cmd.Flags().Changed("wait")
+	if o.noWait {
+		o.wait, o.forever = 0, false
+	}
+	return checkNames(o.names...)
+}

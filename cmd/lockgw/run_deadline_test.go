@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// startGateway runs a gateway and returns the path of its socket.
+func startGateway(t *testing.T) (path string) {
+	path, _ = startGatewayProcess(t)
+	return path
+}
+
+func startGatewayProcess(t *testing.T) (path string, p *os.Process) {
+	t.Helper()
+	dir := shortDir(t)
+	cmd := exec.Command("lockgw", "serve", "--http-listen=", "--socket-dir", dir)
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("gateway: %v", err)
+		}
+	})
+	path = filepath.Join(dir, respSocket)
+	until(func() bool { return exec.Command("lockgw", "ls", "--socket", path).Run() == nil })
+	return path, cmd.Process
+}
+
+// When nothing is heard of the gateway any more, a command that does not follow
+// TERM is dead before its lock can be somebody else's.
+func TestRunStopsBeforeDeadline(t *testing.T) {
+	path, gateway := startGatewayProcess(t)
+	dir := t.TempDir()
+	// The clock of /proc/uptime is that of the deadline.
+	script := `trap "" TERM; echo $LOCKGW_TOKEN >token; while :; do cut -d" " -f1 /proc/uptime >>alive; done`
+	cmd := exec.Command("lockgw", "run", "nightly", "--ttl", "2s", "--socket", path, "--", "sh", "-c", script)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(func() bool { return exists(filepath.Join(dir, "alive")) })
+
+	token, err := os.ReadFile(filepath.Join(dir, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := deadlineOf(t, path, strings.TrimSpace(string(token)))
+	if err := gateway.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	wantExit(t, cmd, exitLost)
+	ended := session.Boottime()
+
+	text, err := os.ReadFile(filepath.Join(dir, "alive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Fields(string(text))
+	seconds, err := strconv.ParseFloat(lines[len(lines)-1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := time.Duration(seconds * float64(time.Second)); last > deadline {
+		t.Errorf("the command was at work %v after the deadline", last-deadline)
+	}
+	if late := ended - deadline; late > time.Second { // the command counts; who reports it may be a little later
+		t.Errorf("run has ended %v after the deadline", late)
+	}
+	if early := deadline - ended; early > time.Second {
+		t.Errorf("the command was stopped %v before the deadline of a lease of 2s", early)
+	}
+}
+
+// deadlineOf the only hold of a session.
+func deadlineOf(t *testing.T, path, token string) time.Duration {
+	t.Helper()
+	c, err := socket.Dial(t.Context(), path, socket.DialOptions{Token: session.Token(token)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	info, err := c.Session(context.Background())
+	if err != nil || len(info.Holds) != 1 {
+		t.Fatalf("session = %+v, %v; want one hold", info, err)
+	}
+	return info.Holds[0].Deadline
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// endSignals ask for the end of a command, and of a wait.
+var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM}
+
+// run acquires, runs and releases.
+func run(ctx context.Context, o *runOptions) error {
+	r := newReport(os.Stderr, o)
+	path, err := findCommand(o.argv[0])
+	if err != nil {
+		return r.failed(err)
+	}
+	signals := make(chan os.Signal, 16)
+	notify(signals, endSignals...)
+	defer signal.Stop(signals)
+
+	h, err := acquireOrSignal(ctx, o, r, signals)
+	if code, _ := exitCode(err); code == exitUnavailable && o.onUnavailable != "fail" {
+		return r.failed(o.withoutLock(r, path, signals, err))
+	}
+	if err != nil {
+		return r.failed(err)
+	}
+	defer h.close()
+	out, err := supervise(o, r, path, h, signals)
+	if err != nil {
+		return r.failed(err)
+	}
+	if out.code == exitLost {
+		return exit(out.code, nil) // closing the connection gives back the others
+	}
+	if !out.asked {
+		h.keep(o.minHold, signals)
+	}
+	h.release(r)
+	return exit(out.code, nil)
+}
+
+// acquireOrSignal gives up waiting when a signal asks for it.
+func acquireOrSignal(ctx context.Context, o *runOptions, r *report, signals <-chan os.Signal) (*hold, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		h    *hold
+		err  error
+		done = make(chan struct{})
+	)
+	go func() {
+		h, err = acquire(ctx, o, r)
+		close(done)
+	}()
+	select {
+	case <-done:
+		return h, err
+	case s := <-signals:
+		cancel()
+		<-done // what was granted just now is given back by the end of the process
+		return nil, exit(exitSignal+int(s.(syscall.Signal)), nil)
+	}
+}
+
+// withoutLock is what --on-unavailable says.
+func (o *runOptions) withoutLock(r *report, path string, signals chan os.Signal, cause error) error {
+	if o.onUnavailable == "skip" {
+		r.say(must, event{Event: "skipped", Error: cause.Error()}, "%v; the command is skipped", cause)
+		return nil
+	}
+	r.say(must, event{Event: "unlocked", Error: cause.Error()}, "%v; the command runs WITHOUT the lock", cause)
+	out, err := supervise(o, r, path, &hold{}, signals)
+	if err != nil {
+		return err
+	}
+	return exit(out.code, nil)
+}
+
+// notify does not take what whoever started this process wants to be ignored,
+// as nohup does with SIGHUP.
+func notify(c chan<- os.Signal, all ...os.Signal) {
+	for _, s := range all {
+		if !signal.Ignored(s) {
+			signal.Notify(c, s)
+		}
+	}
+}
+
+// ours are the variables that tell a command about its locks.
+var ours = []string{"LOCKGW_LOCK", "LOCKGW_FENCE", "LOCKGW_OWNER", "LOCKGW_TOKEN", "LOCKGW_SOCKET"}
+
+// childEnv is env for a command under h, or under none: then it must not take
+// the locks of a command that it runs under for its own.
+func childEnv(env []string, h *hold) []string {
+	locked := len(h.views) > 0
+	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(ours, name) && (locked || name != "LOCKGW_SOCKET")
+	})
+	if !locked {
+		return env
+	}
+	fences := make([]string, len(h.views))
+	for i, v := range h.views {
+		fences[i] = strconv.FormatUint(uint64(v.Fence), 10)
+	}
+	return append(env,
+		"LOCKGW_LOCK="+strings.Join(h.names(), " "),
+		"LOCKGW_FENCE="+strings.Join(fences, " "),
+		fmt.Sprintf("LOCKGW_OWNER=%s", h.views[0].Owner),
+		"LOCKGW_TOKEN="+h.token.Secret(),
+		"LOCKGW_SOCKET="+h.socket,
+	)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervisor keeps a command and its locks together until the command has ended.
+// One goroutine runs it, so that what happens at once is handled in some order.
+type supervisor struct {
+	o     *runOptions
+	r     *report
+	h     *hold // without locks: one of which nothing is ever heard
+	guard *guard
+	p     *process
+	tty   *terminal
+	stop  *ladder
+	// resume: the command is to go on, once its locks are known to be held still.
+	resume bool
+	// asked: a signal has asked for the end.
+	asked bool
+}
+
+// outcome of a command that was run.
+type outcome struct {
+	code  int  // the exit code that it leads to
+	asked bool // a signal has asked for the end
+}
+
+// supervise runs the command at path under h.
+func supervise(o *runOptions, r *report, path string, h *hold, signals chan os.Signal) (outcome, error) {
+	kill, err := newAlarm()
+	if err != nil {
+		return outcome{}, err
+	}
+	defer kill.Close()
+	g, err := newGuard(o, h)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer g.Close()
+	select {
+	case n := <-h.lost:
+		return outcome{}, exit(exitLost, fmt.Errorf("%s was lost: %s: not run", n.Lock, n.Reason))
+	case sig := <-signals:
+		return outcome{}, exit(exitSignal+int(sig.(syscall.Signal)), nil)
+	default:
+	}
+	p, err := startProcess(path, o.argv, childEnv(os.Environ(), h))
+	if err != nil {
+		return outcome{}, err
+	}
+	// Not before the start: the command would inherit that it is ignored.
+	signal.Ignore(syscall.SIGTTOU)
+	notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP)
+	s := &supervisor{o: o, r: r, h: h, guard: g, p: p, tty: openTerminal(), stop: &ladder{p: p, o: o, r: r, alarm: kill}}
+	defer s.tty.Close()
+	code := s.run(signals)
+	return outcome{code, s.asked}, nil
+}
+
+func (s *supervisor) run(signals <-chan os.Signal) int {
+	var runtime <-chan time.Time
+	if s.o.maxRuntime > 0 {
+		runtime = time.After(s.o.maxRuntime)
+	}
+	gone, reads := s.h.gone, s.h.reads
+	for {
+		select {
+		case <-s.p.done:
+			return s.ended()
+		case sig := <-signals:
+			s.forward(sig.(syscall.Signal))
+		case sig := <-s.p.stops:
+			s.stopped(sig)
+		case <-runtime:
+			s.stop.begin(exitMaxRuntime, s.guard.killBy(), "--max-runtime "+duration(s.o.maxRuntime)+" is over")
+		case <-s.stop.alarm.C:
+			s.stop.kill()
+		case n := <-s.h.lost:
+			s.lose(fmt.Sprintf("%s (fence %d) was lost: %s", n.Lock, n.Fence, n.Reason))
+		case n := <-s.h.jeopardy:
+			s.r.say(must, event{Event: "jeopardy", Lock: n.Lock, Fence: n.Fence, Reason: n.Reason}, "%s is in jeopardy: %s", n.Lock, n.Reason)
+			s.h.look()
+		case holds := <-reads:
+			if !s.guard.update(holds) {
+				s.lose("the gateway does not know the locks any more")
+			}
+			s.goOn()
+		case <-gone:
+			gone = nil
+			s.lose("the connection to the gateway has ended, and the locks with it")
+		case <-s.guard.alarm.C:
+			if s.guard.due() {
+				s.lose("the locks could not be renewed and are about to end")
+			}
+		}
+	}
+}
+
+// lose stops the command before somebody else can have its locks.
+func (s *supervisor) lose(why string) { s.stop.begin(exitLost, s.guard.killBy(), why) }
+
+// ended waits for the rest of a group that is being stopped: when its leader is
+// gone, others may still be at work.
+func (s *supervisor) ended() int {
+	s.stop.finish()
+	if s.stop.code != 0 {
+		return s.stop.code
+	}
+	return s.p.exitCode()
+}
+
+// forward passes a signal on to the command. After SIGCONT this process may have
+// slept for long: whether the locks are still held comes first.
+func (s *supervisor) forward(sig syscall.Signal) {
+	if sig != syscall.SIGCONT {
+		s.asked = s.asked || slices.Contains(endSignals, os.Signal(sig))
+		s.p.signal(sig)
+		return
+	}
+	s.resume = true
+	if len(s.h.views) == 0 {
+		s.goOn()
+		return
+	}
+	s.h.look()
+}
+
+// goOn ends a stop by the user.
+func (s *supervisor) goOn() {
+	if s.resume && (len(s.h.views) == 0 || s.guard.safe()) {
+		s.resume = false
+		s.p.signal(syscall.SIGCONT)
+	}
+}
+
+// stopped follows the leader of the command: if it needs the terminal it gets
+// it; if it was stopped, as by Ctrl-Z, so is this process, for its shell to see.
+func (s *supervisor) stopped(sig syscall.Signal) {
+	if s.tty == nil {
+		return // whoever has stopped it will let it go on
+	}
+	if (sig == syscall.SIGTTIN || sig == syscall.SIGTTOU) && s.tty.give(s.p.pid) {
+		s.p.signal(syscall.SIGCONT)
+		return
+	}
+	s.tty.takeBack()
+	_ = unix.Kill(os.Getpid(), syscall.SIGSTOP)
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// patience is how long a script waits for what has to come.
+const patience = 20 * time.Second
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"lockgw": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("LOCKGW_SOCKET_DIR", filepath.Join(e.WorkDir, "s"))
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
+			e.Setenv("TZ", "UTC")
+			e.Values[jobsKey{}] = map[string]*job{}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": scriptExits,
+			"start": scriptStart,
+			"send":  scriptSend,
+			"ended": scriptEnded,
+			"await": scriptAwait,
+			"ready": scriptReady,
+			"lock":  scriptLock,
+			"busy":  scriptBusy,
+			"redis": scriptRedis,
+			"gone":  scriptGone,
+			"put":   scriptPut,
+		},
+	})
+}
+
+// scriptExits: exits CODE COMMAND... runs a command that has to end so.
+func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	var e *exec.ExitError
+	if errors.As(err, &e) {
+		got = e.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(got) != args[0] {
+		ts.Fatalf("%s: exit code %d, want %s", strings.Join(args[1:], " "), got, args[0])
+	}
+}
+
+// job is a command that runs beside the script; its output is in NAME.out and
+// NAME.err.
+type job struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+type jobsKey struct{}
+
+func jobs(ts *testscript.TestScript) map[string]*job { return ts.Value(jobsKey{}).(map[string]*job) }
+
+func jobOf(ts *testscript.TestScript, name string) *job {
+	j := jobs(ts)[name]
+	if j == nil {
+		ts.Fatalf("no job %s", name)
+	}
+	return j
+}
+
+// scriptStart: start NAME COMMAND...
+func scriptStart(ts *testscript.TestScript, _ bool, args []string) {
+	name := args[0]
+	out, err := os.Create(ts.MkAbs(name + ".out"))
+	ts.Check(err)
+	defer out.Close()
+	errs, err := os.Create(ts.MkAbs(name + ".err"))
+	ts.Check(err)
+	defer errs.Close()
+	cmd := exec.Command(lookPath(ts, args[1]), args[2:]...)
+	cmd.Args[0] = args[1]
+	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	cmd.Stdout, cmd.Stderr = out, errs
+	ts.Check(cmd.Start())
+	j := &job{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(j.done)
+	}()
+	jobs(ts)[name] = j
+	ts.Defer(func() {
+		_ = cmd.Process.Kill()
+		<-j.done
+	})
+}
+
+func lookPath(ts *testscript.TestScript, name string) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
+			return path
+		}
+	}
+	ts.Fatalf("%s is not in PATH", name)
+	return ""
+}
+
+// environ is what the script has set; of others a job gets PATH alone.
+func environ(ts *testscript.TestScript) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "WORK", "TMPDIR", "GORACE", "GOCOVERDIR", "TZ", "LOCKGW_SOCKET_DIR", "LOCKGW_SOCKET", "LOCKGW_TTL"} {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// scriptSend: send SIGNAL NAME
+func scriptSend(ts *testscript.TestScript, _ bool, args []string) {
+	s := unix.SignalNum("SIG" + args[0])
+	ts.Check(jobOf(ts, args[1]).cmd.Process.Signal(s))
+}
+
+// scriptEnded: ended NAME CODE waits for the end; CODE may be -SIGNAL.
+func scriptEnded(ts *testscript.TestScript, _ bool, args []string) {
+	j := jobOf(ts, args[0])
+	select {
+	case <-j.done:
+	case <-time.After(patience):
+		ts.Fatalf("%s has not ended after %v\nstderr: %s", args[0], patience, ts.ReadFile(args[0]+".err"))
+	}
+	status := j.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	got := strconv.Itoa(status.ExitStatus())
+	if status.Signaled() {
+		got = "-" + strings.TrimPrefix(unix.SignalName(status.Signal()), "SIG")
+	}
+	if got != args[1] {
+		ts.Fatalf("%s ended with %s, want %s\nstderr: %s", args[0], got, args[1], ts.ReadFile(args[0]+".err"))
+	}
+}
+
+// scriptAwait: await FILE REGEXP waits until the file has a match.
+func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
+	want := regexp.MustCompile(args[1])
+	text, ok := "", false
+	until(func() bool {
+		b, _ := os.ReadFile(ts.MkAbs(args[0]))
+		text = string(b)
+		ok = want.MatchString(text)
+		return ok
+	})
+	if !ok {
+		ts.Fatalf("%s has no match for %q:\n%s", args[0], args[1], text)
+	}
+}
+
+func until(f func() bool) {
+	for end := time.Now().Add(patience); !f() && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// scriptReady: ready [DIR] waits until the gateway answers.
+func scriptReady(ts *testscript.TestScript, _ bool, args []string) {
+	var err error
+	until(func() bool {
+		var c *socket.Client
+		if c, err = dial(ts, args); err == nil {
+			err = c.Close()
+		}
+		return err == nil
+	})
+	ts.Check(err)
+}
+
+func dial(ts *testscript.TestScript, dir []string) (*socket.Client, error) {
+	path := ts.Getenv("LOCKGW_SOCKET_DIR")
+	if len(dir) > 0 {
+		path = ts.MkAbs(dir[0])
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return socket.Dial(ctx, filepath.Join(path, respSocket), socket.DialOptions{})
+}
+
+// scriptLock: lock NAME free|held|waiters=N waits until the name is so.
+func scriptLock(ts *testscript.TestScript, _ bool, args []string) {
+	var st session.Status
+	var err error
+	ok := false
+	until(func() bool {
+		var c *socket.Client
+		if c, err = dial(ts, nil); err != nil {
+			return false
+		}
+		defer c.Close()
+		if st, err = c.Info(context.Background(), args[0]); err != nil {
+			return false
+		}
+		ok = string(st.State) == args[1] || fmt.Sprintf("waiters=%d", st.Waiters) == args[1]
+		return ok
+	})
+	if !ok {
+		ts.Fatalf("lock %s is %+v, %v; want %s", args[0], st, err, args[1])
+	}
+}
+
+// scriptBusy: busy VARIABLE sets it to an address on which somebody listens.
+func scriptBusy(ts *testscript.TestScript, _ bool, args []string) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = ln.Close() })
+	ts.Setenv(args[0], ln.Addr().String())
+}
+
+// scriptRedis: redis NAME starts a Redis server as a job, on the socket NAME.sock.
+func scriptRedis(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0] + ".sock")
+	scriptStart(ts, false, []string{args[0], "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", ts.MkAbs(".")})
+	until(func() bool {
+		c, err := net.Dial("unix", path)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+}
+
+// scriptGone: gone FILE waits until the process whose pid is in it has ended.
+func scriptGone(ts *testscript.TestScript, _ bool, args []string) {
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	until(func() bool { return !running(pid) })
+	if running(pid) {
+		ts.Fatalf("process %d of %s is still there", pid, args[0])
+	}
+}
+
+// running: a zombie has ended.
+func running(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+// scriptPut: put VARIABLE sets it to the first line of the last command's output.
+func scriptPut(ts *testscript.TestScript, _ bool, args []string) {
+	line, _, _ := strings.Cut(ts.ReadFile("stdout"), "\n")
+	ts.Setenv(args[0], line)
+}

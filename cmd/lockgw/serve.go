@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/backend/breaker"
+)
+
+func newServeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway",
+		Long: `Run the gateway until SIGTERM or SIGINT. Without any configuration it serves
+locks of this machine alone, on 127.0.0.1:7420 and in the runtime directory.
+
+A first signal lets clients know, keeps or releases what is held as shutdown.holds
+says, and stops within shutdown.timeout; a second one ends the process at once. SIGHUP reads the
+configuration again and applies log.level; everything else needs a restart.`,
+		Args: usageArgs(cobra.NoArgs),
+	}
+	load := withConfig(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), load) }
+	return cmd
+}
+
+// serve runs a gateway until a signal ends it, or until one of its parts fails.
+func serve(ctx context.Context, load func() (settings, error)) error {
+	s, err := load()
+	if err != nil {
+		return err
+	}
+	level := new(slog.LevelVar)
+	level.Set(s.Log.level())
+	log := newLog(os.Stderr, s.Log, level)
+	for _, warning := range s.warnings {
+		log.Warn(warning)
+	}
+	signals := notifySignals() // early: a signal during the start must not be lost
+
+	dir, err := openSocketDir(s.Socket)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	ls, err := listen(s.config, dir)
+	if err != nil {
+		return err
+	}
+	defer ls.close()
+	store, err := openBackend(ctx, s.Backend, identity(time.Now()), log)
+	if err != nil {
+		return fmt.Errorf("backend.url: %w", err)
+	}
+	defer store.Close()
+
+	g := newGateway(s.config, breaker.New(store, log), log)
+	a := newActors()
+	ls.serve(a, g)
+	a.start(func() error { return signals.wait(&reloader{load: load, running: s, level: level, log: log}) })
+	log.Info("serving", "node", s.Node, "store", store.Info().Type, "socket_dir", dir.path, "http", ls.tcp(), "version", version())
+
+	a.first()
+	signals.stop()
+	log.Info("stopping", "timeout", s.Shutdown.Timeout.String())
+	err = g.stop(s.Shutdown.Timeout)
+	return errors.Join(a.wait(), err)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+func newStatusCommand() *cobra.Command {
+	var (
+		g   gatewayFlags
+		out outputFlag
+	)
+	cmd := &cobra.Command{
+		Use:               "status [NAME]",
+		Short:             "Show who holds a lock, or all locks that are held",
+		Args:              usageArgs(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: g.completeFirst,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkNames(args...); err != nil {
+				return err
+			}
+			return g.with(cmd, "", func(ctx context.Context, c *socket.Client) error {
+				if len(args) == 0 {
+					return writeHeld(ctx, cmd, c, out)
+				}
+				st, err := c.Info(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return out.writeLock(cmd.OutOrStdout(), st, time.Now())
+			})
+		},
+	}
+	g.add(cmd.Flags())
+	out.add(cmd.Flags())
+	return cmd
+}
+
+// writeHeld leaves out names that are free and only waited for.
+func writeHeld(ctx context.Context, cmd *cobra.Command, c *socket.Client, out outputFlag) error {
+	all, err := listLocks(ctx, cmd, c, "")
+	if err != nil {
+		return err
+	}
+	var held []session.Status
+	for _, st := range all {
+		if st.State != session.StateFree {
+			held = append(held, st)
+		}
+	}
+	return out.writeLocks(cmd.OutOrStdout(), held, time.Now())
+}
+
+// writeLock writes one lock in the form that was asked for.
+func (o outputFlag) writeLock(w io.Writer, st session.Status, now time.Time) error {
+	switch o.format {
+	case "json":
+		return writeJSON(w, newLockOut(st, now))
+	case "name":
+		_, err := fmt.Fprintln(w, st.Name)
+		return err
+	default:
+		return writeBlock(w, st, now)
+	}
+}
+
+// writeBlock writes everything about one lock, one line each.
+func writeBlock(w io.Writer, st session.Status, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(t, "  %s:\t%s\n", label, printable(fmt.Sprintf(format, args...)))
+	}
+	fmt.Fprintln(t, "Lock Info:")
+	line("Name", "%s", st.Name)
+	line("State", "%s", st.State)
+	if st.Holder != nil {
+		holderLines(line, *st.Holder, now)
+	}
+	if st.TTL > 0 {
+		line("Lease", "%s left", leaseText(st))
+	}
+	line("Fence", "%d", st.Fence)
+	line("Waiters", "%d", st.Waiters)
+	for i, q := range st.Queue {
+		line(ordinal(i+1), "%s, waiting for %s", holderText(&q), age(since(q, now)))
+	}
+	return t.Flush()
+}
+
+func holderLines(line func(label, format string, args ...any), h session.Holder, now time.Time) {
+	line("Owner", "%s", h.Owner)
+	if h.Node != "" {
+		line("Node", "%s", h.Node)
+	}
+	if h.PID != 0 {
+		line("Process", "pid %d (%s), uid %s", h.PID, h.Command, uidText(h.UID))
+	}
+	if !h.Since.IsZero() {
+		line("Since", "%s (%s)", h.Since.Local().Format(time.DateTime), age(since(h, now)))
+	}
+	if h.Note != "" {
+		line("Note", "%s", h.Note)
+	}
+}
