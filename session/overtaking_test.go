@@ -116,25 +116,6 @@ func TestOthersOvertakeAnswer(t *testing.T) {
 	})
 }
 
-// A caller that is woken to hear that it waits, and has its turn by the time it
-// looks, is not told before the store has its owner. Which comes first is the
-// scheduler's choice, so there are many tries.
-func TestNotToldBeforeTheStoreKnows(t *testing.T) {
-	for range 300 {
-		bubble(t, func(t *testing.T) {
-			f := &faulty{before: delayed("describe", 0, time.Millisecond)}
-			c := newCluster(t, 1, session.Config{Fairness: session.Fairness{ExactOwner: true}}, hooked(f))
-			a := c.open(0)
-			mustAcquire(t, a, "x", session.Acquire{})
-			go func() { _, _ = a.Release(context.Background(), "x", 1, false, "") }()
-			l := mustAcquire(t, c.open(0), "x", session.Acquire{Wait: time.Minute, OnQueued: func(int, *session.Holder) {}})
-			if st, err := memory2(t, c).Inspect(t.Context(), "x"); err != nil || st.Owner != l.Owner() {
-				t.Fatalf("told while the store has %s, want %s", st.Owner, l.Owner())
-			}
-		})
-	}
-}
-
 // A store that stops answering while a turn's owner is written gets the caller an
 // answer in time.
 func TestSettleWithoutAnswer(t *testing.T) {

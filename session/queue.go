@@ -69,9 +69,10 @@ func (q *queue) count(l *Lease, d int) {
 	}
 }
 
-// tellCurious wakes those who want to hear that they have to wait.
+// tellCurious wakes those who want to hear that they have to wait. They are the
+// last who came.
 func (q *queue) tellCurious() {
-	for l := q.first; l != nil && q.curious > 0; l = l.next {
+	for l := q.last; l != nil && q.curious > 0; l = l.prev {
 		if l.curious {
 			l.curious, l.announce = false, true
 			q.curious--

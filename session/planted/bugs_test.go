@@ -195,7 +195,7 @@ var bugs = []bug{
 		old: "|| l.hold.fence != r.Hold {\n\t\t\terrs[i]", new: "{\n\t\t\terrs[i]",
 	},
 	{
-		name: "store: a late renewal shortens", file: "backend/memory/memory.go", test: "./backend/memory",
+		name: "store: a late renewal shortens", file: "backend/memory/lock.go", test: "./backend/memory",
 		old: "until.After(l.hold.until) {\n\t\tl.hold.until", new: "true {\n\t\tl.hold.until",
 	},
 	{
@@ -297,7 +297,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a message that others wait is forgotten by an older answer", file: "session/request.go",
-		old: "if a.Others || crowded {", new: "if a.Others {",
+		old: "if a.Others || crowded {", new: "if a.Others || crowded && false {",
 	},
 	{
 		name: "a caller whose turn cannot be settled waits for ever", file: "session/place.go",
