@@ -76,6 +76,13 @@ func (p *place) write(ctx context.Context, l *Lease, d int) (int, error) {
 	return n, nil
 }
 
+// entries is how often l was entered.
+func (l *Lease) entries() int {
+	l.p.mu.Lock()
+	defer l.p.mu.Unlock()
+	return l.count
+}
+
 // leaseTTL is the ttl by which the watchdog renews l.
 func (l *Lease) leaseTTL() time.Duration {
 	l.p.mu.Lock()

@@ -94,7 +94,7 @@ func (s *Session) release(ctx context.Context, name string, thread int64, all bo
 	if err != nil {
 		return Released{}, err
 	}
-	if !all {
+	if !all && l.entries() > 1 {
 		if n, err := s.leaveOnce(ctx, l); n > 0 || err != nil {
 			return Released{Count: n}, err
 		}

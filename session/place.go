@@ -181,7 +181,7 @@ func (p *place) end(l *Lease, reason string) (pending <-chan struct{}, freeBy ti
 	if err := l.errLocked(now); err != nil {
 		return nil, 0, err
 	}
-	p.finish(l, l.releasedError(), EventReleased, reason)
+	p.finish(l, nil, EventReleased, reason)
 	if l.keepUntil > now {
 		p.cur, l.phase = l, kept
 	}
@@ -192,7 +192,8 @@ func (p *place) end(l *Lease, reason string) (pending <-chan struct{}, freeBy ti
 	return nil, 0, nil
 }
 
-// finish ends l's turn, for whatever reason.
+// finish ends l's turn. why is nil after a release, whose words are made when
+// somebody asks.
 func (p *place) finish(l *Lease, why *Error, e EventType, reason string) {
 	p.cur, l.phase, l.err = nil, over, why
 	if l.told {

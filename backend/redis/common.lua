@@ -144,11 +144,11 @@ end
 -- grant makes a new hold for contender c by its entry e.
 local function grant(c, e, life, provisional)
   local f = reserve(e.turns, math.max(least, e.least))
-  redis.call('DEL', state)
   redis.call('HSET', lock, e.owner, 1)
   redis.call('PEXPIRE', lock, int(life))
   redis.call('HSET', state, 'by', c, 'inc', int(e.inc), 'seq', int(e.seq), 'fence', int(f), 'block', int(f),
-    'turns', int(e.turns), 'turn', int(f), 'owner', e.owner, 'provisional', provisional, 'record', e.record)
+    'turns', int(e.turns), 'turn', int(f), 'owner', e.owner, 'provisional', provisional, 'record', e.record,
+    'described', 0) -- every field, for there may be a state of a lock that somebody deleted
   redis.call('PEXPIRE', state, int(life))
   return { 'granted', int(f), int(f), e.turns, others_wait() and 1 or 0 }
 end
@@ -284,7 +284,7 @@ end
 
 -- contend asks for the name, as Backend.Acquire says.
 local function contend()
-  local h = hold()
+  local h = taken() and hold()
   if h and h.by == me then
     if h.seq == seq and h.inc == inc then
       return lease(h)
@@ -309,6 +309,9 @@ end
 
 -- pass_on gives a free name to the next, and says how long that one may take.
 local function pass_on()
+  if redis.call('EXISTS', queue) == 0 then
+    return { 'done', 0 }
+  end
   promote(nil)
   local h = hold()
   if h and h.provisional then
