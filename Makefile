@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build test race lint check shop planted clients clean needs
+.PHONY: build test race lint check shop planted bench bench-peers clients clean needs
 
 ## build: the program, in bin/lockgw
 build:
@@ -39,6 +39,14 @@ shop: needs
 ## planted: known bugs, one at a time, each of which the core's tests have to find
 planted: needs
 	$(GO) test -tags planted -count=1 -timeout 40m ./session/planted
+
+## bench: what a lock costs, beside the limits of the machine (see docs/performance.md)
+bench: needs
+	cd bench && $(GO) run .
+
+## bench-peers: the same beside other libraries
+bench-peers: needs
+	cd bench && $(GO) run . -peers
 
 ## clients: the socket against Redis clients of other languages (needs python3, node and java)
 clients: build

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/socket"
+)
+
+// Many locks are held by connections of so many each, for which this is the ttl.
+const (
+	holdsEach = 1000
+	shortTTL  = 3 * time.Second
+)
+
+// scene is a gateway that has much to keep and nothing to do.
+type scene struct {
+	what string
+	url  string // of the store
+	n    int    // holds or callers
+	set  func(ctx context.Context, g *gateway) (crew, error)
+}
+
+// idle shows what held locks and waiting callers cost while nothing happens.
+func idle(ctx context.Context, r *rig, p plan, t *table) error {
+	var scenes []scene
+	for _, url := range []string{"memory://", "redis://" + r.addr} {
+		scenes = append(scenes,
+			scene{fmt.Sprintf("locks held, ttl %v, %s", shortTTL, scheme(url)), url, p.holds, holders(p.holds)},
+			scene{"callers wait, socket, " + scheme(url), url, min(p.waits, mostConns), waiters(false, min(p.waits, mostConns))},
+			scene{"callers wait, HTTP, " + scheme(url), url, p.waits, waiters(true, p.waits)})
+	}
+	for _, s := range scenes {
+		if err := r.show(ctx, t, s, p.watch); err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+	}
+	return nil
+}
+
+// holders take n locks.
+func holders(n int) func(context.Context, *gateway) (crew, error) {
+	return func(_ context.Context, g *gateway) (crew, error) {
+		c, err := connected((n+holdsEach-1)/holdsEach, "unix", g.resp, func(i int, w *wire) (op, error) {
+			return func() error { return w.lockMany("held"+strconv.Itoa(i)+":", min(holdsEach, n-i*holdsEach)) }, nil
+		})
+		if err != nil {
+			return c, err
+		}
+		_, err = load(c, 0)
+		return c, err
+	}
+}
+
+func (w *wire) lockMany(prefix string, n int) error {
+	for i := range n {
+		if err := w.ask(encode("LOCK", prefix+strconv.Itoa(i), "TTL", strconv.FormatFloat(shortTTL.Seconds(), 'f', -1, 64))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// One user may have little more than so many connections to resp.sock. Each name
+// has so many callers.
+const (
+	mostConns = 4000
+	waitsEach = 1000
+)
+
+// waiters are n callers that wait for names which one more caller holds.
+func waiters(web bool, n int) func(context.Context, *gateway) (crew, error) {
+	return func(ctx context.Context, g *gateway) (crew, error) {
+		holder, err := socket.Dial(ctx, g.resp, socket.DialOptions{})
+		if err != nil {
+			return crew{}, err
+		}
+		for i := 0; i < n; i += waitsEach {
+			if _, err := holder.Lock(ctx, g.waited(i), socket.LockOptions{}); err != nil {
+				return crew{close: holder.Close}, err
+			}
+		}
+		path, ask := g.resp, func(i int) []byte { return encode("LOCK", g.waited(i), "WAIT", "300") }
+		if web {
+			path, ask = g.http, func(i int) []byte { return request("PUT", "/v1/locks/"+g.waited(i)+"?wait=5m", "", "") }
+		}
+		c, err := connected(n, "unix", path, func(i int, w *wire) (op, error) {
+			_, err := w.Write(ask(i))
+			return nil, err
+		})
+		if err != nil {
+			return crew{close: holder.Close}, err
+		}
+		return joined([]crew{c, {close: holder.Close}}), g.awaitQueue(ctx, holder, n)
+	}
+}
+
+func (g *gateway) waited(i int) string { return g.name + "-" + strconv.Itoa(i/waitsEach) }
+
+// awaitQueue waits until so many callers stand in the queues.
+func (g *gateway) awaitQueue(ctx context.Context, c *socket.Client, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	tick := time.NewTicker(300 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		waiting := 0
+		for i := 0; i < n; i += waitsEach {
+			s, err := c.Info(ctx, g.waited(i))
+			if err != nil {
+				return err
+			}
+			waiting += len(s.Queue)
+		}
+		if waiting == n {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d callers wait: %w", waiting, n, ctx.Err())
+		}
+	}
+}
+
+func scheme(url string) string { return url[:strings.Index(url, "//")+2] }
+
+// show starts a gateway for s, and adds a row of what that costs: memory at once,
+// the rest over d.
+func (r *rig) show(ctx context.Context, t *table, s scene, d time.Duration) error {
+	r.started++
+	g, err := r.startGateway(ctx, "idle"+strconv.Itoa(r.started), s.url)
+	if err != nil {
+		return err
+	}
+	before, err := g.memory()
+	if err != nil {
+		return err
+	}
+	c, err := s.set(ctx, g)
+	if c.close != nil {
+		defer c.close()
+	}
+	if err != nil {
+		return err
+	}
+	u, err := r.perSecond(ctx, d)
+	if err != nil {
+		return err
+	}
+	after, err := g.memory()
+	if err != nil {
+		return err
+	}
+	t.add([]*row{{group: idleGroup, name: s.what, callers: s.n, note: fmt.Sprintf(
+		"%.1f KB of the gateway each; in a second %.0f ms of its processor time, %.0f ms of Redis', %.0f Redis commands",
+		float64(after-before)/1024/float64(s.n), 1000*u.gateways, 1000*u.redis, u.commands)}}, "")
+	return r.stopGateway(g)
+}
+
+// perSecond is the work of each second of the next d.
+func (r *rig) perSecond(ctx context.Context, d time.Duration) (work, error) {
+	began := time.Now()
+	before, err := r.work(ctx)
+	if err != nil {
+		return work{}, err
+	}
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+		return work{}, ctx.Err()
+	}
+	after, err := r.work(ctx)
+	return after.subtract(before).per(time.Since(began).Seconds()), err
+}
