@@ -55,11 +55,11 @@ func (h *Handler) acquire(c *gin.Context) error {
 		return err
 	}
 	grant, err := cl.sess.Acquire(c.Request.Context(), cl.name, cl.acquire)
-	return h.settle(c, cl, grant, err)
+	return settle(c, cl, grant, err)
 }
 
 // settle answers with what came of the claim. What nobody is told of is given up.
-func (h *Handler) settle(c *gin.Context, cl *claim, g session.Grant, err error) error {
+func settle(c *gin.Context, cl *claim, g session.Grant, err error) error {
 	ctx := c.Request.Context()
 	orphan := err == nil && ctx.Err() != nil
 	switch {
@@ -69,7 +69,7 @@ func (h *Handler) settle(c *gin.Context, cl *claim, g session.Grant, err error) 
 		err = tell(c, cl, g)
 	}
 	if err != nil {
-		h.end(ctx, cl, orphan, "its lock was not acquired, or nobody was left to be told of it")
+		cl.end(ctx, orphan, "its lock was not acquired, or nobody was left to be told of it")
 	}
 	return err
 }

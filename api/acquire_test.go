@@ -2,11 +2,14 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -223,7 +226,7 @@ func TestOrphanGrant(t *testing.T) {
 		ctx, hangUp := context.WithCancel(t.Context())
 		hangUp()
 		c, rec := ginContext(req.WithContext(ctx))
-		if err := h.settle(c, cl, grant, nil); err == nil || rec.Body.Len() > 0 {
+		if err := settle(c, cl, grant, nil); err == nil || rec.Body.Len() > 0 {
 			t.Errorf("token %v: settle = %v, body %q, want an error and no body", tok != "", err, rec.Body)
 		}
 		if st := g.state("a"); st.State != session.StateFree {
@@ -252,7 +255,7 @@ func TestOrphanGrantWithKey(t *testing.T) {
 	ctx, hangUp := context.WithCancel(t.Context())
 	hangUp()
 	c, _ := ginContext(req.WithContext(ctx))
-	if err := h.settle(c, cl, grant, nil); err == nil {
+	if err := settle(c, cl, grant, nil); err == nil {
 		t.Error("settle = nil, want an error")
 	}
 	if st := g.state("a"); st.State != session.StateHeld {
@@ -277,7 +280,7 @@ func TestGrantTooLate(t *testing.T) {
 	for _, accept := range []string{"application/json", "text/plain"} {
 		req.Header.Set("Accept", accept)
 		c, rec := ginContext(req)
-		if err := h.settle(c, cl, grant, nil); session.CodeOf(err) != session.CodeLost || rec.Body.Len() > 0 {
+		if err := settle(c, cl, grant, nil); session.CodeOf(err) != session.CodeLost || rec.Body.Len() > 0 {
 			t.Errorf("%s: settle = %v, body %q, want lost and no body", accept, err, rec.Body)
 		}
 	}
@@ -395,4 +398,38 @@ func TestBindToProcess(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	until(t, "the lock is free", func() bool { return g.state("a").State == session.StateFree })
+}
+
+// Who asks is known over a Unix socket only, and only if the kernel says so.
+func TestBindNeedsPeer(t *testing.T) {
+	alive := func(int, session.Peer) (session.Liveness, error) {
+		return func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, nil
+	}
+	unknown := func(net.Conn) (session.Peer, error) { return session.NoPeer(), errors.New("no credentials") }
+	tests := []struct {
+		what   string
+		change func(*Config)
+		unix   bool
+		status int
+		detail string
+	}{
+		{"over TCP", func(c *Config) { c.Process = alive }, false, 400, "Unix socket"},
+		{"without PeerOf", func(c *Config) { c.Process, c.PeerOf = alive, unknown }, true, 400, "no credentials"},
+		{"without Process", func(c *Config) { c.Process = nil }, true, 501, "cannot watch"},
+	}
+	for _, tt := range tests {
+		g := newGateway(t, session.Config{}, tt.change)
+		for _, r := range []request{
+			{method: "PUT", path: "/v1/locks/a?bind=pid:1", unix: tt.unix},
+			{method: "POST", path: "/v1/sessions", body: `{"bind":{"pid":1}}`, unix: tt.unix},
+		} {
+			g.unchanged(func() {
+				a := g.do(r)
+				if p := into[problem](t, a); a.status != tt.status || !strings.Contains(p.Detail, tt.detail) {
+					t.Errorf("%s: %s %s: %d %q, want %d %q", tt.what, r.method, r.path, a.status, p.Detail, tt.status, tt.detail)
+				}
+			})
+		}
+		g.must(201, request{method: "PUT", path: "/v1/locks/a", unix: tt.unix}) // bind alone needs it
+	}
 }

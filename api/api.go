@@ -11,10 +11,12 @@
 package api
 
 import (
+	"cmp"
 	"crypto/rand"
 	"log/slog"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -35,6 +37,9 @@ type Config struct {
 	Process func(pid int, by session.Peer) (session.Liveness, error)
 	Version string
 	Log     *slog.Logger
+
+	bodyTimeout  time.Duration // how long a client may take to send a body; 5 s
+	commentEvery time.Duration // signs of life in a stream; 10 s
 }
 
 // Handler serves the HTTP API. It is safe for use on many listeners at once; use
@@ -52,6 +57,8 @@ func New(cfg Config) *Handler {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.bodyTimeout = cmp.Or(cfg.bodyTimeout, 5*time.Second)
+	cfg.commentEvery = cmp.Or(cfg.commentEvery, 10*time.Second)
 	h := &Handler{Config: cfg, hosts: hostSet(cfg.AllowedHosts)}
 	h.engine = newEngine()
 	h.engine.Use(h.recover)

@@ -12,12 +12,9 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// bodyTimeout is how long a client may take to send a body.
-const bodyTimeout = 5 * time.Second
-
 // takeBody reads the whole body, for two reasons: net/http notices that a client
 // hangs up only after that, and a refused request must not wait for the rest.
-func takeBody(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) takeBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
 	}
@@ -27,7 +24,7 @@ func takeBody(w http.ResponseWriter, r *http.Request) error {
 	case errors.As(err, &tooLong):
 		return bodyTooLarge()
 	case err != nil:
-		return session.Invalid("body", "did not arrive whole within %v: %v", bodyTimeout, err)
+		return session.Invalid("body", "did not arrive whole within %v: %v", h.bodyTimeout, err)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
 	return checkMediaType(r)
@@ -51,6 +48,6 @@ func checkMediaType(r *http.Request) error {
 
 // limitReading sets how long the client may take to send the body. net/http takes
 // the limit away when it has seen the end of the body, so a wait may be longer.
-func limitReading(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // not every ResponseWriter has one
+func (h *Handler) limitReading(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.bodyTimeout)) // not every ResponseWriter has one
 }

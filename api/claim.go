@@ -119,11 +119,9 @@ func (h *Handler) process(r *http.Request, pid int64) (session.Liveness, error) 
 }
 
 // end gives up what the claim has got: the session that was opened for it, or one
-// entry of the hold. It goes on after ctx. A client that named its request by a
-// key asks again to learn the outcome, so that is left as it is.
-func (h *Handler) end(ctx context.Context, cl *claim, held bool, reason string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.Manager.Config().Timeout)
-	defer cancel()
+// entry of the hold. It waits for the store until ctx is done. A client that named
+// its request by a key asks again to learn the outcome, so that is left as it is.
+func (cl *claim) end(ctx context.Context, held bool, reason string) {
 	switch {
 	case cl.own:
 		cl.sess.Close(ctx, reason)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -16,6 +15,11 @@ func (h *Handler) sessionEvents(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	return h.relay(c, s)
+}
+
+// relay sends the events of s until it ends or the client is gone.
+func (h *Handler) relay(c *gin.Context, s *session.Session) error {
 	sub := h.Manager.Subscribe(256, func(e session.Event) bool { return e.Session == s.ID() })
 	defer sub.Close()
 	if err := s.Err(); err != nil {
@@ -23,26 +27,21 @@ func (h *Handler) sessionEvents(c *gin.Context) error {
 	}
 	out := newStream(c)
 	out.comment()
-	relay(c.Request.Context(), out, sub.C)
-	return nil
-}
-
-func relay(ctx context.Context, out *stream, events <-chan session.Event) {
-	tick := time.NewTicker(commentEvery)
+	tick := time.NewTicker(h.commentEvery)
 	defer tick.Stop()
 	for {
 		select {
-		case <-ctx.Done():
-			return
+		case <-c.Request.Context().Done():
+			return nil
 		case <-tick.C:
 			out.comment()
-		case e, ok := <-events:
+		case e, ok := <-sub.C:
 			if !ok {
-				return // too slow; the client comes back and asks for what there is
+				return nil // too slow; the client comes back and asks for what there is
 			}
 			out.send(e.ID, e.Type, eventOf(e))
 			if e.Type == session.EventSessionEnded {
-				return
+				return nil
 			}
 		}
 	}

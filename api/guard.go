@@ -11,11 +11,11 @@ import (
 func (h *Handler) admit(w http.ResponseWriter, r *http.Request) error {
 	hasBody := r.ContentLength != 0
 	if hasBody {
-		limitReading(w)
+		h.limitReading(w)
 	}
 	err := h.guard(r)
 	if err == nil {
-		err = takeBody(w, r)
+		err = h.takeBody(w, r)
 	}
 	if err != nil && hasBody {
 		w.Header().Set("Connection", "close") // or net/http reads on before it answers

@@ -29,16 +29,18 @@ func (h *Handler) hold(c *gin.Context) error {
 		return err
 	}
 	cl.acquire.Key = "" // the hold ends with its connection, so a repeat needs no key
-	held := false
-	defer func() { h.end(ctx, cl, held, goneReason) }()
+	var lease *session.Lease
+	defer func() {
+		// once it is over, the same owner may have the name by another request
+		cl.end(ctx, lease != nil && lease.Err() == nil, goneReason)
+	}()
 	sub := h.Manager.Subscribe(16, cl.concerns)
 	defer sub.Close()
 	s := newStream(c)
-	lease, err := h.await(ctx, s, cl)
+	lease, err = h.await(ctx, s, cl)
 	if err != nil {
 		return h.streamError(ctx, s, cl, err)
 	}
-	held = true
 	v, err := lease.View()
 	if err != nil {
 		return h.streamError(ctx, s, cl, err)
@@ -91,7 +93,7 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 		g, err := cl.sess.Acquire(ctx, cl.name, cl.acquire)
 		done <- result{g, err}
 	}()
-	tick := time.NewTicker(commentEvery)
+	tick := time.NewTicker(h.commentEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -110,7 +112,7 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 // follow tells what becomes of the hold with that fence, until it is over or the
 // client is gone.
 func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backend.Fence, events <-chan session.Event) {
-	tick := time.NewTicker(commentEvery)
+	tick := time.NewTicker(h.commentEvery)
 	defer tick.Stop()
 	for {
 		select {

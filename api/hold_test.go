@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -47,8 +48,10 @@ func (s *streamed) event() (id, name, data string) {
 	for {
 		line, err := s.lines.ReadString('\n')
 		switch {
-		case err != nil:
+		case errors.Is(err, io.EOF):
 			return "", "", ""
+		case err != nil:
+			s.t.Fatalf("the stream broke: %v", err)
 		case strings.HasPrefix(line, "{"):
 			return "", s.named(line), line
 		case strings.HasPrefix(line, "id: "):
@@ -209,6 +212,75 @@ func TestHoldInSession(t *testing.T) {
 	until(t, "the entry is given up", func() bool { return count() == 1 })
 }
 
+// The hold ends with its connection, whatever key its request has.
+func TestHoldWithKey(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	r := request{method: "POST", path: "/v1/locks/a/hold", token: g.open(), header: http.Header{"Idempotency-Key": {"k"}}}
+	first, second := g.stream(r), g.stream(r)
+	next[lock](first, "acquired", "Lock")
+	if l := next[lock](second, "acquired", "Lock"); l.Count != 2 {
+		t.Errorf("count = %d, want 2: each stream is an entry", l.Count)
+	}
+	first.hangUp()
+	second.hangUp()
+	until(t, "the lock is free", func() bool { return g.state("a").State == session.StateFree })
+}
+
+// A stream tells of its own hold only.
+func TestHoldConcerns(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	s, _, err := g.m.Open(session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cl := &claim{name: "a", acquire: session.Acquire{Thread: 2}, sess: s}
+	lost := session.Event{Type: session.EventLost, Session: s.ID(), Lock: "a", Thread: 2}
+	other, thread, session2 := lost, lost, lost
+	other.Lock, thread.Thread, session2.Session = "b", 3, "x"
+	ended := session.Event{Type: session.EventSessionEnded, Session: s.ID()}
+	ended2 := session.Event{Type: session.EventSessionEnded, Session: "x"}
+	for _, tt := range []struct {
+		e    session.Event
+		want bool
+	}{{lost, true}, {other, false}, {thread, false}, {session2, false}, {ended, true}, {ended2, false}} {
+		if got := cl.concerns(tt.e); got != tt.want {
+			t.Errorf("concerns(%+v) = %v, want %v", tt.e, got, tt.want)
+		}
+	}
+	// nor of an earlier hold of the same owner
+	events := make(chan session.Event, 2)
+	lost.Fence = 4
+	events <- lost
+	lost.Fence = 5
+	events <- lost
+	c, rec := ginContext(g.request(request{method: "POST", path: "/v1/locks/a/hold"}))
+	New(Config{Manager: g.m}).follow(t.Context(), newStream(c), cl, 5, events)
+	if b := rec.Body.String(); strings.Count(b, "event: ") != 1 || !strings.Contains(b, `"fence":5`) {
+		t.Errorf("stream = %q, want the end of fence 5 alone", b)
+	}
+}
+
+// A stream whose hold is over leaves alone what its session acquires after that.
+func TestHoldOver(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	token := g.open()
+	again := make(chan answer, 1)
+	for range 20 {
+		s := g.stream(request{method: "POST", path: "/v1/locks/a/hold", token: token})
+		next[lock](s, "acquired", "Lock")
+		go func() {
+			g.do(request{method: "DELETE", path: "/v1/locks/a", token: token})
+			again <- g.do(request{method: "PUT", path: "/v1/locks/a", token: token})
+		}()
+		next[eventData](s, "released", "Event")
+		s.end()
+		if a := <-again; a.status != 201 {
+			t.Fatalf("acquired again: %d %s, want 201", a.status, a.body)
+		}
+		g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: token}) // still there
+	}
+}
+
 func TestHoldNotBound(t *testing.T) {
 	g := newGateway(t, session.Config{})
 	refused(t, g.do(request{method: "POST", path: "/v1/locks/a/hold?bind=pid:1", unix: true}), 400, session.CodeInvalid)
@@ -239,14 +311,25 @@ func TestHoldWhenGatewayStops(t *testing.T) {
 	}
 }
 
-// A comment keeps the stream alive, also while it waits.
-func TestStreamComment(t *testing.T) {
-	for format, want := range map[string]string{sse: ": keepalive\n\n", ndjson: "{\"event\":\"keepalive\"}\n"} {
-		c, rec := ginContext(&http.Request{Header: http.Header{"Accept": {format}}})
-		s := newStream(c)
-		s.comment()
-		if rec.Body.String() != want || !rec.Flushed {
-			t.Errorf("%s: comment = %q, flushed %v, want %q, flushed", format, rec.Body, rec.Flushed, want)
+// Comments keep a stream alive, while it waits and while it holds.
+func TestStreamComments(t *testing.T) {
+	for format, want := range map[string]string{sse: ": keepalive\n", ndjson: "{\"event\":\"keepalive\"}\n"} {
+		g := newGateway(t, session.Config{}, func(c *Config) { c.commentEvery = 5 * time.Millisecond })
+		accept := http.Header{"Accept": {format}}
+		token := g.open()
+		holds := g.stream(request{method: "POST", path: "/v1/locks/a/hold", header: accept})
+		waits := g.stream(request{method: "POST", path: "/v1/locks/a/hold", header: accept})
+		events := g.stream(request{method: "GET", path: "/v1/sessions/self/events", header: accept, token: token})
+		for what, s := range map[string]*streamed{"holding": holds, "waiting": waits, "events": events} {
+			for seen := 0; seen < 3; {
+				line, err := s.lines.ReadString('\n')
+				if err != nil {
+					t.Fatalf("%s, %s: %v, want comments", format, what, err)
+				}
+				if line == want {
+					seen++
+				}
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -144,4 +145,21 @@ func TestSessionEvents(t *testing.T) {
 		t.Errorf("session_ended = %+v, want a reason", e)
 	}
 	s.end()
+}
+
+// A session that ends while its stream is being opened leaves no stream without an
+// end.
+func TestSessionEventsTooLate(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	s, _, err := g.m.Open(session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close(t.Context(), "test")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	c, rec := ginContext(g.request(request{method: "GET", path: "/v1/sessions/self/events"}).WithContext(ctx))
+	if err := New(Config{Manager: g.m}).relay(c, s); session.CodeOf(err) != session.CodeSessionEnded || rec.Body.Len() > 0 {
+		t.Errorf("err = %v, body %q, want session_ended and no stream", err, rec.Body)
+	}
 }

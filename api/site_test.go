@@ -1,7 +1,10 @@
 package api
 
 import (
+	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/lockgw/lockgw/session"
@@ -98,4 +101,25 @@ func TestIgnoredHeaders(t *testing.T) {
 	if got := a.header.Get(requestIDHeader); got == "chosen" || a.header.Get("Set-Cookie") != "" {
 		t.Errorf("request id = %q, Set-Cookie = %q, want one of the gateway's own and none", got, a.header.Get("Set-Cookie"))
 	}
+}
+
+// No Host other than those of the table is let in, however it is written.
+func FuzzAllowed(f *testing.F) {
+	for _, s := range []string{"localhost:7420", "127.0.0.1", "[::1]:1", "[::ffff:127.0.0.1]", "evil.example", "[::1%lo]", ":", "[", "]:1"} {
+		f.Add(s)
+	}
+	h := New(Config{})
+	f.Fuzz(func(t *testing.T, host string) {
+		if !h.allowed(host) {
+			return
+		}
+		u, err := url.Parse("http://" + host + "/")
+		if err != nil {
+			t.Fatalf("allowed(%q), which is no host: %v", host, err)
+		}
+		name := strings.ToLower(u.Hostname())
+		if ip := net.ParseIP(name); name != "localhost" && (ip == nil || !ip.IsLoopback()) || u.User != nil {
+			t.Errorf("allowed(%q), whose name is %q", host, name)
+		}
+	})
 }

@@ -15,9 +15,6 @@ import (
 const (
 	sse    = "text/event-stream"
 	ndjson = "application/x-ndjson"
-	// commentEvery keeps proxies from closing a silent stream, and finds out
-	// about a client that is gone without having said so.
-	commentEvery = 10 * time.Second
 )
 
 // stream sends events to a client, each at once. A write that fails cancels the
@@ -53,7 +50,9 @@ func (s *stream) send(id uint64, event session.EventType, data any) {
 	s.write(out.Bytes())
 }
 
-// comment sends what means nothing but that the stream is alive.
+// comment sends what means nothing but that the stream is alive. It keeps proxies
+// from closing a silent one, and finds out about a client that is gone without
+// having said so.
 func (s *stream) comment() {
 	if s.format == ndjson {
 		s.write([]byte(`{"event":"keepalive"}` + "\n"))
