@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lockgw/lockgw/backend"
 )
@@ -86,6 +89,8 @@ func (s *Session) check(name string, a *Acquire) error {
 		return Invalid("min_hold", "must not be above max_hold")
 	case len(a.Note) > MaxNote:
 		return Invalid("note", "is %d bytes long, the limit is %d", len(a.Note), MaxNote)
+	case !utf8.ValidString(a.Note) || strings.ContainsFunc(a.Note, unicode.IsControl):
+		return Invalid("note", "must be UTF-8 without control characters")
 	case a.Shared:
 		return &Error{Code: CodeUnsupported, Lock: name, Detail: "shared locks are not in this version"}
 	case a.Limit != 0:
@@ -128,6 +133,8 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 	switch {
 	case s.closed:
 		return nil, nil, nil, s.Err()
+	case s.spent:
+		return nil, nil, nil, endedError(releasedReason)
 	case s.holds[k] != nil:
 		return s.holds[k], nil, nil, nil
 	case s.waiting[k] != nil:

@@ -190,7 +190,7 @@ func TestBadArguments(t *testing.T) {
 			"thread":   {{Thread: -1}},
 			"max_hold": {{MaxHold: -1}},
 			"min_hold": {{MinHold: -1}, {MinHold: 25 * time.Hour}, {MinHold: time.Minute, MaxHold: time.Second}},
-			"note":     {{Note: strings.Repeat("n", 257)}},
+			"note":     {{Note: strings.Repeat("n", 257)}, {Note: "a\nb"}, {Note: "\x1b[2J"}, {Note: "\xff"}},
 		} {
 			for _, a := range bad {
 				_, err := s.Acquire(t.Context(), "bad", a)

@@ -33,6 +33,8 @@ func (s *Session) Lease(name string, thread int64) (*Lease, error) {
 	switch {
 	case s.closed:
 		return nil, s.Err()
+	case s.spent:
+		return nil, endedError(releasedReason)
 	case s.holds[k] != nil:
 		return s.holds[k], nil
 	case s.lost[k] != nil:

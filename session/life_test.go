@@ -263,6 +263,32 @@ func TestOneLock(t *testing.T) {
 	})
 }
 
+// A repeat of the release of a one-lock session gets the first answer, though the
+// lock is gone; anything else is told that the session is over.
+func TestOneLockRepeats(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s, token, err := c.nodes[0].Open(session.Options{OneLock: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustAcquire(t, s, "x", session.Acquire{})
+		for range 3 {
+			if r, err := s.Release(t.Context(), "x", 1, false, "key"); err != nil || r.Count != 0 {
+				t.Errorf("release = %+v, %v, want the first answer", r, err)
+			}
+			time.Sleep(30 * time.Second)
+		}
+		_, err = s.Release(t.Context(), "x", 1, false, "other key")
+		wantCode(t, err, session.CodeSessionEnded)
+		_, err = s.Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeSessionEnded)
+		time.Sleep(2 * time.Minute)
+		_, err = c.nodes[0].Lookup(token)
+		wantCode(t, err, session.CodeSessionEnded)
+	})
+}
+
 func TestDrain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCluster(t, 1, session.Config{}, nil)

@@ -63,6 +63,7 @@ type Session struct {
 	holds   map[holdKey]*Lease
 	waiting map[holdKey]*pending // the owners that wait now
 	lost    map[holdKey]*Error   // holds that were lost and not asked for since
+	spent   bool                 // a session of one lock whose lock was released
 	conns   int
 	replays replays
 	timer   *time.Timer
@@ -83,6 +84,12 @@ type pending struct {
 // lostGrace is how long a session of one lock can still be asked what became of
 // a hold that was lost.
 const lostGrace = 10 * time.Minute
+
+// repeatGrace is how long a session of one lock can still be asked again what it
+// has answered to a request with an id.
+const repeatGrace = 2 * time.Minute
+
+const releasedReason = "its lock was released"
 
 // ID tells sessions apart for people; it gives no right.
 func (s *Session) ID() string { return s.id }
@@ -188,11 +195,15 @@ func (s *Session) over(l *Lease, e EventType, reason string) {
 	if !s.o.OneLock || s.closed {
 		return
 	}
-	if e == EventLost {
+	switch {
+	case e == EventLost:
 		s.timer = time.AfterFunc(lostGrace, func() { s.closeSoon("its lock was lost (" + reason + ")") })
-		return
+	case len(s.replays) > 0:
+		s.spent = true
+		s.timer = time.AfterFunc(repeatGrace, func() { s.closeSoon(releasedReason) })
+	default:
+		s.m.wg.Go(func() { s.closeSoon(releasedReason) })
 	}
-	s.m.wg.Go(func() { s.closeSoon("its lock was released") })
 }
 
 func (s *Session) keepLost(k holdKey, err *Error) {
