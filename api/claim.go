@@ -57,7 +57,7 @@ func (cl *claim) fields() fields {
 		"wait":     duration(&a.Wait),
 		"ttl":      positive(&a.TTL),
 		"renew":    not(&a.Fixed),
-		"thread":   integer(&a.Thread, 1, math.MaxInt64),
+		"thread":   integer(&a.Thread, math.MaxInt64),
 		"mode":     mode(&a.Shared),
 		"limit":    limit(&a.Limit),
 		"bind":     bind(&cl.pid),

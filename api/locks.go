@@ -18,7 +18,7 @@ func (h *Handler) release(c *gin.Context) error {
 	}
 	var all, force bool
 	thread := int64(1)
-	f := fields{"thread": integer(&thread, 1, math.MaxInt64), "all": boolean(&all), "force": boolean(&force)}
+	f := fields{"thread": integer(&thread, math.MaxInt64), "all": boolean(&all), "force": boolean(&force)}
 	if err := f.query(c.Request); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (h *Handler) renew(c *gin.Context) error {
 	}
 	var ttl time.Duration
 	thread := int64(1)
-	f := fields{"thread": integer(&thread, 1, math.MaxInt64), "ttl": positive(&ttl)}
+	f := fields{"thread": integer(&thread, math.MaxInt64), "ttl": positive(&ttl)}
 	if _, err := f.queryOrBody(c.Request); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (h *Handler) check(c *gin.Context) error {
 	}
 	var fence int64
 	const most = 1<<53 - 1 // see backend.Fence
-	if err := (fields{"fence": integer(&fence, 1, most)}).query(c.Request); err != nil {
+	if err := (fields{"fence": integer(&fence, most)}).query(c.Request); err != nil {
 		return err
 	}
 	if fence == 0 {
@@ -128,7 +128,7 @@ func (h *Handler) listLocks(c *gin.Context) error {
 	var prefix, state, cursor string
 	limit := int64(100)
 	f := fields{
-		"prefix": line(&prefix, session.MaxName), "cursor": line(&cursor, maxURL), "limit": integer(&limit, 1, 1000),
+		"prefix": line(&prefix, session.MaxName), "cursor": line(&cursor, maxURL), "limit": integer(&limit, 1000),
 		"state": oneOf(&state, string(session.StateHeld), string(session.StateFree)),
 	}
 	if err := f.query(c.Request); err != nil {

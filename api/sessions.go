@@ -50,7 +50,7 @@ func (h *Handler) openSession(c *gin.Context) error {
 	var pid int64
 	f := fields{
 		"ttl": positive(&o.TTL), "keepalive": positive(&o.Keepalive), "max_hold": positive(&o.MaxHold),
-		"bind": object(fields{"pid": integer(&pid, 1, math.MaxInt32)}),
+		"bind": object(fields{"pid": integer(&pid, math.MaxInt32)}),
 		"name": line(&o.Name, session.MaxNote), "meta": lines(&o.Meta),
 	}
 	if err := f.body(c.Request); err != nil {

@@ -52,18 +52,18 @@ func boolean(b *bool) setter {
 	}
 }
 
-// integer is a decimal from least to most.
-func integer(n *int64, least, most int64) setter {
+// integer is a decimal from 1 to most.
+func integer(n *int64, most int64) setter {
 	return func(v value) error {
 		if err := v.must(kindNumber); err != nil {
 			return err
 		}
 		i, err := strconv.ParseInt(v.text, 10, 64)
-		if err != nil || i < least || i > most || v.text[0] == '+' {
+		if err != nil || i < 1 || i > most || v.text[0] == '+' {
 			if most == math.MaxInt64 {
-				return fmt.Errorf("must be a decimal from %d on", least)
+				return errors.New("must be a decimal from 1 on")
 			}
-			return fmt.Errorf("must be a decimal from %d to %d", least, most)
+			return fmt.Errorf("must be a decimal from 1 to %d", most)
 		}
 		*n = i
 		return nil
@@ -126,7 +126,7 @@ func mode(shared *bool) setter {
 func limit(n *int) setter {
 	return func(v value) error {
 		var i int64
-		err := integer(&i, 1, math.MaxInt32)(v)
+		err := integer(&i, math.MaxInt32)(v)
 		*n = int(i)
 		return err
 	}
@@ -142,7 +142,7 @@ func bind(pid *int64) setter {
 		if !ok {
 			return errors.New("must be pid: and the number of a process")
 		}
-		return integer(pid, 1, math.MaxInt32)(value{text: n})
+		return integer(pid, math.MaxInt32)(value{text: n})
 	}
 }
 

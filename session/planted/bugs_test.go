@@ -155,7 +155,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a new connection for messages asks for nothing", file: "session/hints.go",
-		old: "case backend.HintFree, backend.HintResync:\n\t\tp.again = 0", new: "case backend.HintFree, backend.HintResync:",
+		old: "case backend.HintFree, backend.HintResync:\n\t\tp.askBy(1)", new: "case backend.HintFree, backend.HintResync:",
 	},
 
 	{

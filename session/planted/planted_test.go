@@ -37,7 +37,10 @@ func plant(t *testing.T, which func(pkg string) bool) {
 	}
 	for _, b := range bugs {
 		if which(b.test) {
-			t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) { find(t, root, b) })
+			t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) {
+				t.Parallel()
+				find(t, root, b)
+			})
 		}
 	}
 }
