@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build test race lint check shop planted bench bench-peers clients clean needs
+.PHONY: build test race lint check shop planted soak bench bench-peers clients clean needs
 
 ## build: the program, in bin/lockgw
 build:
@@ -39,6 +39,11 @@ shop: needs
 ## planted: known bugs, one at a time, each of which the core's tests have to find
 planted: needs
 	$(GO) test -tags planted -count=1 -timeout 40m ./session/planted
+
+## soak: histories of real gateways under faults, until so many grants were seen (see docs/testing.md)
+GRANTS ?= 100000
+soak: needs
+	$(GO) test -v -timeout 0 -count=1 -run TestSoak ./cmd/lockgw/history -grants $(GRANTS)
 
 ## bench: what a lock costs, beside the limits of the machine (see docs/performance.md)
 bench: needs

@@ -1,0 +1,74 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Fences finds grants that were not given a larger fence than every earlier grant
+// of the name, fences given twice, and re-entries that changed the fence.
+//
+// A grant is earlier than another if it was answered before the other was asked
+// for. With exclusive, which holds while the store forgets nothing, it is also
+// earlier if it was answered first and the other was valid when it was answered:
+// the other was granted by then, so it cannot have come before.
+func Fences(ops []Op, exclusive bool) (vs []Violation) {
+	for name, part := range byName(ops) {
+		part = grants(part)
+		vs = append(vs, repeated(name, part)...)
+		vs = append(vs, regressed(name, part, func(o Op) time.Duration { return o.Call })...)
+		if exclusive {
+			valid := slices.DeleteFunc(slices.Clone(part), func(o Op) bool { return o.Answer >= o.Deadline })
+			vs = append(vs, regressed(name, valid, func(o Op) time.Duration { return o.Answer })...)
+		}
+	}
+	return vs
+}
+
+func repeated(name string, part []Op) (vs []Violation) {
+	seen := map[uint64]Op{}
+	for _, o := range part {
+		first, twice := seen[o.Fence]
+		switch {
+		case o.Fence == 0:
+			vs = append(vs, Violation{Rule: "fence", Name: name, Text: "a grant has no fence", Ops: []Op{o}})
+		case twice:
+			vs = append(vs, Violation{
+				Rule: "fence", Name: name, Ops: []Op{first, o},
+				Text: fmt.Sprintf("fence %d was given twice", o.Fence),
+			})
+		case o.Again != 0 && o.Again != o.Fence:
+			vs = append(vs, Violation{
+				Rule: "fence", Name: name, Ops: []Op{o},
+				Text: fmt.Sprintf("a re-entry changed the fence to %d", o.Again),
+			})
+		}
+		seen[o.Fence] = o
+	}
+	return vs
+}
+
+// regressed: part is in the order of answers; begun is when a grant came at the
+// earliest, as far as is to be relied on.
+func regressed(name string, part []Op, begun func(Op) time.Duration) (vs []Violation) {
+	later := slices.Clone(part)
+	slices.SortFunc(later, func(a, b Op) int { return cmp.Compare(begun(a), begun(b)) })
+	var top Op // the largest fence answered before
+	i := 0
+	for _, o := range later {
+		for ; i < len(part) && part[i].Answer < begun(o); i++ {
+			if part[i].Fence > top.Fence {
+				top = part[i]
+			}
+		}
+		if o.Fence < top.Fence {
+			vs = append(vs, Violation{
+				Rule: "fence", Name: name, Ops: []Op{top, o},
+				Text: fmt.Sprintf("fence %d was given after fence %d", o.Fence, top.Fence),
+			})
+		}
+	}
+	return vs
+}

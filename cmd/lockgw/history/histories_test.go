@@ -1,0 +1,157 @@
+package history_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/history"
+)
+
+var (
+	seedFlag     = flag.Uint64("seed", 0, "repeat the faults and the callers' choices of this seed; 0: a new one")
+	durationFlag = flag.Duration("duration", 0, "how long each scenario is under faults; 0: its own time")
+)
+
+const (
+	storeTimeout = 2 * time.Second // backend.timeout, the default
+	patience     = 10 * time.Second
+)
+
+// TestHistories has callers of three gateways compete while things go wrong, and
+// looks at what they were told.
+func TestHistories(t *testing.T) {
+	program, err := build(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	for _, s := range []scenario{calm, leases, handOffs, silence, amnesia} {
+		t.Run(s.name, func(t *testing.T) {
+			if s.name != calm.name { // whose order and rate would suffer
+				t.Parallel()
+			}
+			if *durationFlag != 0 {
+				s.faulty = *durationFlag
+			}
+			r, vs := play(t, s, seed, program)
+			report(t, r, vs)
+		})
+	}
+}
+
+// play runs one scenario and judges it.
+func play(t testing.TB, s scenario, seed uint64, program string) (*rig, []history.Violation) {
+	r := newRig(t, s, seed, program)
+	scripts := r.scripts()
+	r.run(s.faulty)
+	scripts = r.scripts() - scripts
+	vs := r.clean() // first: who asks anew for a name drops what was left of it
+	vs = append(vs, r.probe()...)
+	vs = append(vs, r.judge()...)
+	if rate := float64(scripts) / float64(max(r.rec.granted(), 1)); s.scripts > 0 && rate > s.scripts {
+		vs = append(vs, history.Violation{Rule: "rate", Text: fmt.Sprintf("%.2f scripts for each grant, want at most %.2f", rate, s.scripts)})
+	}
+	t.Logf("%s, seed %d: %d scripts in Redis; %s", s.name, seed, scripts, r.rec.counts())
+	return r, vs
+}
+
+func report(t testing.TB, r *rig, vs []history.Violation) {
+	if len(vs) == 0 {
+		return
+	}
+	for _, v := range vs[:min(len(vs), 5)] {
+		t.Errorf("%s", v)
+	}
+	dir := r.rec.keep(t, vs)
+	for _, g := range r.gateways {
+		write(t, dir+"/"+g.name+".log", func(f *os.File) error {
+			_, err := f.WriteString(g.log())
+			return err
+		})
+	}
+	t.Errorf("%d violations; the history, pictures and logs are in %s; repeat with -seed %d", len(vs), dir, r.seed)
+}
+
+// judge has all checkers look at the history.
+func (r *rig) judge() (vs []history.Violation) {
+	ops, faults, odd := r.rec.copies()
+	if !r.s.forgets {
+		vs = append(vs, history.Overlaps(ops)...)
+		vs = append(vs, history.Linearizable(ops, 30*time.Second)...)
+	}
+	vs = append(vs, history.Fences(ops, !r.s.forgets)...)
+	if r.s.ordered {
+		vs = append(vs, history.Order(ops, 100*time.Millisecond)...)
+	}
+	vs = append(vs, history.Waits(ops, faults, storeTimeout, 1500*time.Millisecond)...)
+	vs = append(vs, history.Stalls(ops, faults, r.s.stall, 2*time.Second, blocking)...)
+	for _, s := range odd {
+		vs = append(vs, history.Violation{Rule: "answer", Text: s})
+	}
+	for _, g := range r.gateways {
+		if said := g.complaint(); said != "" {
+			vs = append(vs, history.Violation{Rule: "crash", Text: g.name + ": " + said})
+		}
+	}
+	return vs
+}
+
+// blocking: nobody can take a name whose holder's gateway cannot reach Redis. The
+// faults that are not in this list hit a request now and then, which is sent again.
+func blocking(f history.Fault) bool {
+	return slices.Contains([]string{
+		"kill gateway", history.PauseGateway, history.MachineStall, "pause Redis", "slow Redis", "empty Redis",
+		"black hole", "long black hole", "all late", "drop all replies", "cut on all replies",
+	}, f.Kind)
+}
+
+// probe takes every name once through every gateway, when all is well again.
+func (r *rig) probe() (vs []history.Violation) {
+	for i, g := range r.gateways {
+		if err := r.await(g); err != nil {
+			vs = append(vs, history.Violation{Rule: "stuck", Text: err.Error()})
+			continue
+		}
+		for _, h := range r.s.habits {
+			for _, name := range h.names {
+				if why := r.take(g, 10_000+i, name); why != "" {
+					vs = append(vs, history.Violation{Rule: "stuck", Name: name, Text: "after the faults, at " + g.name + ": " + why})
+				}
+			}
+		}
+	}
+	return vs
+}
+
+func (r *rig) take(g *gateway, id int, name string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	d, err := openSocket(ctx, g)
+	if err != nil {
+		return err.Error()
+	}
+	defer d.close()
+	cl := claim{name: name, wait: 5 * time.Second, ttl: r.s.ttl[0]}
+	o := history.Op{Name: name, Caller: id, Node: g.name, Wait: cl.wait, TTL: cl.ttl, Call: now()}
+	got, err := d.acquire(ctx, cl)
+	o.Answer = now()
+	if err != nil {
+		return err.Error()
+	}
+	o.Outcome, o.Fence, o.Deadline, o.EndCall = history.Granted, got.fence, got.deadline, now()
+	if err := d.release(ctx, cl); err != nil {
+		return err.Error()
+	}
+	o.End, o.EndAnswer = history.Released, now()
+	r.rec.op(o)
+	return ""
+}

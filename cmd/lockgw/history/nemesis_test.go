@@ -1,0 +1,186 @@
+package history_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/history"
+)
+
+// fault is something that can go wrong. do returns when it is over; node is "" if
+// it concerns all, and nothing was done if it returns false.
+type fault struct {
+	kind string
+	do   func(n *nemesis) (node string, done bool)
+}
+
+// nemesis does one fault after the other, each as often as the others, in the
+// order that its seed says.
+type nemesis struct {
+	*rig
+	rng   *rand.Rand
+	until time.Time
+}
+
+func (n *nemesis) run() {
+	for time.Now().Before(n.until) {
+		for _, i := range n.rng.Perm(len(n.s.faults)) {
+			if !time.Now().Before(n.until) {
+				return
+			}
+			from := now()
+			f := n.s.faults[i]
+			if node, done := f.do(n); done {
+				n.rec.fault(f.kind, node, from)
+			}
+			time.Sleep(n.between(50, 400))
+		}
+	}
+}
+
+func (n *nemesis) between(least, most int) time.Duration {
+	return time.Duration(least+n.rng.IntN(most-least+1)) * time.Millisecond
+}
+
+// messageFaults leave all requests alone.
+var messageFaults = []fault{
+	{"cut messages", cutMessages},
+	{"mute messages", onLane(messages, trouble{mode: blackHole, chance: 1}, 500, 4000)},
+	{"freeze messages", freezeMessages},
+	{"delay messages", onLane(messages, trouble{mode: delayReplies, chance: 1, least: 100 * time.Millisecond, most: time.Second}, 500, 2000)},
+}
+
+// briefFaults take no holder its lease.
+var briefFaults = append([]fault{
+	{"cut on reply", onLane(commands, trouble{mode: cutOnReply, chance: 0.1}, 500, 2500)},
+	{"drop replies", onLane(commands, trouble{mode: dropReplies, chance: 0.1}, 500, 2000)},
+	{"drop all replies", onLane(commands, trouble{mode: dropReplies, chance: 1}, 500, 3000)},
+	{"cut on all replies", onLane(commands, trouble{mode: cutOnReply, chance: 1}, 500, 3000)},
+	{"reset", onLane(commands, trouble{mode: reset, chance: 0.1}, 500, 2000)},
+	{"late requests", onLane(commands, trouble{mode: late, chance: 0.1, least: time.Second, most: 5 * time.Second}, 500, 2000)},
+	{"delay replies", onLane(commands, trouble{mode: delayReplies, chance: 0.5, least: 50 * time.Millisecond, most: 450 * time.Millisecond}, 500, 2000)},
+	{"black hole", onLane(commands, trouble{mode: blackHole, chance: 1}, 300, 2000)},
+	{"flush scripts", flushScripts},
+	{"slow Redis", slowRedis},
+	{"pause Redis", pauseRedis(100, 1000)},
+	{history.PauseGateway, pauseGateway(100, 800)},
+}, messageFaults...)
+
+var anyFault = append([]fault{
+	{"kill gateway", killGateway},
+	{history.PauseGateway, pauseGateway(1000, 4500)},
+	{"pause Redis", pauseRedis(500, 4000)},
+	{"long black hole", onLane(commands, trouble{mode: blackHole, chance: 1}, 2000, 5000)},
+	{"all late", onLane(commands, trouble{mode: late, chance: 0.5, least: time.Second, most: 5 * time.Second}, 1000, 4000)},
+}, briefFaults...)
+
+// pick has f work on a gateway that no other fault is at.
+func (n *nemesis) pick(f func(g *gateway)) (string, bool) {
+	i := n.rng.IntN(nodes)
+	if !n.busy[i].TryLock() {
+		return "", false
+	}
+	defer n.busy[i].Unlock()
+	f(n.gateways[i])
+	return n.gateways[i].name, true
+}
+
+// onRedis has f work unless another fault is at Redis.
+func (n *nemesis) onRedis(f func()) (string, bool) {
+	if !n.store.TryLock() {
+		return "", false
+	}
+	defer n.store.Unlock()
+	f()
+	return "", true
+}
+
+func onLane(l lane, t trouble, least, most int) func(*nemesis) (string, bool) {
+	return func(n *nemesis) (string, bool) {
+		return n.pick(func(g *gateway) {
+			g.proxy.set(l, t)
+			time.Sleep(n.between(least, most))
+			g.proxy.set(l, trouble{})
+		})
+	}
+}
+
+func freezeMessages(n *nemesis) (string, bool) {
+	return n.pick(func(g *gateway) { g.proxy.freeze(messages) })
+}
+
+func killGateway(n *nemesis) (string, bool) {
+	return n.pick(func(g *gateway) {
+		g.kill()
+		time.Sleep(n.between(0, 1000))
+		if err := g.start(); err != nil {
+			n.t.Error(err)
+		}
+	})
+}
+
+func pauseGateway(least, most int) func(*nemesis) (string, bool) {
+	return func(n *nemesis) (string, bool) {
+		return n.pick(func(g *gateway) {
+			g.signal(syscall.SIGSTOP)
+			time.Sleep(n.between(least, most))
+			g.signal(syscall.SIGCONT)
+		})
+	}
+}
+
+func pauseRedis(least, most int) func(*nemesis) (string, bool) {
+	return func(n *nemesis) (string, bool) {
+		return n.onRedis(func() {
+			n.redis.Pause()
+			time.Sleep(n.between(least, most))
+			n.redis.Resume()
+		})
+	}
+}
+
+// tell sends Redis a command of the fault's own.
+func (n *nemesis) tell(args ...any) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := n.redis.Client().Do(ctx, args...).Err(); err != nil {
+		n.t.Errorf("nemesis: %v: %v", args, err)
+	}
+}
+
+func cutMessages(n *nemesis) (string, bool) {
+	return n.onRedis(func() {
+		for range 1 + n.rng.IntN(5) {
+			n.tell("CLIENT", "KILL", "TYPE", "pubsub")
+			time.Sleep(n.between(20, 200))
+		}
+	})
+}
+
+func flushScripts(n *nemesis) (string, bool) {
+	return n.onRedis(func() {
+		for range 5 {
+			n.tell("SCRIPT", "FLUSH")
+			time.Sleep(n.between(20, 100))
+		}
+	})
+}
+
+func slowRedis(n *nemesis) (string, bool) {
+	return n.onRedis(func() {
+		for range 3 {
+			n.tell("DEBUG", "SLEEP", n.between(50, 400).Seconds())
+			time.Sleep(n.between(50, 200))
+		}
+	})
+}
+
+// emptyRedis is a restart that forgets everything.
+func emptyRedis(n *nemesis) (string, bool) {
+	return n.onRedis(func() {
+		n.redis.Restart()
+		time.Sleep(n.between(500, 1500))
+	})
+}

@@ -1,0 +1,170 @@
+//go:build planted
+
+package history_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/history"
+)
+
+// bug replaces old by new in file, a path from the module's root. A history of the
+// scenario has to break one of the rules.
+type bug struct {
+	name     string
+	file     string
+	old, new string
+	s        scenario
+	rules    []string
+}
+
+// Scenarios with much of the one fault that a bug needs.
+var (
+	slow = only("slow answers", leases, "delay replies", onLane(commands,
+		trouble{mode: delayReplies, chance: 0.7, least: 200 * time.Millisecond, most: 450 * time.Millisecond}, 500, 2000))
+	tardy = only("late requests", handOffs, "late requests", onLane(commands,
+		trouble{mode: late, chance: 0.3, least: 600 * time.Millisecond, most: 3 * time.Second}, 500, 2000))
+	// Longer than a gateway tries to learn what became of an acquire; and hardly
+	// any calm, in which who asks anew would drop what was left behind.
+	unanswered = func() scenario {
+		s := only("no answers", handOffs, "drop all replies", onLane(commands, trouble{mode: dropReplies, chance: 1}, 2200, 3200))
+		s.calm = 500 * time.Millisecond
+		return s
+	}()
+)
+
+func only(name string, s scenario, kind string, do func(*nemesis) (string, bool)) scenario {
+	s.name, s.nemeses, s.faults = name, nodes, []fault{{kind, do}}
+	return s
+}
+
+// The bugs that every lock service seems to have had once.
+var bugs = []bug{
+	{
+		name: "grant message trusted without confirm", file: "session/machine.go",
+		old: "	case p.hint != 0:\n\t\tp.askFor(confirm, 0)\n",
+		new: "	case p.hint != 0:\n\t\tp.phase = holding\n\t\tp.hold = hold{fence: p.hint, block: p.hint, next: p.hint, left: 1, ttl: p.queue.first.ttl, deadline: now + p.queue.first.ttl, renewAt: now + time.Second}\n\t\tp.hint = 0\n\t\treturn true\n",
+		s:   leases, rules: []string{"overlap", "model", "fence"},
+	},
+	{
+		name: "fences by counting alone", file: "backend/redis/common.lua",
+		old: "  return math.max((tonumber(redis.call('GET', counter) or '0') or 0) + 1, us, atleast + 1)",
+		new: "  return (tonumber(redis.call('GET', counter) or '0') or 0) + 1",
+		s:   amnesia, rules: []string{"fence"},
+	},
+	{
+		name: "release without a look at the fence", file: "backend/redis/release.lua",
+		old: "if mine(h) and h.fence == the_hold then", new: "if h then",
+		s: leases, rules: []string{"overlap", "model"},
+	},
+	{
+		name: "deadline from the answer instead of the sending", file: "session/request.go",
+		old: "deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,",
+		new: "deadline: p.m.cfg.Clock() + q.r.TTL - margin(q.r.TTL), fresh: true,",
+		s:   slow, rules: []string{"overlap", "model"},
+	},
+	{
+		name: "cancel only leaves the queue", file: "backend/redis/common.lua",
+		old: "if h and h.by == me and h.seq == attempt then", new: "if false then",
+		s: unanswered, rules: []string{"stall", "stuck", "leak"},
+	},
+	{
+		name: "a new connection for messages asks for nothing", file: "session/hints.go",
+		old: "case backend.HintFree, backend.HintResync:\n\t\tp.askBy(1)", new: "case backend.HintFree, backend.HintResync:",
+		s: silence, rules: []string{"stall", "stuck"},
+	},
+	{
+		name: "no request numbers", file: "backend/redis/common.lua",
+		old: "(numbered and inc == seen_inc and seq < seen_seq)", new: "false",
+		s: tardy, rules: []string{"stall", "stuck", "leak"},
+	},
+	{
+		name: "silent messages are not noticed", file: "backend/redis/hub.go",
+		old: "err = h.prove(ctx, rand.Text(), echoes)", new: "_ = rand.Text",
+		s: silence, rules: []string{"stall", "stuck"},
+	},
+}
+
+// tries is how many histories a bug may take: what goes wrong is left to chance.
+const tries = 4
+
+func TestPlanted(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range bugs {
+		t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) { find(t, root, b) })
+	}
+}
+
+// The control: in the same scenarios the code as it is breaks no rule. Otherwise
+// what they find would say nothing about a bug.
+func TestNotPlanted(t *testing.T) {
+	program, err := build(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []scenario{slow, tardy, unanswered} {
+		t.Run(strings.ReplaceAll(s.name, " ", "-"), func(t *testing.T) {
+			for seed := range uint64(tries) {
+				r, vs := play(t, s, *seedFlag+seed, program)
+				report(t, r, vs)
+			}
+		})
+	}
+}
+
+func find(t *testing.T, root string, b bug) {
+	program := buildWith(t, root, b)
+	if *durationFlag != 0 {
+		b.s.faulty = *durationFlag
+	}
+	began := time.Now()
+	for seed := range uint64(tries) {
+		_, vs := play(t, b.s, *seedFlag+seed, program)
+		if i := slices.IndexFunc(vs, func(v history.Violation) bool { return slices.Contains(b.rules, v.Rule) }); i >= 0 {
+			t.Logf("found in history %d, after %v, in %d violations: %s", seed+1, time.Since(began).Round(time.Second), len(vs), vs[i])
+			return
+		}
+		for _, v := range vs[:min(len(vs), 3)] {
+			t.Logf("not what was looked for: %s", v)
+		}
+	}
+	t.Errorf("not found in %d histories of %q", tries, b.s.name)
+}
+
+func buildWith(t *testing.T, root string, b bug) string {
+	file := filepath.Join(root, b.file)
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(src), b.old); n != 1 {
+		t.Fatalf("%s: what is to be replaced stands there %d times, want once:\n%s", b.file, n, b.old)
+	}
+	dir := t.TempDir()
+	changed := filepath.Join(dir, filepath.Base(file))
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(src), b.old, b.new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program, err := build(dir, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}

@@ -1,0 +1,102 @@
+package history_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+const nodes = 3
+
+// rig is three gateways over one Redis, each with a proxy of its own before it.
+type rig struct {
+	t        testing.TB
+	seed     uint64
+	s        scenario
+	redis    *redistest.Server
+	store    sync.Mutex // held by the fault that concerns Redis
+	gateways []*gateway
+	busy     []sync.Mutex // of each gateway: held by the fault that concerns it
+	base     []int        // descriptors of each before the callers came
+	rec      *recorder
+}
+
+func newRig(t testing.TB, s scenario, seed uint64, program string) *rig {
+	dir, err := os.MkdirTemp("", "lockgw-") // short: the path of a socket has at most 107 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	r := &rig{t: t, seed: seed, s: s, redis: redistest.Start(t), busy: make([]sync.Mutex, nodes), rec: &recorder{}}
+	for i := range nodes {
+		p := startProxy(t, r.redis.Addr, r.random(100+i))
+		g := newGateway(t, dir, fmt.Sprintf("gateway-%d", i+1), program, p)
+		if err := g.start(); err != nil {
+			t.Fatal(err)
+		}
+		r.gateways = append(r.gateways, g)
+	}
+	for _, g := range r.gateways {
+		if err := r.await(g); err != nil {
+			t.Fatal(err)
+		}
+		r.base = append(r.base, g.descriptors())
+	}
+	return r
+}
+
+// random is a source of its own for each part, so that one does not change what
+// another draws.
+func (r *rig) random(part int) *rand.Rand { return rand.New(rand.NewPCG(r.seed, uint64(part))) }
+
+func (r *rig) await(g *gateway) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return g.await(ctx)
+}
+
+// run has callers at work, first under faults and then, for the scenario's calm,
+// without. It returns when every caller has ended what it had begun.
+func (r *rig) run(faulty time.Duration) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var callers, nemeses, watch sync.WaitGroup
+	watched, unwatch := context.WithCancel(context.Background())
+	watch.Go(func() { r.rec.watchMachine(watched) })
+	for i := range nodes * r.s.callers {
+		c := r.caller(i)
+		callers.Go(func() { c.run(ctx) })
+	}
+	until := time.Now().Add(faulty)
+	for i := range r.s.nemeses {
+		n := &nemesis{rig: r, rng: r.random(200 + i), until: until}
+		nemeses.Go(n.run)
+	}
+	time.Sleep(time.Until(until))
+	nemeses.Wait()
+	time.Sleep(r.s.calm)
+	stop()
+	callers.Wait()
+	unwatch()
+	watch.Wait()
+}
+
+func (r *rig) caller(i int) *caller {
+	c := &caller{id: i, g: r.gateways[i%nodes], s: r.s, rng: r.random(1000 + i), rec: r.rec}
+	k := i / nodes
+	c.http = k/len(r.s.habits)%2 == 1
+	c.h = r.s.habits[k%len(r.s.habits)]
+	return c
+}
+
+// script is what runs in the store; probes and pings are none.
+func (r *rig) scripts() int64 {
+	stats := r.redis.CommandStats(r.t)
+	return stats["evalsha"] + stats["eval"]
+}

@@ -1,0 +1,84 @@
+package history_test
+
+import (
+	"fmt"
+	"time"
+)
+
+// scenario is what the callers do, what goes wrong meanwhile, and what may not
+// come of it.
+type scenario struct {
+	name    string
+	faulty  time.Duration // how long the nemeses are at work
+	calm    time.Duration // how long the callers go on after that
+	callers int           // of each gateway
+	habits  []habit
+	ttl     [2]time.Duration
+	wait    time.Duration // the longest
+	abandon bool          // some holds are left to their lease
+	nemeses int
+	faults  []fault
+
+	forgets bool          // Redis loses grants, so exclusion is not promised
+	ordered bool          // nothing disturbs the order of the callers of a node
+	scripts float64       // most scripts in Redis for each grant, 0: not counted
+	stall   time.Duration // longest time that a name may lie idle while somebody waits
+}
+
+func names(prefix string, n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("%s-%d", prefix, i))
+	}
+	return all
+}
+
+func habits(longest time.Duration) []habit {
+	return []habit{
+		{names: names("hot", 2), longest: 200 * time.Microsecond, thinking: 2 * time.Millisecond},
+		{names: names("slow", 3), longest: longest, thinking: 50 * time.Millisecond, tries: 0.05},
+		{names: names("rare", 16), longest: 20 * time.Millisecond, thinking: 10 * time.Millisecond, tries: 0.3},
+		{names: names("once", 500), longest: 20 * time.Millisecond, thinking: 10 * time.Millisecond, tries: 0.5},
+	}
+}
+
+// pensive callers meet at a name, one of each gateway, and stay away from it for
+// long: nobody comes by who would wake a forgotten waiter.
+func pensive(n int) (all []habit) {
+	for _, name := range names("quiet", n) {
+		all = append(all, habit{names: []string{name}, longest: 50 * time.Millisecond, thinking: 10 * time.Second})
+	}
+	return all
+}
+
+// The scenarios. In "leases" leases are short and holders die, so that most of what
+// goes wrong ends with a lease. In "hand-offs" leases are long, so that nothing but
+// the protocol can bring a name on; a name left behind would be seen idle. In
+// "silence" only messages suffer, and in "amnesia" Redis forgets.
+var (
+	calm = scenario{
+		name: "calm", faulty: 3 * time.Second, callers: 9, habits: habits(20 * time.Millisecond),
+		ttl: [2]time.Duration{10 * time.Second, 30 * time.Second}, wait: 20 * time.Second,
+		ordered: true, scripts: 3, stall: 500 * time.Millisecond,
+	}
+	leases = scenario{
+		name: "leases", faulty: 13 * time.Second, calm: 5 * time.Second, callers: 12, habits: habits(2500 * time.Millisecond),
+		ttl: [2]time.Duration{time.Second, 3 * time.Second}, wait: 4 * time.Second, abandon: true,
+		nemeses: 2, faults: anyFault, stall: 8 * time.Second,
+	}
+	handOffs = scenario{
+		name: "hand-offs", faulty: 10 * time.Second, calm: 10 * time.Second, callers: 12, habits: habits(100 * time.Millisecond),
+		ttl: [2]time.Duration{30 * time.Second, 40 * time.Second}, wait: 30 * time.Second,
+		nemeses: 2, faults: briefFaults, stall: 5500 * time.Millisecond,
+	}
+	silence = scenario{
+		name: "silence", faulty: 10 * time.Second, calm: 6 * time.Second, callers: 12, habits: pensive(12),
+		ttl: [2]time.Duration{30 * time.Second, 40 * time.Second}, wait: 30 * time.Second,
+		nemeses: 2, faults: messageFaults, stall: 5500 * time.Millisecond,
+	}
+	amnesia = scenario{
+		name: "amnesia", faulty: 8 * time.Second, calm: 4 * time.Second, callers: 9, habits: habits(500 * time.Millisecond),
+		ttl: [2]time.Duration{time.Second, 3 * time.Second}, wait: 4 * time.Second, abandon: true,
+		nemeses: 1, faults: []fault{{"empty Redis", emptyRedis}, {"kill gateway", killGateway}, {"cut messages", cutMessages}},
+		forgets: true, stall: 8 * time.Second,
+	}
+)
