@@ -83,6 +83,9 @@ type Request struct {
 	Waiters int           // callers behind this contender, for Status
 	Turn    Fence         // fence of the present turn, for Status
 	Record  string        // about the holder, for Status; opaque to the store
+	// Repeat: an earlier sending of this request had no answer, so the store may
+	// have done already what it asks for.
+	Repeat bool
 	// Delay keeps the name from everybody for so long after a release.
 	Delay time.Duration
 }

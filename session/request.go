@@ -59,7 +59,7 @@ func (p *place) ask(v verb, r backend.Request) {
 
 // fly sends q, for the first time or again.
 func (p *place) fly(q *request) {
-	q.flying, q.sentAt = true, p.m.cfg.Clock()
+	q.flying, q.sentAt, q.r.Repeat = true, p.m.cfg.Clock(), q.unknown
 	p.m.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), p.m.cfg.Timeout)
 		defer cancel()

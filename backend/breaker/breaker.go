@@ -77,6 +77,9 @@ func New(b backend.Backend, log *slog.Logger) backend.Backend {
 
 // Acquire implements backend.Backend.
 func (g *breaker) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	if r.Repeat { // what the store may have granted already has to be found out, or it lies idle
+		return g.Backend.Acquire(ctx, r)
+	}
 	report, err := g.cb.Allow()
 	if err != nil {
 		return backend.Answer{}, g.refusal()

@@ -276,6 +276,19 @@ func TestGatesAcquireAlone(t *testing.T) {
 	}
 }
 
+// What an earlier sending may have been granted is found out, however open it is.
+func TestPassesRepeats(t *testing.T) {
+	g := newGated()
+	g.times(t, 10, always(errGone))
+	if !g.open(t) {
+		t.Fatal("not open")
+	}
+	r := backend.Request{Name: "n", Seq: g.seq.Add(1), Owner: "u:1", Count: 1, TTL: time.Minute, Turns: 1, Repeat: true}
+	if a, err := g.gate.Acquire(t.Context(), r); err != nil || !a.Granted {
+		t.Errorf("repeat = %+v, %v, want granted", a, err)
+	}
+}
+
 // A store that panics has not answered, and its request does not stay counted as
 // under way.
 func TestPanicCounts(t *testing.T) {

@@ -38,9 +38,8 @@ var model = porcupine.Model{
 	DescribeOperation: func(input, _ any) string {
 		if in := input.(step); in.end {
 			return fmt.Sprintf("end %d", in.fence)
-		} else {
-			return fmt.Sprintf("lock %d", in.fence)
 		}
+		return fmt.Sprintf("lock %d", input.(step).fence)
 	},
 }
 
