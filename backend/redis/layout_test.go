@@ -86,7 +86,9 @@ func TestLayout(t *testing.T) {
 	if _, err := b.Release(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := sub.ReceiveMessage(ctx); err != nil || m.Payload != "0" {
+	soon, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if m, err := sub.ReceiveMessage(soon); err != nil || m.Payload != "0" {
 		t.Errorf("message = %v, %v, want 0", m, err)
 	}
 	if rdb.Exists(ctx, "a/b").Val() != 0 {
