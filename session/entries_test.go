@@ -63,6 +63,33 @@ func TestReentriesAtOnce(t *testing.T) {
 	})
 }
 
+// Two entries are given up at once by a client that has gone.
+func TestLeaveAfterHangUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 1, session.Config{}, hooked(f))
+		s := c.open(0)
+		for range 3 {
+			mustAcquire(t, s, "x", session.Acquire{})
+		}
+		f.set(func(string) error { time.Sleep(10 * time.Millisecond); return nil }, nil)
+		ctx, hangUp := context.WithCancel(t.Context())
+		hangUp()
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				if _, err := s.Release(ctx, "x", 1, false, ""); err != nil {
+					t.Errorf("release: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if st, err := memory2(t, c).Inspect(t.Context(), "x"); err != nil || st.Count != 1 {
+			t.Errorf("count in the store = %d, %v, want 1", st.Count, err)
+		}
+	})
+}
+
 // What a re-entry asks of the lease can only make it longer.
 func TestReentryOfAFixedLease(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -145,8 +145,10 @@ func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire) error {
 }
 
 // leaveOnce takes an entry from l if it has more than one, and returns how many
-// are left then.
+// are left then. It goes on after ctx is done: a client that hangs up wants its
+// entry given back all the more.
 func (s *Session) leaveOnce(ctx context.Context, l *Lease) (int, error) {
+	ctx = context.WithoutCancel(ctx) // what it may wait for is bounded by Config.Timeout
 	if err := l.p.reserve(ctx, l); err != nil {
 		return 0, err
 	}

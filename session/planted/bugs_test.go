@@ -44,6 +44,10 @@ var bugs = []bug{
 		old: " || p.req != nil && p.req.verb == extend {", new: " {",
 	},
 	{
+		name: "who hangs up keeps an entry", file: "session/hold.go",
+		old: "	ctx = context.WithoutCancel(ctx) // what it may wait for is bounded by Config.Timeout\n", new: "",
+	},
+	{
 		name: "no timer for a holder that dies", file: "session/machine.go",
 		old: "	case now >= p.again:\n\t\tp.askFor(acquire, p.attempt)\n", new: "",
 	},

@@ -109,7 +109,7 @@ func (r *rig) judge() (vs []history.Violation) {
 // faults that are not in this list hit a request now and then, which is sent again.
 func blocking(f history.Fault) bool {
 	return slices.Contains([]string{
-		"kill gateway", history.PauseGateway, history.MachineStall, "pause Redis", "slow Redis", "empty Redis",
+		"kill gateway", "power cut", history.PauseGateway, history.MachineStall, "pause Redis", "slow Redis", "empty Redis",
 		"black hole", "long black hole", "all late", "drop all replies", "cut on all replies",
 	}, f.Kind)
 }

@@ -70,6 +70,7 @@ var briefFaults = append([]fault{
 
 var anyFault = append([]fault{
 	{"kill gateway", killGateway},
+	{"power cut", cutPower},
 	{history.PauseGateway, pauseGateway(1000, 4500)},
 	{"pause Redis", pauseRedis(500, 4000)},
 	{"long black hole", onLane(commands, trouble{mode: blackHole, chance: 1}, 2000, 5000)},
@@ -113,6 +114,20 @@ func freezeMessages(n *nemesis) (string, bool) {
 
 func killGateway(n *nemesis) (string, bool) {
 	return n.pick(func(g *gateway) {
+		g.kill()
+		time.Sleep(n.between(0, 1000))
+		if err := g.start(); err != nil {
+			n.t.Error(err)
+		}
+	})
+}
+
+// cutPower kills a gateway without a word to Redis, which goes on to believe that
+// it listens.
+func cutPower(n *nemesis) (string, bool) {
+	return n.pick(func(g *gateway) {
+		g.proxy.freeze(messages)
+		g.proxy.freeze(commands)
 		g.kill()
 		time.Sleep(n.between(0, 1000))
 		if err := g.start(); err != nil {

@@ -98,6 +98,23 @@ func (p *proxy) freeze(l lane) {
 	}
 }
 
+// thaw ends the frozen connections, as keepalive probes do at last.
+func (p *proxy) thaw() {
+	p.mu.Lock()
+	all := slices.Collect(maps.Keys(p.conns))
+	p.mu.Unlock()
+	for _, l := range all {
+		if l.isFrozen() {
+			l.melt()
+			p.drop(l)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
 func (p *proxy) accept() {
 	for {
 		c, err := p.ln.Accept()
@@ -234,6 +251,12 @@ func (l *link) freeze(in lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.frozen = l.frozen || l.lane == in
+}
+
+func (l *link) melt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frozen = false
 }
 
 func (l *link) isFrozen() bool {

@@ -80,6 +80,9 @@ func (r *rig) run(faulty time.Duration) {
 	}
 	time.Sleep(time.Until(until))
 	nemeses.Wait()
+	for _, g := range r.gateways {
+		g.proxy.thaw()
+	}
 	time.Sleep(r.s.calm)
 	stop()
 	callers.Wait()
