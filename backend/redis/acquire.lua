@@ -1,5 +1,3 @@
--- KEYS, ARGV: see common.lua
-if not admit(true) then
-  return { 'stale' }
-end
+-- KEYS, ARGV: see head.lua. It was admitted by acquire_quick.lua.
+awake()
 return contend()

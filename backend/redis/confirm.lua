@@ -1,7 +1,8 @@
--- KEYS, ARGV: see common.lua
+-- KEYS, ARGV: see head.lua
 if not admit(false) then
   return { 'stale' }
 end
+awake()
 local h = hold()
 if not mine(h) or h.fence ~= the_hold then
   return { 'nothold' }

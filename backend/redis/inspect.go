@@ -12,7 +12,8 @@ import (
 // Inspect implements backend.Backend.
 func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, error) {
 	k := keysOf(b.cfg.KeyPrefix + name)
-	v, err := b.requests.eval(ctx, name, inspectScript, []string{k.lock, k.state, k.queue, k.entries, k.counter, k.last})
+	m := append(newMessage(6, 0), k.lock, k.state, k.queue, k.entries, k.counter, k.last)
+	v, err := b.requests.eval(ctx, name, inspectScript, m)
 	if err != nil {
 		return backend.Status{Name: name}, err
 	}

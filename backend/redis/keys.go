@@ -9,17 +9,26 @@ type keys struct {
 	state, queue, entries, last, floor string
 }
 
-// keysOf raw, which is the configured prefix and the lock's name.
+// keysOf raw, which is the configured prefix and the lock's name. They are parts of
+// one string: a lock is taken and given back more often than anything else is done.
 func keysOf(raw string) keys {
-	own := "lockgw:" + tagged(raw) + ":"
+	const channel, counter = "redisson_lock__channel:", "redisson_lock_token:"
+	tag, own := tagged(raw), "lockgw:"
 	if strings.HasPrefix(raw, "{") && strings.HasSuffix(raw, "}") {
-		own = "lockgw:lockgw:" + raw + ":" // "{a}" is another lock than "a"; no name begins with lockgw:
+		own = "lockgw:lockgw:" // "{a}" is another lock than "a"; no name begins with lockgw:
 	}
+	all := channel + tag + counter + tag +
+		own + tag + ":s" + own + tag + ":q" + own + tag + ":w" + own + tag + ":f" + own + tag + ":r:"
+	cut := func(n int) string {
+		part := all[:n]
+		all = all[n:]
+		return part
+	}
+	n := len(own) + len(tag) + len(":s")
 	return keys{
 		lock:    raw,
-		channel: "redisson_lock__channel:" + tagged(raw),
-		counter: "redisson_lock_token:" + tagged(raw),
-		state:   own + "s", queue: own + "q", entries: own + "w", last: own + "f", floor: own + "r:",
+		channel: cut(len(channel) + len(tag)), counter: cut(len(counter) + len(tag)),
+		state: cut(n), queue: cut(n), entries: cut(n), last: cut(n), floor: all,
 	}
 }
 

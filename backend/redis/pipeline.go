@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -22,7 +23,9 @@ const (
 )
 
 // pipeline runs scripts for many callers over few connections: what comes in
-// while a lane waits for its replies leaves as one batch, in one write.
+// while a lane waits for its replies leaves as one batch, in one write. A caller
+// that finds its lane idle sends its request itself, which spares two goroutines
+// from being woken.
 //
 // Requests of one name take the same lane and reach Redis in the order in which
 // they were queued. When a batch has failed, what was sent of it may still arrive
@@ -47,14 +50,19 @@ func startPipeline(client *goredis.Client) *pipeline {
 }
 
 // eval runs s and returns its reply, nil where Redis answers nil. name decides the
-// order, see pipeline; keys and args must not be changed afterwards.
+// order, see pipeline; m must not be used afterwards.
 //
-// It returns backend.ErrUnavailable when there was no reply, at once when ctx is
-// done: the script may have run or may still run. It returns backend.ErrRefused
+// It returns backend.ErrUnavailable when there was no reply: the script may have
+// run or may still run. It does not wait beyond ctx's deadline; that ctx is
+// canceled is noticed at once by those who were not alone in their lane. It returns backend.ErrRefused
 // when it certainly has not run. Any other error is a reply of the script itself.
-func (p *pipeline) eval(ctx context.Context, name string, s *script, keys []string, args ...any) (any, error) {
+func (p *pipeline) eval(ctx context.Context, name string, s *script, m message) (any, error) {
 	l := p.lanes[maphash.String(p.seed, name)%lanes]
-	c := &call{ctx: ctx, script: s, keys: keys, args: args, done: make(chan struct{})}
+	c := &call{ctx: ctx, script: s, message: m}
+	if l.alone(c) {
+		return c.val, c.err
+	}
+	c.done = make(chan struct{})
 	if err := l.submit(c); err != nil {
 		return nil, err
 	}
@@ -66,18 +74,22 @@ func (p *pipeline) eval(ctx context.Context, name string, s *script, keys []stri
 func (p *pipeline) Close() {
 	p.cancel()
 	p.wg.Wait()
+	for _, l := range p.lanes {
+		l.turn.Lock() // until the one that is alone has its reply
+		l.closed = true
+		l.turn.Unlock()
+	}
 }
 
 // call is a request on its way; val and err are set once done is closed.
 type call struct {
-	ctx    context.Context // of the caller
-	script *script
-	keys   []string
-	args   []any
-	cmd    *goredis.Cmd
-	done   chan struct{}
-	val    any
-	err    error
+	ctx     context.Context // of the caller
+	script  *script
+	message message
+	cmd     *goredis.Cmd
+	done    chan struct{} // nil if the caller sends it
+	val     any
+	err     error
 }
 
 // lane sends one batch at a time.
@@ -85,19 +97,44 @@ type lane struct {
 	client  *goredis.Client
 	queue   chan *call
 	stopped chan struct{} // closed when run has returned
-	// known are the scripts that this Redis has seen; only run uses it.
-	known map[*script]bool
+	calls   atomic.Int32  // queued or under way
+
+	turn   sync.Mutex // the right to send; guards the fields below
+	closed bool
+	known  map[*script]bool // scripts that this Redis has seen
 }
 
 var errClosed = fmt.Errorf("%w: the connection to Redis is closed", backend.ErrRefused)
 
+// alone sends c at once if nothing is queued or under way.
+func (l *lane) alone(c *call) bool {
+	if !l.calls.CompareAndSwap(0, 1) {
+		return false
+	}
+	defer l.calls.Add(-1)
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	switch {
+	case l.closed:
+		c.err = errClosed
+	case c.ctx.Err() != nil:
+		c.err = unanswered(c.ctx)
+	default:
+		l.flow(c.ctx, []*call{c})
+	}
+	return true
+}
+
 func (l *lane) submit(c *call) error {
+	l.calls.Add(1)
 	select {
 	case l.queue <- c:
 		return nil
 	case <-c.ctx.Done():
+		l.calls.Add(-1)
 		return unanswered(c.ctx)
 	case <-l.stopped:
+		l.calls.Add(-1)
 		return errClosed
 	}
 }
@@ -128,28 +165,37 @@ func (l *lane) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case first := <-l.queue:
-			// Detached: a batch under way gets its replies, bounded by the
-			// client's own timeouts.
-			l.flow(context.WithoutCancel(ctx), l.batch(first))
+			l.next(ctx, first)
 		}
 	}
 }
 
+func (l *lane) next(ctx context.Context, first *call) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	b, taken := l.batch(first)
+	defer l.calls.Add(int32(-taken))
+	// Detached: a batch under way gets its replies, bounded by the client's own
+	// timeouts.
+	l.flow(context.WithoutCancel(ctx), b)
+}
+
 // batch takes first and what is queued behind it. Who has gone is left out: a
 // request that nobody waits for any more would only be late.
-func (l *lane) batch(first *call) []*call {
-	b := make([]*call, 0, 16)
+func (l *lane) batch(first *call) (b []*call, taken int) {
+	b = make([]*call, 0, 16)
 	for c := first; ; {
+		taken++
 		if c.ctx.Err() == nil {
 			b = append(b, c)
 		}
 		if len(b) == maxBatch {
-			return b
+			return b, taken
 		}
 		select {
 		case c = <-l.queue:
 		default:
-			return b
+			return b, taken
 		}
 	}
 }
@@ -164,7 +210,7 @@ func (l *lane) flow(ctx context.Context, b []*call) {
 	l.send(ctx, b)
 	var again []*call
 	for _, c := range b {
-		if goredis.HasErrorPrefix(c.err, "NOSCRIPT") {
+		if c.err != nil && goredis.HasErrorPrefix(c.err, "NOSCRIPT") {
 			again = append(again, c)
 		} else {
 			l.finish(c)
@@ -183,17 +229,16 @@ func (l *lane) flow(ctx context.Context, b []*call) {
 // send writes a batch at once and reads all replies. A script travels in full the
 // first time: if Redis refused one and ran the next, their order would be lost.
 func (l *lane) send(ctx context.Context, b []*call) {
-	if len(b) == 0 {
+	switch len(b) {
+	case 0:
+		return
+	case 1:
+		b[0].val, b[0].err = l.client.Do(ctx, l.address(b[0])...).Result()
 		return
 	}
 	pipe := l.client.Pipeline()
 	for _, c := range b {
-		if l.known[c.script] {
-			c.cmd = pipe.EvalSha(ctx, c.script.sha, c.keys, c.args...)
-			continue
-		}
-		c.cmd = pipe.Eval(ctx, c.script.source, c.keys, c.args...)
-		l.known[c.script] = true
+		c.cmd = pipe.Do(ctx, l.address(c)...)
 	}
 	_, failed := pipe.Exec(ctx)
 	for _, c := range b {
@@ -206,12 +251,24 @@ func (l *lane) send(ctx context.Context, b []*call) {
 	}
 }
 
+// address names the script, by its hash if Redis has seen it.
+func (l *lane) address(c *call) message {
+	c.message[messageCommand], c.message[messageScript] = "evalsha", &c.script.sha
+	if !l.known[c.script] {
+		c.message[messageCommand], c.message[messageScript] = "eval", &c.script.source
+		l.known[c.script] = true
+	}
+	return c.message
+}
+
 func (l *lane) finish(c *call) {
 	c.err = outcome(c.err)
 	if errors.Is(c.err, backend.ErrUnavailable) || errors.Is(c.err, backend.ErrRefused) {
 		clear(l.known) // the next answer may come from a server that has seen none of them
 	}
-	close(c.done)
+	if c.done != nil {
+		close(c.done)
+	}
 }
 
 // refusals are the error replies by which Redis says that it has not run a script,

@@ -57,7 +57,7 @@ func BenchmarkEval(b *testing.B) {
 		return client.EvalSha(ctx, benchScript.sha, []string{key}, "owner", 30000).Err()
 	}
 	piped := func(key string) error {
-		_, err := p.eval(ctx, key, benchScript, []string{key}, "owner", 30000)
+		_, err := p.eval(ctx, key, benchScript, to([]string{key}, "owner", 30000))
 		return err
 	}
 	single := func(op func(string) error) func(*testing.B) {

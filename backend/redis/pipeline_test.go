@@ -35,11 +35,20 @@ func piped(t *testing.T, addr string) *pipeline {
 	return p
 }
 
+// to makes a message.
+func to(keys []string, args ...any) message {
+	m := newMessage(len(keys), len(args))
+	for _, k := range keys {
+		m = append(m, k)
+	}
+	return append(m, args...)
+}
+
 // submit queues a call without waiting for its reply, so that a test can tell the
 // order of calls.
 func submit(t *testing.T, p *pipeline, ctx context.Context, s *script, arg string) *call {
 	t.Helper()
-	c := &call{ctx: ctx, script: s, keys: []string{"list"}, args: []any{arg}, done: make(chan struct{})}
+	c := &call{ctx: ctx, script: s, message: to([]string{"list"}, arg), done: make(chan struct{})}
 	if err := p.lanes[0].submit(c); err != nil {
 		t.Fatalf("submit %s: %v", arg, err)
 	}
@@ -50,7 +59,7 @@ func finished(t *testing.T, p *pipeline, calls ...*call) {
 	t.Helper()
 	for _, c := range calls {
 		if _, err := p.lanes[0].wait(c); err != nil {
-			t.Fatalf("call %v: %v", c.args, err)
+			t.Fatalf("call %v: %v", c.message, err)
 		}
 	}
 }
@@ -78,7 +87,7 @@ func TestEvalReturnsReplies(t *testing.T) {
 	} {
 		s := newScript("", "", tt.body)
 		for _, how := range []string{"first", "second"} { // in full, then by its name
-			got, err := p.eval(t.Context(), "n", s, []string{"k"}, 1, "two")
+			got, err := p.eval(t.Context(), "n", s, to([]string{"k"}, 1, "two"))
 			if err != nil || fmt.Sprint(got) != fmt.Sprint(tt.want) {
 				t.Errorf("%s, %s time = %v, %v, want %v", tt.body, how, got, err, tt.want)
 			}
@@ -89,7 +98,7 @@ func TestEvalReturnsReplies(t *testing.T) {
 func TestEvalScriptError(t *testing.T) {
 	p := piped(t, redistest.Start(t).Addr)
 	for _, body := range []string{"return redis.error_reply('MINE own error')", "return redis.call('nosuch')", "syntax error"} {
-		_, err := p.eval(t.Context(), "n", newScript("", "", body), nil)
+		_, err := p.eval(t.Context(), "n", newScript("", "", body), to(nil))
 		var reply goredis.Error
 		if !errors.As(err, &reply) {
 			t.Errorf("%s: err = %v, want the reply of Redis", body, err)
@@ -109,7 +118,7 @@ func TestEvalThousandCallers(t *testing.T) {
 		wg.Go(func() {
 			for j := range each {
 				want := fmt.Sprintf("%d.%d", i, j)
-				if got, err := p.eval(t.Context(), want, echo, nil, want); got != want || err != nil {
+				if got, err := p.eval(t.Context(), want, echo, to(nil, want)); got != want || err != nil {
 					t.Errorf("caller %s got %v, %v", want, got, err)
 				}
 			}
@@ -131,7 +140,7 @@ func TestEvalKeepsNameInOneLane(t *testing.T) {
 	s.Pause()
 	var wg sync.WaitGroup
 	for range 20 {
-		wg.Go(func() { _, _ = p.eval(t.Context(), "n", echo, nil, "x") })
+		wg.Go(func() { _, _ = p.eval(t.Context(), "n", echo, to(nil, "x")) })
 	}
 	queued := func() []int { return []int{len(p.lanes[0].queue), len(p.lanes[1].queue)} }
 	eventually(t, "the calls are queued", func() bool { q := queued(); return q[0]+q[1] > 10 })
@@ -161,7 +170,7 @@ func TestEvalAfterScriptFlush(t *testing.T) {
 	p, client := piped(t, s.Addr), s.Client()
 	for round := range 3 {
 		for range 3 {
-			if _, err := p.eval(t.Context(), "n", count, []string{"n"}); err != nil {
+			if _, err := p.eval(t.Context(), "n", count, to([]string{"n"})); err != nil {
 				t.Fatalf("round %d: %v", round, err)
 			}
 		}
@@ -227,13 +236,13 @@ func TestEvalEndsWithContext(t *testing.T) {
 	for _, c := range []*call{sent, queued} {
 		_, err := p.lanes[0].wait(c)
 		if !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "the caller has gone") {
-			t.Errorf("call %v: err = %v, want %v with the cause", c.args, err, backend.ErrUnavailable)
+			t.Errorf("call %v: err = %v, want %v with the cause", c.message, err, backend.ErrUnavailable)
 		}
 	}
 	if took := time.Since(began); took > 300*time.Millisecond {
 		t.Errorf("the callers waited %v after the end of their context at 50ms", took)
 	}
-	if _, err := p.eval(short, "n", echo, nil, "x"); !errors.Is(err, backend.ErrUnavailable) {
+	if _, err := p.eval(short, "n", echo, to(nil, "x")); !errors.Is(err, backend.ErrUnavailable) {
 		t.Errorf("eval with a context that is done: err = %v, want %v", err, backend.ErrUnavailable)
 	}
 	s.Resume()
@@ -252,8 +261,11 @@ func TestBatchIsBounded(t *testing.T) {
 		}
 		l.queue <- c
 	}
-	first := l.batch(<-l.queue)
-	second := l.batch(<-l.queue)
+	first, taken := l.batch(<-l.queue)
+	second, rest := l.batch(<-l.queue)
+	if taken+rest != 300 {
+		t.Errorf("%d calls were taken, want 300", taken+rest)
+	}
 	if len(first) != maxBatch || len(second) != 150-maxBatch {
 		t.Errorf("batches of %d and %d, want %d and %d", len(first), len(second), maxBatch, 150-maxBatch)
 	}
@@ -263,7 +275,7 @@ func TestEvalWithoutRedis(t *testing.T) {
 	s := redistest.Start(t)
 	p := piped(t, s.Addr)
 	eval := func() error {
-		_, err := p.eval(t.Context(), "n", count, []string{"n"})
+		_, err := p.eval(t.Context(), "n", count, to([]string{"n"}))
 		return err
 	}
 	if err := eval(); err != nil {
@@ -309,18 +321,18 @@ func TestEvalSendsOnce(t *testing.T) {
 			s := redistest.Start(t)
 			link := redistest.Proxy(t, s.Addr)
 			p := piped(t, link.Addr)
-			if _, err := p.eval(t.Context(), "n", count, []string{"n"}); err != nil {
+			if _, err := p.eval(t.Context(), "n", count, to([]string{"n"})); err != nil {
 				t.Fatal(err)
 			}
 			link.Set(tt.fault)
-			if _, err := p.eval(t.Context(), "n", count, []string{"n"}); !errors.Is(err, backend.ErrUnavailable) {
+			if _, err := p.eval(t.Context(), "n", count, to([]string{"n"})); !errors.Is(err, backend.ErrUnavailable) {
 				t.Errorf("err = %v, want %v", err, backend.ErrUnavailable)
 			}
 			if got := s.Client().Get(t.Context(), "n").Val(); got != tt.want {
 				t.Errorf("the script ran %s times, want %s", got, tt.want)
 			}
 			link.Set(redistest.Pass)
-			if _, err := p.eval(t.Context(), "n", count, []string{"n"}); err != nil {
+			if _, err := p.eval(t.Context(), "n", count, to([]string{"n"})); err != nil {
 				t.Errorf("after the fault: err = %v, want nil", err)
 			}
 		})
@@ -359,7 +371,7 @@ func TestPipelineClose(t *testing.T) {
 	if _, err := p.lanes[0].wait(queued); !errors.Is(err, backend.ErrRefused) {
 		t.Errorf("what was queued: err = %v, want %v", err, backend.ErrRefused)
 	}
-	if _, err := p.eval(t.Context(), "n", echo, nil, "x"); !errors.Is(err, backend.ErrRefused) {
+	if _, err := p.eval(t.Context(), "n", echo, to(nil, "x")); !errors.Is(err, backend.ErrRefused) {
 		t.Errorf("eval after Close: err = %v, want %v", err, backend.ErrRefused)
 	}
 	wantList(t, s.Client(), "before", "sent")

@@ -1,5 +1,6 @@
--- KEYS, ARGV: see common.lua
+-- KEYS, ARGV: see head.lua
 if not admit(false) then
   return { 'stale' }
 end
+awake()
 return pass_on()

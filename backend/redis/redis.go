@@ -1,7 +1,7 @@
 // Package redis keeps locks in one Redis server, in Redisson's layout: a hash
 // owner -> entries with an expiry, a channel on which a release is published and
 // a fence counter. Beside these it keeps, for the name's queue and for the hold
-// behind the hash, a few keys of its own; common.lua lists them.
+// behind the hash, a few keys of its own; head.lua lists them.
 //
 // Each method of Backend is one Lua script, so one step for Redis. All scripts
 // may be repeated, and check everything before they write. Time is Redis' own.
@@ -34,8 +34,14 @@ type Config struct {
 // Window is how long a provisional hold lasts.
 const Window = time.Second
 
+//go:embed head.lua
+var head string
+
 //go:embed common.lua
 var common string
+
+//go:embed acquire_quick.lua
+var acquireQuick string
 
 //go:embed acquire.lua
 var acquireLua string
@@ -45,6 +51,9 @@ var confirmLua string
 
 //go:embed extend.lua
 var extendLua string
+
+//go:embed release_quick.lua
+var releaseQuick string
 
 //go:embed release.lua
 var releaseLua string
@@ -66,15 +75,15 @@ var inspectLua string
 
 // A full Redis refuses new grants, and nothing else.
 var (
-	acquireScript  = newScript("", common, acquireLua)
-	confirmScript  = newScript("allow-oom", common, confirmLua)
-	extendScript   = newScript("allow-oom", common, extendLua)
-	releaseScript  = newScript("allow-oom", common, releaseLua)
-	cancelScript   = newScript("allow-oom", common, cancelLua)
-	promoteScript  = newScript("allow-oom", common, promoteLua)
-	describeScript = newScript("allow-oom", common, describeLua)
-	renewScript    = newScript("allow-oom", "", renewLua)
-	inspectScript  = newScript("no-writes", "", inspectLua)
+	acquireScript  = newScript("", head, acquireQuick, common, acquireLua)
+	confirmScript  = newScript("allow-oom", head, common, confirmLua)
+	extendScript   = newScript("allow-oom", head, common, extendLua)
+	releaseScript  = newScript("allow-oom", head, releaseQuick, common, releaseLua)
+	cancelScript   = newScript("allow-oom", head, common, cancelLua)
+	promoteScript  = newScript("allow-oom", head, common, promoteLua)
+	describeScript = newScript("allow-oom", head, common, describeLua)
+	renewScript    = newScript("allow-oom", renewLua)
+	inspectScript  = newScript("no-writes", inspectLua)
 )
 
 // Backend is one Redis server as one node sees it.
@@ -144,17 +153,7 @@ func (b *Backend) Close() error {
 
 // run runs one of the scripts about one name.
 func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply, error) {
-	k := keysOf(b.cfg.KeyPrefix + r.Name)
-	me := b.cfg.Node.ID
-	if r.Slot != "" {
-		me += "." + r.Slot
-	}
-	v, err := b.requests.eval(ctx, r.Name, s,
-		[]string{k.lock, k.state, k.queue, k.entries, k.counter, k.last, k.floor + me, k.floor + b.cfg.Node.ID},
-		me, b.cfg.Node.Incarnation, r.Seq,
-		k.channel, Window.Milliseconds(), b.cfg.FenceTTL.Milliseconds(), r.Name,
-		uint64(r.Hold), uint64(r.Block), r.Attempt, string(r.Owner), max(r.Count, 1), r.TTL.Milliseconds(), max(r.Turns, 1),
-		uint64(r.Floor), flag(r.Queue), r.Waiters, uint64(r.Turn), r.Delay.Milliseconds(), r.Record)
+	v, err := b.requests.eval(ctx, r.Name, s, b.message(r))
 	if err != nil {
 		return nil, err
 	}
@@ -165,13 +164,6 @@ func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply,
 	return a, a.refused()
 }
 
-func flag(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // ask runs a script that may grant, and watches a holder outside lockgw.
 func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backend.Answer, error) {
 	v, err := b.run(ctx, s, r)
@@ -179,27 +171,26 @@ func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backen
 		return backend.Answer{}, err
 	}
 	a, err := v.answer()
-	b.watch(r, a.Queued && a.Holder.Foreign)
+	b.watch(place{r.Name, r.Slot}, a.Queued && a.Holder.Foreign)
 	return a, err
 }
 
 // watch listens for, or stops listening for, the release of a holder outside
 // lockgw.
-func (b *Backend) watch(r backend.Request, on bool) {
-	at := place{r.Name, r.Slot}
+func (b *Backend) watch(at place, on bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.foreign[at] == on {
 		return
 	}
-	channel := keysOf(b.cfg.KeyPrefix + r.Name).channel
+	channel := keysOf(b.cfg.KeyPrefix + at.name).channel
 	if !on {
 		delete(b.foreign, at)
 		b.hub.unwatch(channel)
 		return
 	}
 	b.foreign[at] = true
-	b.hub.watch(channel, func() { b.freed(r.Name) })
+	b.hub.watch(channel, func() { b.freed(at.name) })
 }
 
 // freed wakes the contenders that wait for a holder outside lockgw.
@@ -260,18 +251,15 @@ func (b *Backend) Describe(ctx context.Context, r backend.Request) error {
 
 // Renew implements backend.Backend.
 func (b *Backend) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	keys := make([]string, 0, 2*len(rs))
-	args := make([]any, 0, 3*len(rs))
+	m := newMessage(2*len(rs), 3*len(rs))
 	for _, r := range rs {
 		k := keysOf(b.cfg.KeyPrefix + r.Name)
-		me := b.cfg.Node.ID
-		if r.Slot != "" {
-			me += "." + r.Slot
-		}
-		keys = append(keys, k.lock, k.state)
-		args = append(args, me, uint64(r.Hold), r.TTL.Milliseconds())
+		m = append(m, k.lock, k.state)
 	}
-	v, err := b.renewRequests.eval(ctx, rs[0].Name, renewScript, keys, args...)
+	for _, r := range rs {
+		m = append(m, b.contender(r.Slot), uint64(r.Hold), r.TTL.Milliseconds())
+	}
+	v, err := b.renewRequests.eval(ctx, rs[0].Name, renewScript, m)
 	if err != nil {
 		return nil, err
 	}

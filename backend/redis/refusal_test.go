@@ -69,7 +69,7 @@ func TestEvalRefused(t *testing.T) {
 			}
 			p := piped(t, tt.login+s.Addr)
 			for range 2 { // in full, then by its name
-				_, err := p.eval(t.Context(), "n", count, []string{"n"})
+				_, err := p.eval(t.Context(), "n", count, to([]string{"n"}))
 				if !errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnavailable) {
 					t.Errorf("err = %v, want %v", err, backend.ErrRefused)
 				} else if !strings.Contains(err.Error(), tt.code) || !strings.Contains(err.Error(), tt.advice) {
@@ -115,7 +115,7 @@ func TestOutcomeOfHalfRunScript(t *testing.T) {
 	s := redistest.Start(t, "--user", "u", "on", ">p", "~*", "&*", "+@all", "-del")
 	p := piped(t, "u:p@"+s.Addr)
 	half := newScript("", "", "redis.call('set', KEYS[1], 1) return redis.call('del', KEYS[1])")
-	_, err := p.eval(t.Context(), "n", half, []string{"k"})
+	_, err := p.eval(t.Context(), "n", half, to([]string{"k"}))
 	if err == nil || errors.Is(err, backend.ErrRefused) {
 		t.Errorf("err = %v, want one that is not %v", err, backend.ErrRefused)
 	}

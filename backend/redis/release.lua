@@ -1,14 +1,12 @@
--- KEYS, ARGV: see common.lua
-if not admit(true) then
-  return { 'stale' }
-end
+-- KEYS, ARGV: see head.lua. It was admitted by release_quick.lua.
+awake()
 local h = hold()
 if mine(h) and h.fence == the_hold then
-  put(last, int(math.max(h.fence, tonumber(ARGV[18]))) .. ' ' .. (redis.call('GET', counter) or '0'), fence_ttl)
-  free(tonumber(ARGV[19]))
+  given()
+  free(delay)
 end
 if wants_queue then
   return contend()
 end
-withdraw(tonumber(ARGV[10]))
+withdraw()
 return pass_on()

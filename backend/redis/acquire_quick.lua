@@ -1,0 +1,9 @@
+-- An acquire that nobody stands in the way of: contend would do the same, but
+-- common.lua need not be read for it.
+if not admit(true) then
+  return { 'stale' }
+end
+if redis.call('EXISTS', lock, queue, entries) == 0 then
+  local f = make(me, asked(), ttl, '0')
+  return { 'granted', f, f, turns, 0 }
+end
