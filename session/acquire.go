@@ -179,7 +179,7 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 	}
 	s.mu.Unlock()
 	if err == nil && closed {
-		_, _, _ = l.p.end(l, "its session has ended") // if it is lost meanwhile, so much the better
+		_, _ = l.p.giveUp(l, "its session has ended") // if it is lost meanwhile, so much the better
 		return s.Err()
 	}
 	return err
@@ -223,14 +223,22 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder)
 		holder: h, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		hasty: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()),
 	}
-	if err := s.m.enter(l); err != nil {
+	began := time.Now()
+	q, err := s.m.enter(l)
+	if err != nil {
 		return nil, err
+	}
+	if q != nil {
+		l.p.carry(q)
+		if done, err := l.p.tell(l); done {
+			return orNil(l, err)
+		}
 	}
 	code, limit := CodeWaitTimeout, a.Wait
 	if l.hasty {
 		code, limit = CodeLocked, s.m.cfg.Timeout
 	}
-	t := time.NewTimer(limit)
+	t := time.NewTimer(limit - time.Since(began))
 	defer t.Stop()
 	for {
 		select {
@@ -265,19 +273,19 @@ func orNil(l *Lease, err *Error) (*Lease, error) {
 	return l, nil
 }
 
-// enter puts l into the queue of its name.
-func (m *Manager) enter(l *Lease) error {
+// enter puts l into the queue of its name. See place.enter for the request.
+func (m *Manager) enter(l *Lease) (*request, error) {
 	k := m.keyFor(l.name)
 	for {
 		p := m.place(k)
 		if p == nil {
-			return m.drainingError(l.name)
+			return nil, m.drainingError(l.name)
 		}
-		if ok, err := p.enter(l); ok {
+		if ok, q, err := p.enter(l); ok {
 			if err != nil {
-				return err
+				return nil, err
 			}
-			return nil
+			return q, nil
 		}
 	}
 }

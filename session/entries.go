@@ -37,8 +37,9 @@ func (p *place) unreserve(l *Lease) {
 // taken by this; then the result is 0.
 func (p *place) write(ctx context.Context, l *Lease, d int) (int, error) {
 	p.mu.Lock()
-	p.advance() // a deadline that has passed is a loss, whether or not its timer has run
-	if err := l.errLocked(p.m.cfg.Clock()); err != nil {
+	now := p.m.cfg.Clock()
+	p.advanceAt(now) // a deadline that has passed is a loss, whether or not its timer has run
+	if err := l.errLocked(now); err != nil {
 		p.mu.Unlock()
 		return 0, err
 	}

@@ -101,17 +101,21 @@ func (s *Session) release(ctx context.Context, name string, thread int64, all bo
 			return Released{Count: n}, err
 		}
 	}
-	pending, freeBy, ended := l.p.end(l, "")
+	q, freeBy, ended := l.p.end(l, "")
 	if ended != nil {
 		return Released{}, ended
 	}
-	if pending == nil {
+	if q == nil {
 		return Released{}, nil
 	}
-	t := time.NewTimer(s.m.cfg.Timeout)
+	began := time.Now()
+	if l.p.carry(q); q.isDone() {
+		return Released{}, nil
+	}
+	t := time.NewTimer(s.m.cfg.Timeout - time.Since(began))
 	defer t.Stop()
 	select {
-	case <-pending:
+	case <-q.done:
 		return Released{}, nil
 	case <-ctx.Done():
 	case <-t.C:

@@ -3,11 +3,12 @@ package session
 import "time"
 
 // advance does all that can be done now and sets the timer for what comes next.
-func (p *place) advance() {
+func (p *place) advance() { p.advanceAt(p.m.cfg.Clock()) }
+
+func (p *place) advanceAt(now time.Duration) {
 	if p.gone {
 		return
 	}
-	now := p.m.cfg.Clock()
 	for p.step(now) {
 	}
 	if p.phase == idle && p.req == nil && p.queue.n == 0 && p.watchAt == 0 && !p.watching {
@@ -15,6 +16,15 @@ func (p *place) advance() {
 		p.m.forget(p)
 	}
 	p.arm(now)
+}
+
+// advanceCarried is advance; what it sends first is left to the caller to carry.
+func (p *place) advanceCarried(now time.Duration) *request {
+	p.carrier = true
+	p.advanceAt(now)
+	q := p.carried
+	p.carrier, p.carried = false, nil
+	return q
 }
 
 // step does one thing, and says whether to look again.
@@ -93,7 +103,7 @@ func (p *place) stepHolding(now time.Duration) bool {
 	}
 	prefetching := p.req != nil && p.req.verb == extend && !p.req.r.Queue
 	switch {
-	case p.req != nil && !(p.queue.n == 0 && (prefetching || p.req.verb == settle)):
+	case p.req != nil && !(prefetching && p.hold.left > 0) && !(p.queue.n == 0 && (prefetching || p.req.verb == settle)):
 	case p.queue.n == 0:
 		p.letGo(0)
 		return true
@@ -101,7 +111,7 @@ func (p *place) stepHolding(now time.Duration) bool {
 		p.queue.first.ttl < p.hold.ttl: // a lease cannot be made shorter, only taken anew
 		p.letGo(0)
 		return true
-	case p.hold.left == 0:
+	case p.hold.left+p.hold.more == 0:
 		p.askFor(extend, 0)
 	case p.hold.deadline-now <= p.hold.ttl/3 && !p.hold.fresh: // too little to give away
 		if !p.hold.failing {
@@ -127,7 +137,7 @@ func (p *place) stepTurn(now time.Duration) bool {
 			p.letGo(p.m.cfg.Delay)
 		}
 		return true
-	case p.hold.left == 0 && p.queue.n > 0 && p.hold.others == 0 && p.req == nil:
+	case p.shouldPrefetch():
 		p.prefetch()
 	}
 	return false

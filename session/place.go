@@ -13,8 +13,9 @@ import (
 // Its life is a small machine. Something happens (a caller comes or goes, an
 // answer, a hint, the timer); the handler notes it under mu and calls advance,
 // which does all that can be done now and sets the timer for what comes next.
-// Requests run on goroutines of their own and come back as events, so mu is
-// never held across a request.
+// Requests come back as events, so mu is never held across a request. A caller
+// who has nothing to do but to wait for one carries it to the store itself; the
+// others run on goroutines of their own.
 //
 //	idle ──acquire──▶ queued ──confirm──▶ holding ──release──▶ releasing ──▶ idle
 //	  └───────────────granted────────────▶ ▲  │turns             │ others waited:
@@ -26,8 +27,9 @@ import (
 //   - A deadline counts from before the sending, and is looked at where a grant
 //     is told (Lease.View, tell). Lost is final.
 //   - Once a release is sent, no turn is given under that hold.
-//   - A block of fences is the budget of turns; when it is used up, one request
-//     either gets the next block or, if another node waits, lets go.
+//   - A block of fences is the budget of turns: no more are reserved at once. When
+//     it is used up, one request either gets the next one or, if another node
+//     waits, lets go.
 //   - What was granted to nobody here is given back.
 type place struct {
 	m   *Manager
@@ -49,6 +51,8 @@ type place struct {
 	crowded  bool           // likewise, that another node waits
 	watchAt  time.Duration  // idle: see whether what we passed on was confirmed
 	told     int            // waiters that the store was told of
+	carrier  bool           // the caller of advance will carry what it sends
+	carried  *request       // what it has to carry
 	watching bool           // a Promote is under way
 	timer    *time.Timer
 	armed    time.Duration
@@ -72,6 +76,7 @@ type hold struct {
 	block     backend.Fence // newest block known
 	next      backend.Fence // fence of the next turn
 	left      int           // fences left in the present block
+	more      int           // fences in the block after it, which is the newest then
 	last      backend.Fence // fence of the last turn given
 	described backend.Fence // turn that the store knows of
 	ttl       time.Duration
@@ -85,30 +90,31 @@ type hold struct {
 	fresh     bool          // granted just now, for the ttl of the first in the queue
 }
 
-// enter puts l at the end of the queue. false: p is gone, look it up again.
-func (p *place) enter(l *Lease) (ok bool, err *Error) {
+// enter puts l at the end of the queue. false: p is gone, look it up again. The
+// request, if there is one, has to be carried by the caller.
+func (p *place) enter(l *Lease) (ok bool, q *request, err *Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.gone {
-		return false, nil
+		return false, nil, nil
 	}
 	l.p = p
 	busy := p.cur != nil || p.queue.n > 0 || p.phase == queued
 	switch {
 	case l.hasty && busy:
-		return true, p.refusal(l, CodeLocked)
+		return true, nil, p.refusal(l, CodeLocked)
 	case p.queue.n >= p.m.cfg.Limits.WaitersPerLock:
-		return true, &Error{
+		return true, nil, &Error{
 			Code: CodeTooManyWaiters, Lock: l.name, RetryAfter: time.Second,
 			Detail: "the limit of callers that wait for one lock (limits.waiters_per_lock) is reached",
 		}
 	}
 	p.queue.push(l)
-	p.advance()
+	q = p.advanceCarried(p.m.cfg.Clock())
 	if l.phase == waiting && (p.phase == queued || p.cur != nil) {
 		p.queue.tellCurious()
 	}
-	return true, nil
+	return true, q, nil
 }
 
 // leave ends l's wait. If it was granted meanwhile, the turn goes on to the next.
@@ -171,13 +177,14 @@ func (p *place) expire(l *Lease, code Code) (done bool, err *Error) {
 // settling: the turn that was given must not be told yet.
 func (p *place) settling() bool { return p.cur != nil && p.req != nil && p.req.verb == settle }
 
-// end gives up l's turn. The channel, if any, is closed when the store has
-// confirmed that the name is free; after freeBy it is free anyhow.
-func (p *place) end(l *Lease, reason string) (pending <-chan struct{}, freeBy time.Duration, err *Error) {
+// end gives up l's turn. The request, if there is one, is the release: it has to
+// be carried by the caller, its channel done is closed when the store has
+// confirmed that the name is free, and after freeBy the name is free anyhow.
+func (p *place) end(l *Lease, reason string) (q *request, freeBy time.Duration, err *Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.advance() // a deadline that has passed is a loss, whether or not its timer has run
 	now := p.m.cfg.Clock()
+	p.advanceAt(now) // a deadline that has passed is a loss, whether or not its timer has run
 	if err := l.errLocked(now); err != nil {
 		return nil, 0, err
 	}
@@ -185,11 +192,26 @@ func (p *place) end(l *Lease, reason string) (pending <-chan struct{}, freeBy ti
 	if l.keepUntil > now {
 		p.cur, l.phase = l, kept
 	}
-	p.advance()
-	if p.phase == releasing && p.queue.n == 0 && p.req != nil && p.req.done != nil {
-		return p.req.done, p.hold.ttl, nil
+	if p.queue.n > 0 { // whoever releases does not wait for what comes next
+		p.advanceAt(now)
+		return nil, 0, nil
 	}
-	return nil, 0, nil
+	if q = p.advanceCarried(now); q != nil && q.done == nil {
+		p.launch(q)
+		return nil, 0, nil
+	}
+	return q, p.hold.ttl, nil
+}
+
+// giveUp is end without waiting. The channel, if any, is closed when the store has
+// confirmed.
+func (p *place) giveUp(l *Lease, reason string) (<-chan struct{}, *Error) {
+	q, _, err := p.end(l, reason)
+	if q == nil {
+		return nil, err
+	}
+	p.launch(q)
+	return q.done, nil
 }
 
 // finish ends l's turn. why is nil after a release, whose words are made when

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -60,12 +61,37 @@ func (p *place) ask(v verb, r backend.Request) {
 // fly sends q, for the first time or again.
 func (p *place) fly(q *request) {
 	q.flying, q.sentAt, q.r.Repeat = true, p.m.cfg.Clock(), q.unknown
-	p.m.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), p.m.cfg.Timeout)
-		defer cancel()
-		a, err := p.m.do(ctx, q)
-		p.answer(q, a, err)
-	})
+	p.m.wg.Add(1)
+	if p.carrier {
+		p.carrier, p.carried = false, q
+		return
+	}
+	p.launch(q)
+}
+
+func (p *place) launch(q *request) { go p.carry(q) }
+
+// carry brings q to the store and the answer back, which takes Config.Timeout at
+// most. A defect of the store counts as no answer.
+func (p *place) carry(q *request) {
+	defer p.m.wg.Done()
+	a, err := backend.Answer{}, errDefect
+	defer func() { p.answer(q, a, err) }()
+	ctx, cancel := context.WithTimeout(context.Background(), p.m.cfg.Timeout)
+	defer cancel()
+	a, err = p.m.do(ctx, q)
+}
+
+var errDefect = fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)
+
+// isDone: q is a release, and was answered or given up.
+func (q *request) isDone() bool {
+	select {
+	case <-q.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (m *Manager) do(ctx context.Context, q *request) (backend.Answer, error) {
@@ -235,7 +261,7 @@ func (p *place) takeExtend(q *request, a backend.Answer, err error) {
 			p.othersWait()
 			return
 		}
-		p.hold.block, p.hold.next, p.hold.left = a.Block, a.Block, a.Turns
+		p.hold.block, p.hold.more = a.Block, a.Turns
 	}
 }
 

@@ -104,7 +104,11 @@ func (s *Session) Options() Options { return s.o }
 func (s *Session) Since() time.Time { return s.since }
 
 // Touch is a sign of life.
-func (s *Session) Touch() { s.seen.Store(int64(s.m.cfg.Clock())) }
+func (s *Session) Touch() {
+	if s.o.Keepalive > 0 {
+		s.seen.Store(int64(s.m.cfg.Clock()))
+	}
+}
 
 // Done is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.ctx.Done() }
@@ -260,7 +264,7 @@ func releaseAll(ctx context.Context, leases []*Lease, reason string) []string {
 	var names []string
 	var waits []<-chan struct{}
 	for _, l := range leases {
-		pending, _, err := l.p.end(l, reason)
+		pending, err := l.p.giveUp(l, reason)
 		if err == nil {
 			names = append(names, l.name)
 		}

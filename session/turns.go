@@ -37,14 +37,20 @@ func (p *place) forFirst() backend.Request {
 	}
 }
 
-// prefetch reserves the next block during the last turn of the present one; any
-// earlier, and the turns of both would pass before another node's. It never lets
-// go of the name.
+// prefetch reserves, while turns go on, what is missing to a whole block; with any
+// more, the turns of two would pass before another node's. It never lets go of the
+// name.
 func (p *place) prefetch() {
 	p.ask(extend, backend.Request{
 		Hold: p.hold.fence, Block: p.hold.block, TTL: p.hold.ttl,
-		Turns: p.m.cfg.Fairness.MaxTurns, Floor: p.m.floor(p.key.name),
+		Turns: p.m.cfg.Fairness.MaxTurns - p.hold.left, Floor: p.m.floor(p.key.name),
 	})
+}
+
+// shouldPrefetch: half of the block is used, and the rest will not do.
+func (p *place) shouldPrefetch() bool {
+	return p.hold.left <= p.m.cfg.Fairness.MaxTurns/2 && p.hold.left < p.queue.n && p.hold.more == 0 &&
+		p.hold.others == 0 && p.req == nil
 }
 
 // letGo releases the hold; those who wait here queue at the store anew.
@@ -103,6 +109,9 @@ func (p *place) give(now time.Duration) {
 	l := p.queue.first
 	p.queue.remove(l)
 	p.cur = l
+	if p.hold.left == 0 {
+		p.hold.next, p.hold.left, p.hold.more = p.hold.block, p.hold.more, 0
+	}
 	l.phase, l.count, l.fence = granted, 1, p.hold.next
 	l.holder.Since = time.Now()
 	if l.hold > 0 {

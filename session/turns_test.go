@@ -151,9 +151,79 @@ func TestLocalTurnsNeedNoStore(t *testing.T) {
 		crowd(t, c, 640, 0)
 		mu.Lock()
 		defer mu.Unlock()
-		if asked["acquire"] != 1 || asked["release"] != 1 || asked["extend"] > 11 || asked["confirm"] != 0 {
-			t.Errorf("asked %v for 641 turns, want one acquire, one release and ten extends", asked)
+		if asked["acquire"] != 1 || asked["release"] != 1 || asked["extend"] > 20 || asked["confirm"] != 0 {
+			t.Errorf("asked %v for 641 turns, want one acquire, one release and twenty extends", asked)
 		}
+	})
+}
+
+// Turns go on while the next block is asked for.
+func TestTurnsDoNotWaitForTheStore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		slow := func(verb string) error {
+			if verb == "extend" {
+				time.Sleep(20 * time.Millisecond)
+			}
+			return nil
+		}
+		c := newCluster(t, 1, session.Config{Fairness: session.Fairness{MaxTurns: 64}}, hooked(&faulty{before: slow}))
+		began := time.Now()
+		crowd(t, c, 320, time.Millisecond)
+		if took := time.Since(began); took > 325*time.Millisecond {
+			t.Errorf("320 turns of 1 ms took %v: they waited for the store", took)
+		}
+	})
+}
+
+// What is reserved ahead is part of the turns that a node may have while another
+// one waits, of whom it was not told.
+func TestTurnsAreBoundedWithoutMessages(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const turns = 16
+		deaf := func(i int, b backend.Backend) backend.Backend {
+			if i > 0 {
+				return b
+			}
+			return &faulty{Backend: b, drop: func(h backend.Hint) bool { return h.Kind == backend.HintOthers }}
+		}
+		c := newCluster(t, 2, session.Config{Fairness: session.Fairness{MaxTurns: turns}}, deaf)
+		first := c.open(0)
+		mustAcquire(t, first, "x", session.Acquire{})
+		var mu sync.Mutex
+		given, since, late := 0, 0, false
+		var wg sync.WaitGroup
+		for range 10 * turns {
+			s := c.open(0)
+			wg.Go(func() {
+				_, _ = s.Acquire(context.Background(), "x", session.Acquire{Wait: time.Minute})
+				mu.Lock()
+				if given++; late {
+					since++
+				}
+				mu.Unlock()
+				time.Sleep(time.Millisecond)
+				_, _ = s.Release(context.Background(), "x", 1, false, "")
+			})
+		}
+		mustRelease(t, first, "x")
+		for {
+			time.Sleep(time.Millisecond / 2)
+			mu.Lock()
+			if given > 3*turns/2+1 { // the next block has just been reserved
+				late = true
+			}
+			mu.Unlock()
+			if late {
+				break
+			}
+		}
+		mustAcquire(t, c.open(1), "x", session.Acquire{Wait: time.Minute})
+		mu.Lock()
+		if since > turns {
+			t.Errorf("%d turns before another node's, want at most %d", since, turns)
+		}
+		mu.Unlock()
+		wg.Wait()
 	})
 }
 

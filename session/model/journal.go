@@ -63,7 +63,8 @@ func (m *model) takeReclaim(s *state, p *place, r request, left int8) {
 	case left > 0 && p.Client[p.J.Cur-1] == holds:
 		s.Broken |= Revived
 	}
-	p.Phase, p.Hold, p.Block, p.Rest, p.Attempt = holding, p.J.Hold, r.A.Block, m.Turns, r.Seq
+	p.Phase, p.Hold, p.Attempt = holding, p.J.Hold, r.Seq
+	p.begin(r.A.Block, r.A.Turns)
 	p.Turn, p.Cur, p.Told, p.Deadline = p.J.Turn, p.J.Cur, true, left
 	if r.A.Others {
 		p.Others, p.Rest = 1, 0 // or the turns of two blocks would pass before another node's

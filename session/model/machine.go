@@ -55,7 +55,8 @@ func (m *model) stepQueued(s *state, i int8) bool {
 	case p.Req.Verb != none: // it is sent again
 	case p.Hint != 0 && !m.Confirm:
 		m.outlived(p)
-		p.Phase, p.Hold, p.Block, p.Rest, p.Deadline = holding, p.Hint, max(p.Hint, 0), 1, m.Lease
+		p.Phase, p.Hold, p.Deadline = holding, p.Hint, m.Lease
+		p.begin(max(p.Hint, 0), 1)
 		p.Hint = 0
 		return true
 	case p.Hint != 0:
@@ -78,13 +79,13 @@ func (m *model) stepHolding(s *state, i int8) bool {
 		m.stepTurn(s, i)
 		return false
 	}
-	prefetching := p.Req.Verb == extend && !p.Req.Queue || p.Req.Verb == assert
+	prefetching := p.Req.Verb == extend && !p.Req.Queue
 	switch {
-	case p.Req.Verb != none && (p.wants() || !prefetching):
+	case p.Req.Verb != none && !(prefetching && p.Rest > 0) && (p.wants() || !prefetching && p.Req.Verb != assert):
 		return false
 	case !p.wants() || p.Others == 2:
 		m.letGo(s, i)
-	case p.Rest == 0:
+	case p.Rest == 0 && p.Ahead == 0:
 		m.askFor(s, i, extend, 0)
 		return false
 	default:
@@ -95,7 +96,7 @@ func (m *model) stepHolding(s *state, i int8) bool {
 
 func (m *model) stepTurn(s *state, i int8) {
 	p := &s.P[i]
-	if (p.Rest == 0 || !m.LastTurn) && p.wants() && p.Others == 0 && p.Req.Verb == none {
+	if p.Rest <= m.Turns/2 && p.Ahead == 0 && p.wants() && p.Others == 0 && p.Req.Verb == none {
 		m.prefetch(s, i)
 	}
 }

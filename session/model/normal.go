@@ -31,10 +31,12 @@ func (m *model) normalise(s *state) {
 func (m *model) tidy(s *state, i int8) {
 	p := &s.P[i]
 	if p.Phase != holding && p.Phase != releasing {
-		p.Hold, p.Block, p.Rest, p.Others = 0, 0, 0, 0
+		p.Hold, p.Others = 0, 0
+		p.begin(0, 0)
 	}
 	if p.Phase == releasing && m.NoTurnAfter {
-		p.Block, p.Rest, p.Others = 0, 0, 0
+		p.Others = 0
+		p.begin(0, 0)
 	}
 	if p.Phase != queued {
 		p.Again = 0
@@ -79,7 +81,7 @@ func (p *place) believed() bool {
 
 func (r *request) tidy(s *state) {
 	if r.Flight == answered && s.Faults.Answer == 0 { // it will not be sent again
-		r.Owner, r.Count, r.Block = 0, 0, 0
+		r.Owner, r.Count, r.Block, r.Turns = 0, 0, 0, 0
 		if r.Verb != renew {
 			r.Hold = 0
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ func (p *pair) real(b *memory.Backend, r request) reply {
 	q := backend.Request{
 		Name: "x", Slot: p.slot(r.By - 1), Seq: uint64(r.Seq), Hold: p.fences[r.Hold], Block: p.fences[r.Block],
 		Attempt: uint64(r.Attempt), Owner: backend.Owner(fmt.Sprint("owner:", r.Owner)), Count: int(r.Count),
-		TTL: time.Duration(p.m.Lease) * tick, Turns: int(p.m.Turns), Queue: r.Queue, Turn: p.turn(r.Turn),
+		TTL: time.Duration(p.m.Lease) * tick, Turns: int(cmp.Or(r.Turns, p.m.Turns)), Queue: r.Queue, Turn: p.turn(r.Turn),
 	}
 	switch r.Verb {
 	case acquire:
@@ -72,7 +73,7 @@ func (p *pair) words(a reply) string {
 	case errors.Is(a.err, backend.ErrNotHeld):
 		return "not held"
 	case a.Granted:
-		return fmt.Sprintf("granted %d %d others=%v", a.Hold, a.Block, a.Others)
+		return fmt.Sprintf("granted %d %d turns=%d others=%v", a.Hold, a.Block, a.Turns, a.Others)
 	case a.Others:
 		return "others"
 	case a.Queued, errors.Is(a.err, backend.ErrHeld):
@@ -90,7 +91,7 @@ func (p *pair) said(a answer, v verb) string {
 	case notHeld:
 		return "not held"
 	case granted:
-		return fmt.Sprintf("granted %d %d others=%v", p.fences[a.Hold], p.fences[a.Block], a.Others)
+		return fmt.Sprintf("granted %d %d turns=%d others=%v", p.fences[a.Hold], p.fences[a.Block], a.Turns, a.Others)
 	case others:
 		return "others"
 	case inQueue, held:

@@ -44,6 +44,7 @@ func (s *state) blocks(f func(*int8)) {
 		f(&p.Turn.Block)
 		f(&p.Hold)
 		f(&p.Block)
+		f(&p.Ahead)
 		f(&p.Hint)
 		f(&p.Mail.Granted)
 		f(&p.J.Hold)

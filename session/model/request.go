@@ -63,7 +63,8 @@ func (m *model) takeGrant(p *place, r request, left int8) {
 	switch r.A.Kind {
 	case granted:
 		m.outlived(p)
-		p.Phase, p.Hint, p.Hold, p.Block, p.Rest, p.Deadline = holding, 0, r.A.Hold, r.A.Block, m.Turns, left
+		p.Phase, p.Hint, p.Hold, p.Deadline = holding, 0, r.A.Hold, left
+		p.begin(r.A.Block, r.A.Turns)
 		p.RenewOld, p.Others = true, 0
 		if r.A.Others || crowded {
 			p.Others = 1
@@ -95,7 +96,11 @@ func (m *model) takeExtend(s *state, i int8, r request, left int8) {
 			p.Others = max(p.Others, 1)
 			return
 		}
-		p.Block, p.Rest = r.A.Block, p.Rest+m.Turns
+		if p.Rest > 0 {
+			p.Ahead, p.More = r.A.Block, r.A.Turns
+			return
+		}
+		p.begin(r.A.Block, r.A.Turns)
 	}
 }
 
@@ -131,7 +136,7 @@ func (m *model) hearRenewal(s *state, i int8) {
 		m.lose(s, i)
 	case r.A.Kind == forgotten:
 		if p.Req.Verb == none {
-			m.ask(s, i, request{Verb: assert, Hold: p.Hold, Block: p.Block})
+			m.ask(s, i, request{Verb: assert, Hold: p.Hold, Block: p.newest(), Turns: m.Turns})
 		}
 	default:
 		m.lengthen(s, p, left)

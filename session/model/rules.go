@@ -33,7 +33,7 @@ type Rules struct {
 	// Turns
 	NoTurnAfter bool // once a release is sent, no turn is given under that hold
 	StoreYields bool // at the end of a block the store looks whether another waits (extend)
-	LastTurn    bool // the next block is reserved during the last turn of the present one
+	Budget      bool // no more fences are reserved at once than a block has (prefetch)
 	Absolute    bool // the store is told the count of entries, not the change
 	CountStays  bool // a repeat of a request that grants leaves the entries alone (lease)
 	NotBeside   bool // a turn is not described while its entries are written (keepUp)
@@ -54,7 +54,7 @@ func Sound() Rules {
 		Confirm: true, Keep: true, KeepAll: true,
 		Floor: true, Incarnation: true, Rearm: true, Drop: true, ByFence: true, CancelFrees: true, Undo: true, GiveBack: true,
 		Withdraw: true, Suspects: true, KeepPlace: true, WatchNext: true,
-		NoTurnAfter: true, StoreYields: true, LastTurn: true, Absolute: true, CountStays: true, NotBeside: true, Numbered: true,
+		NoTurnAfter: true, StoreYields: true, Budget: true, Absolute: true, CountStays: true, NotBeside: true, Numbered: true,
 		Intent: true, TurnRecord: true, EndRecord: true, DeadlineRecord: true, Quarantine: true, ClockFloor: true,
 	}
 }

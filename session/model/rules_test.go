@@ -44,7 +44,7 @@ var variants = []variant{
 	{"ClockFloor", FenceOrder, tiny, alone("11", 1, Faults{Forget: 1})},
 	{"NoTurnAfter", Exclusion, tiny, turns("1110", 2, Faults{})},
 	{"StoreYields", Bypassed, tiny, turns("1110", 1, Faults{})},
-	{"LastTurn", Bypassed, tiny, turns("2210", 2, Faults{})},
+	{"Budget", Bypassed, tiny, turns("2210", 2, Faults{})},
 	{"Absolute", WrongCount, tiny, alone("1", 2, Faults{Enter: 2, Answer: 1})},
 	{"CountStays", WrongCount, tiny, alone("11", 1, Faults{Enter: 1})},
 	{"NotBeside", WrongCount, tiny, alone("11", 2, Faults{Enter: 1})},

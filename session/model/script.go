@@ -75,7 +75,7 @@ func (m *model) extend(s *state, r *request, mine bool) {
 		r.A = answer{Kind: others}
 		return
 	default:
-		s.H.Block = m.newBlock(s)
+		s.H.Block, s.H.Turns = m.newBlock(s), r.Turns
 	}
 	m.prolong(s, r)
 	r.A = m.granted(s, r)
@@ -140,7 +140,7 @@ func (m *model) assert(s *state, r *request, mine bool) {
 	case mine:
 		s.H.Left = m.Lease
 	case s.Guard > 0 && r.Hold > s.H.Fence:
-		s.H = hold{By: r.By, Inc: r.Inc, Seq: r.Seq, Fence: r.Hold, Block: r.Block, Left: m.Lease}
+		s.H = hold{By: r.By, Inc: r.Inc, Seq: r.Seq, Fence: r.Hold, Block: r.Block, Turns: r.Turns, Left: m.Lease}
 	default:
 		r.A.Kind = notHeld
 	}
@@ -169,10 +169,10 @@ func (m *model) reclaim(s *state, r *request, mine bool) {
 	if mine {
 		h := &s.H
 		if h.Seq != r.Seq { // else a repeat
-			h.Block = m.newBlock(s)
+			h.Block, h.Turns = m.newBlock(s), m.Turns
 		}
 		h.Provisional, h.Inc, h.Seq, h.Left = false, r.Inc, r.Seq, m.Lease
-		r.A = answer{Kind: granted, Hold: h.Fence, Block: h.Block, Others: s.othersWait(r.By)}
+		r.A = answer{Kind: granted, Hold: h.Fence, Block: h.Block, Turns: h.Turns, Others: s.othersWait(r.By)}
 		return
 	}
 	if s.heldBy(r.By) {

@@ -47,6 +47,7 @@ type hold struct {
 	Fence, Block int8 // first block, which names the hold, and newest
 	Left         int8 // ticks
 	Provisional  bool
+	Turns        int8 // fences in Block
 	Owner, Count int8
 	Turn         fence
 	Described    int8 // newest Seq of a description
@@ -71,8 +72,11 @@ type place struct {
 	Told     bool
 	Turn     fence // of Cur, or of the last one
 	Hold     int8
-	Block    int8 // newest known
+	Block    int8 // of the present turns
+	Next     int8 // its next fence
 	Rest     int8 // fences left in it
+	Ahead    int8 // the block after it, if that is reserved
+	More     int8 // fences in that
 	Deadline int8 // ticks; as told to its callers
 	Others   int8 // 1: another node is known to wait; 2: for longer than max_turn_time
 	Attempt  int8

@@ -27,7 +27,7 @@ func (s *state) free() { s.H, s.Bypass = hold{}, 0 }
 // grant makes a new hold for the contender of e by its request.
 func (m *model) grant(s *state, e entry) {
 	b := m.newBlock(s)
-	s.H = hold{By: e.By, Inc: e.Inc, Seq: e.Seq, Fence: b, Block: b, Left: m.Lease, Owner: s.first(e.By), Count: 1, Turn: fence{b, 1}}
+	s.H = hold{By: e.By, Inc: e.Inc, Seq: e.Seq, Fence: b, Block: b, Turns: m.Turns, Left: m.Lease, Owner: s.first(e.By), Count: 1, Turn: fence{b, 1}}
 }
 
 // first is the caller in whose name a contender asks, +1.
@@ -60,7 +60,7 @@ func (m *model) prolong(s *state, r *request) {
 
 func (m *model) granted(s *state, r *request) answer {
 	h := &s.H
-	return answer{Kind: granted, Hold: h.Fence, Block: h.Block, Others: s.othersWait(r.By), New: h.Fence != r.Hold}
+	return answer{Kind: granted, Hold: h.Fence, Block: h.Block, Turns: h.Turns, Others: s.othersWait(r.By), New: h.Fence != r.Hold}
 }
 
 // enqueue: who is there keeps the place.

@@ -122,8 +122,11 @@ func (p *pair) request(i int8) request {
 		h.Fence = int8(p.rng.IntN(int(p.s.Last.Block) + 1))
 	}
 	r := request{
-		Verb: verb(1 + p.rng.IntN(int(describe))), By: i + 1, Inc: p.s.N[p.m.Places[i]].Inc, Hold: h.Fence, Block: h.Block,
+		Verb: verb(1 + p.rng.IntN(int(describe))), By: i + 1, Inc: p.s.N[p.m.Places[i]].Inc, Hold: h.Fence, Block: h.Block, Turns: p.m.Turns,
 		Queue: p.rng.IntN(3) > 0, Owner: i + 1, Count: int8(1 + p.rng.IntN(3)), Turn: fence{h.Block, int8(1 + p.rng.IntN(2))},
+	}
+	if r.Verb == extend && !r.Queue {
+		r.Turns = int8(1 + p.rng.IntN(int(p.m.Turns)))
 	}
 	if r.Verb != describe { // as package session does
 		r.Count, r.Turn = 1, fence{}

@@ -4,17 +4,32 @@ package model
 // new attempt.
 func (m *model) askFor(s *state, i int8, v verb, seq int8) {
 	p := &s.P[i]
-	r := request{Verb: v, Seq: seq, Hold: p.Hold, Block: p.Block, Queue: true, Owner: p.Queue[0]}
+	r := request{Verb: v, Seq: seq, Hold: p.Hold, Block: p.newest(), Turns: m.Turns, Queue: true, Owner: p.Queue[0]}
 	if v == confirm {
 		r.Hold = p.Hint
 	}
 	m.ask(s, i, r)
 }
 
-// prefetch reserves the next block while the turn goes on.
+// prefetch reserves what is missing to a whole block while turns go on.
 func (m *model) prefetch(s *state, i int8) {
 	p := &s.P[i]
-	m.ask(s, i, request{Verb: extend, Hold: p.Hold, Block: p.Block, Count: p.Count, Owner: p.Cur})
+	n := m.Turns
+	if m.Budget {
+		n -= p.Rest
+	}
+	m.ask(s, i, request{Verb: extend, Hold: p.Hold, Block: p.Block, Turns: n, Count: p.Count, Owner: p.Cur})
+}
+
+// begin goes on with the first of n fences of block b.
+func (p *place) begin(b, n int8) { p.Block, p.Next, p.Rest, p.Ahead, p.More = b, 1, n, 0, 0 }
+
+// newest block that the place knows of.
+func (p *place) newest() int8 {
+	if p.Ahead != 0 {
+		return p.Ahead
+	}
+	return p.Block
 }
 
 // letGo releases the hold; who waits here queues at the store anew.
@@ -56,7 +71,11 @@ func (m *model) give(s *state, i int8) {
 	p := &s.P[i]
 	p.Cur, p.Told = p.Queue[0], false
 	p.remove(p.Cur)
-	p.Turn = fence{p.Block, m.Turns - p.Rest + 1}
+	if p.Rest == 0 {
+		p.begin(p.Ahead, p.More)
+	}
+	p.Turn = fence{p.Block, p.Next}
+	p.Next++
 	p.Rest--
 	p.Count, p.Vague, p.Lazy = 1, false, p.Turn != fence{p.Hold, 1}
 	m.record(p, m.TurnRecord)

@@ -53,6 +53,7 @@ type request struct {
 	By, Inc      int8 // contender + 1, incarnation of its node
 	Seq, Attempt int8
 	Hold, Block  int8
+	Turns        int8 // fences to be reserved
 	Queue        bool
 	Age          int8 // ticks since it was sent
 	Owner, Count int8 // caller + 1, entries
@@ -64,6 +65,7 @@ type request struct {
 type answer struct {
 	Kind              kind
 	Hold, Block, Wait int8
+	Turns             int8 // fences in Block
 	Others            bool
 	Provisional       bool
 	New               bool // granted: not the hold that the request named

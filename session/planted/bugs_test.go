@@ -48,6 +48,14 @@ var bugs = []bug{
 		old: "	ctx = context.WithoutCancel(ctx) // what it may wait for is bounded by Config.Timeout\n", new: "",
 	},
 	{
+		name: "a whole block is reserved ahead", file: "session/turns.go",
+		old: "Turns: p.m.cfg.Fairness.MaxTurns - p.hold.left,", new: "Turns: p.m.cfg.Fairness.MaxTurns,",
+	},
+	{
+		name: "turns wait for the next block", file: "session/machine.go",
+		old: "!(prefetching && p.hold.left > 0) && ", new: "",
+	},
+	{
 		name: "no timer for a holder that dies", file: "session/machine.go",
 		old: "	case now >= p.again:\n\t\tp.askFor(acquire, p.attempt)\n", new: "",
 	},
@@ -220,12 +228,12 @@ var bugs = []bug{
 		old: "opt.MaxRetries = -1", new: "opt.MaxRetries = 3",
 	},
 	{
-		name: "script: no request numbers", file: "backend/redis/common.lua", test: "./backend/redis",
-		old: "(numbered and inc == seen_inc and seq < seen_seq)", new: "false",
+		name: "script: no request numbers", file: "backend/redis/head.lua", test: "./backend/redis",
+		old: "(numbered and inc == seen_inc and tonumber(seq) < tonumber(seen_seq))", new: "false",
 	},
 	{
-		name: "script: no incarnations", file: "backend/redis/common.lua", test: "./backend/redis",
-		old: "if inc < math.max(seen_inc, node_inc) or ", new: "if ",
+		name: "script: no incarnations", file: "backend/redis/head.lua", test: "./backend/redis",
+		old: "if tonumber(inc) < math.max(tonumber(seen_inc), node_inc)\n    or ", new: "if ",
 	},
 	{
 		name: "script: the state alone proves the hold", file: "backend/redis/common.lua", test: "./backend/redis",
@@ -233,31 +241,55 @@ var bugs = []bug{
 	},
 	{
 		name: "script: the head leaves the queue at the grant", file: "backend/redis/common.lua", test: "./backend/redis",
-		old: "  grant(c, e, window, 1)\n", new: "  grant(c, e, window, 1)\n  dequeue(c)\n",
+		old: "  grant(c, e, window, '1')\n", new: "  grant(c, e, window, '1')\n  dequeue(c)\n",
 	},
 	{
 		name: "script: no suspects", file: "backend/redis/common.lua", test: "./backend/redis",
-		old: "  redis.call('HSET', entries, '~' .. node_of(c), 1) -- until it asks for something\n", new: "",
+		old: "  redis.call('HSET', entries, '~' .. node_of(c), '1') -- until it asks for something\n", new: "",
 	},
 	{
 		name: "script: nobody listens, granted all the same", file: "backend/redis/common.lua", test: "./backend/redis",
 		old: "slot_of(c) .. ' ' .. name) == 0 then\n    return false", new: "slot_of(c) .. ' ' .. name) < 0 then\n    return false",
 	},
 	{
-		name: "script: fences rounded", file: "backend/redis/common.lua", test: "./backend/redis",
+		name: "script: fences rounded", file: "backend/redis/head.lua", test: "./backend/redis",
 		old: "local function int(n) return string.format('%.0f', n) end", new: "local function int(n) return tostring(n) end",
 	},
 	{
-		name: "script: fences without the clock", file: "backend/redis/common.lua", test: "./backend/redis",
-		old: "(tonumber(redis.call('GET', counter) or '0') or 0) + 1, us, atleast + 1)", new: "(tonumber(redis.call('GET', counter) or '0') or 0) + 1, atleast + 1)",
+		name: "script: fences without the clock", file: "backend/redis/head.lua", test: "./backend/redis",
+		old: "math.max(reserved, us - 1, ...)", new: "math.max(reserved, ...)",
 	},
 	{
 		name: "script: a repeat does not set the lease anew", file: "backend/redis/common.lua", test: "./backend/redis",
-		old: "    if h.seq == seq and h.inc == inc then\n      return lease(h)", new: "    if h.seq == seq and h.inc == inc then\n      return { 'granted', int(h.fence), int(h.block), h.turns, 0 }",
+		old: "    if h.seq == seq and h.inc == inc then\n      return lease(h)", new: "    if h.seq == seq and h.inc == inc then\n      return { 'granted', h.fence, h.block, h.turns, 0 }",
 	},
 	{
 		name: "script: a newcomer overtakes the queue", file: "backend/redis/common.lua", test: "./backend/redis",
 		old: "if redis.call('EXISTS', lock, queue) == 0 then", new: "if redis.call('EXISTS', lock) == 0 then",
+	},
+	{
+		name: "script: a quick newcomer overtakes the queue", file: "backend/redis/acquire_quick.lua", test: "./backend/redis",
+		old: "redis.call('EXISTS', lock, queue, entries)", new: "redis.call('EXISTS', lock)",
+	},
+	{
+		name: "script: a quick newcomer takes what is held", file: "backend/redis/acquire_quick.lua", test: "./backend/redis",
+		old: "redis.call('EXISTS', lock, queue, entries)", new: "redis.call('EXISTS', queue, entries)",
+	},
+	{
+		name: "script: a quick release without a look at the fence", file: "backend/redis/release_quick.lua", test: "./backend/redis",
+		old: " and h[2] == the_hold", new: "",
+	},
+	{
+		name: "script: a quick release without a look at the queue", file: "backend/redis/release_quick.lua", test: "./backend/redis",
+		old: "not wants_queue and redis.call('EXISTS', queue, entries) == 0", new: "not wants_queue",
+	},
+	{
+		name: "script: a quick release without a look at the lock", file: "backend/redis/release_quick.lua", test: "./backend/redis",
+		old: " and redis.pcall('HEXISTS', lock, h[3]) == 1", new: "",
+	},
+	{
+		name: "script: a quick release does not tell the fence", file: "backend/redis/release_quick.lua", test: "./backend/redis",
+		old: "    given()\n", new: "",
 	},
 	{
 		name: "script: release without a look at the fence", file: "backend/redis/release.lua", test: "./backend/redis",
@@ -269,15 +301,15 @@ var bugs = []bug{
 	},
 	{
 		name: "script: cancel only leaves the queue", file: "backend/redis/cancel.lua", test: "./backend/redis",
-		old: "withdraw(tonumber(ARGV[10]))", new: "dequeue(me)",
+		old: "withdraw()", new: "dequeue(me)",
 	},
 	{
-		name: "script: nothing is published at the release", file: "backend/redis/common.lua", test: "./backend/redis",
+		name: "script: nothing is published at the release", file: "backend/redis/head.lua", test: "./backend/redis",
 		old: "  redis.call('PUBLISH', channel, '0')\n", new: "",
 	},
 	{
-		name: "script: a lock without an expiry", file: "backend/redis/common.lua", test: "./backend/redis",
-		old: "  redis.call('HSET', lock, e.owner, 1)\n  redis.call('PEXPIRE', lock, int(life))\n", new: "  redis.call('HSET', lock, e.owner, 1)\n",
+		name: "script: a lock without an expiry", file: "backend/redis/head.lua", test: "./backend/redis",
+		old: "  redis.call('HSET', lock, e.owner, '1')\n  redis.call('PEXPIRE', lock, life)\n", new: "  redis.call('HSET', lock, e.owner, '1')\n",
 	},
 	{
 		name: "releases are refused while Redis is full", file: "backend/redis/redis.go", test: "./backend/redis",
@@ -285,7 +317,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a holder outside lockgw is not listened for", file: "backend/redis/redis.go", test: "./backend/redis",
-		old: "	b.watch(r, a.Queued && a.Holder.Foreign)\n", new: "",
+		old: "	b.watch(place{r.Name, r.Slot}, a.Queued && a.Holder.Foreign)\n", new: "",
 	},
 	{
 		name: "the breaker gates renewals", file: "backend/breaker/breaker.go", test: "./backend/breaker",

@@ -57,9 +57,8 @@ var bugs = []bug{
 		s:   leases, rules: []string{"overlap", "model", "fence"},
 	},
 	{
-		name: "fences by counting alone", file: "backend/redis/common.lua",
-		old: "  return math.max((tonumber(redis.call('GET', counter) or '0') or 0) + 1, us, atleast + 1)",
-		new: "  return (tonumber(redis.call('GET', counter) or '0') or 0) + 1",
+		name: "fences by counting alone", file: "backend/redis/head.lua",
+		old: "math.max(reserved, us - 1, ...)", new: "reserved",
 		s:   amnesia, rules: []string{"fence"},
 	},
 	{
@@ -84,8 +83,8 @@ var bugs = []bug{
 		s: silence, rules: []string{"stall", "stuck"},
 	},
 	{
-		name: "no request numbers", file: "backend/redis/common.lua",
-		old: "(numbered and inc == seen_inc and seq < seen_seq)", new: "false",
+		name: "no request numbers", file: "backend/redis/head.lua",
+		old: "(numbered and inc == seen_inc and tonumber(seq) < tonumber(seen_seq))", new: "false",
 		s: tardy, rules: []string{"stuck", "leak"},
 	},
 	{
