@@ -5,13 +5,13 @@ GO ?= go
 BIN := bin
 
 # What the tests start or call, and the Debian packages it comes in.
-TEST_COMMANDS := redis-server redis-cli nc curl
-TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl
+TEST_COMMANDS := redis-server redis-cli nc curl python3
+TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build test race lint check shop planted soak bench bench-peers clients clean needs
+.PHONY: build test race lint check shop planted kills soak bench bench-peers clients clean needs
 
 ## build: the program, in bin/lockgw
 build:
@@ -39,6 +39,10 @@ shop: needs
 ## planted: known bugs, one at a time, each of which the core's tests have to find
 planted: needs
 	$(GO) test -tags planted -count=1 -timeout 40m ./session/planted
+
+## kills: from the death of a client to the next one's grant, a thousand times
+kills: needs
+	$(GO) test -v -count=1 -run TestKills ./socket -kills 1000
 
 ## soak: histories of real gateways under faults, until so many grants were seen (see docs/testing.md)
 GRANTS ?= 100000

@@ -67,8 +67,9 @@ func settle(c *gin.Context, cl *claim, g session.Grant, err error) error {
 		err = ctx.Err()
 	case err == nil:
 		err = tell(c, cl, g)
+		orphan = err == nil && !sent(c.Writer)
 	}
-	if err != nil {
+	if err != nil || orphan {
 		cl.end(ctx, orphan, "its lock was not acquired, or nobody was left to be told of it")
 	}
 	return err

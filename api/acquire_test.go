@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -398,6 +399,35 @@ func TestBindToProcess(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	until(t, "the lock is free", func() bool { return g.state("a").State == session.StateFree })
+}
+
+// A client that names itself is watched as the process that made the connection;
+// of any other the number is all there is.
+func TestBindToCaller(t *testing.T) {
+	asked := map[string]int{}
+	g := newGateway(t, session.Config{}, func(c *Config) {
+		process, connected := c.Process, c.Connected
+		c.Process = func(pid int, by session.Peer) (session.Liveness, error) {
+			asked["number"]++
+			return process(pid, by)
+		}
+		c.Connected = func(nc net.Conn, accepted time.Duration) (session.Liveness, error) {
+			if asked["connection"]++; accepted > session.Boottime() || accepted < session.Boottime()-time.Minute {
+				t.Errorf("accepted at %v, want before now, %v", accepted, session.Boottime())
+			}
+			return connected(nc, accepted)
+		}
+	})
+	g.must(201, request{method: "PUT", path: fmt.Sprintf("/v1/locks/a?bind=pid:%d", os.Getpid()), unix: true})
+	other := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	g.must(201, request{method: "PUT", path: fmt.Sprintf("/v1/locks/b?bind=pid:%d", other.Process.Pid), unix: true})
+	if asked["connection"] != 1 || asked["number"] != 1 {
+		t.Errorf("asked by %v, want once each", asked)
+	}
 }
 
 // Who asks is known over a Unix socket only, and only if the kernel says so.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/gin-gonic/gin"
 )
 
 // writeTimeout is how long a client may take to read an answer, or one event.
@@ -23,6 +25,14 @@ func encode(v any) []byte {
 		panic(err)
 	}
 	return append(b, '\n')
+}
+
+// sent hands what was written to the kernel, and says whether it was taken. A
+// client that has sent more than its request may hang up without the request's
+// context being done.
+func sent(w gin.ResponseWriter) bool {
+	below, ok := w.(interface{ Unwrap() http.ResponseWriter }) // gin's own Flush does not tell
+	return !ok || http.NewResponseController(below.Unwrap()).Flush() == nil
 }
 
 // write answers with body. An error would have nobody to be told to: the client

@@ -30,7 +30,7 @@ func TestWriteDeadline(t *testing.T) {
 	c, _ := ginContext(&http.Request{Header: http.Header{}})
 	s := newStream(c)
 	s.w = ginWriter{c.Writer, events}
-	s.comment()
+	s.comment(keepalive)
 	for what, w := range map[string]*timed{"answer": answer, "event": events} {
 		if in := time.Until(w.deadline); in <= 0 || in > writeTimeout {
 			t.Errorf("%s: the deadline is in %v, want within %v", what, in, writeTimeout)

@@ -35,8 +35,11 @@ type Config struct {
 	// Process is the proof of life of a process, if by may name it. Without it
 	// bind is unsupported.
 	Process func(pid int, by session.Peer) (session.Liveness, error)
-	Version string
-	Log     *slog.Logger
+	// Connected is the proof of life of the process that made a connection, for
+	// one that names itself; accepted is on CLOCK_BOOTTIME. Without it, Process is.
+	Connected func(c net.Conn, accepted time.Duration) (session.Liveness, error)
+	Version   string
+	Log       *slog.Logger
 
 	bodyTimeout  time.Duration // how long a client may take to send a body; 5 s
 	commentEvery time.Duration // signs of life in a stream; 10 s

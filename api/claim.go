@@ -115,6 +115,9 @@ func (h *Handler) process(r *http.Request, pid int64) (session.Liveness, error) 
 	case o.err != nil:
 		return nil, session.Invalid("bind", "the gateway cannot tell who asks: %v", o.err)
 	}
+	if int(pid) == o.peer.PID && h.Connected != nil {
+		return h.Connected(o.conn, o.accepted)
+	}
 	return h.Process(int(pid), o.peer)
 }
 

@@ -2,7 +2,9 @@ package api
 
 import (
 	"bufio"
+	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
@@ -33,6 +35,9 @@ func (g *gateway) shell(script string) *exec.Cmd {
 }
 
 func TestCurlHold(t *testing.T) {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, syscall.SIGINT) // or curl would ignore it wherever these tests do, as in a shell's background
+	defer signal.Stop(interrupts)
 	g := newGateway(t, session.Config{})
 	cmd := g.shell("exec " + curlHold)
 	out, err := cmd.StdoutPipe()

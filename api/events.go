@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -8,8 +9,12 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// sessionEvents tells what happens to the holds of the session, from now on, until
-// it ends.
+// eventBuffer is how far a client may fall behind. One that is cut off comes back
+// with the id of the last event it has seen.
+const eventBuffer = 256
+
+// sessionEvents tells what happens to the holds of the session until it ends: from
+// now on, or from the event on that the client says it has seen last.
 func (h *Handler) sessionEvents(c *gin.Context) error {
 	s, err := h.self(c)
 	if err != nil {
@@ -20,13 +25,22 @@ func (h *Handler) sessionEvents(c *gin.Context) error {
 
 // relay sends the events of s until it ends or the client is gone.
 func (h *Handler) relay(c *gin.Context, s *session.Session) error {
-	sub := h.Manager.Subscribe(256, func(e session.Event) bool { return e.Session == s.ID() })
+	sub, missed, complete, err := h.listen(c.Request, s.ID())
+	if err != nil {
+		return err
+	}
 	defer sub.Close()
 	if err := s.Err(); err != nil {
 		return err // it ended before anybody listened
 	}
 	out := newStream(c)
-	out.comment()
+	out.comment(keepalive)
+	if !complete {
+		out.comment(incomplete)
+	}
+	for _, e := range missed {
+		out.send(e.ID, e.Type, eventOf(e))
+	}
 	tick := time.NewTicker(h.commentEvery)
 	defer tick.Stop()
 	for {
@@ -34,10 +48,10 @@ func (h *Handler) relay(c *gin.Context, s *session.Session) error {
 		case <-c.Request.Context().Done():
 			return nil
 		case <-tick.C:
-			out.comment()
+			out.comment(keepalive)
 		case e, ok := <-sub.C:
 			if !ok {
-				return nil // too slow; the client comes back and asks for what there is
+				return nil // too slow
 			}
 			out.send(e.ID, e.Type, eventOf(e))
 			if e.Type == session.EventSessionEnded {
@@ -45,4 +59,23 @@ func (h *Handler) relay(c *gin.Context, s *session.Session) error {
 			}
 		}
 	}
+}
+
+// listen subscribes to the session with that ID, and says what a client that comes
+// back has missed. An id that this process has not given out is that of an older
+// one: it must not hide what has happened since.
+func (h *Handler) listen(r *http.Request, id string) (sub *session.Subscription, missed []session.Event, complete bool, err error) {
+	values := r.Header.Values("Last-Event-ID")
+	switch {
+	case len(values) > 1:
+		return nil, nil, false, session.Invalid("Last-Event-ID", "was sent more than once")
+	case len(values) == 0 || values[0] == "": // an EventSource that has not seen any event
+		return h.Manager.Follow(id, eventBuffer, func(session.Event) bool { return true }), nil, true, nil
+	}
+	seen, err := session.ParseEventID(values[0])
+	if err != nil {
+		seen = session.EventID{}
+	}
+	sub, missed, complete = h.Manager.Resume(id, eventBuffer, seen)
+	return sub, missed, complete, nil
 }

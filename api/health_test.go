@@ -77,7 +77,7 @@ func TestPanic(t *testing.T) {
 func TestPanicInStream(t *testing.T) {
 	h := New(Config{Manager: newGateway(t, session.Config{}).m})
 	h.engine.GET("/cut", h.answer(func(c *gin.Context) error {
-		newStream(c).comment()
+		newStream(c).comment(keepalive)
 		panic("kaboom")
 	}))
 	c, rec := ginContext(&http.Request{Method: "GET", Header: http.Header{}})

@@ -34,7 +34,7 @@ func (h *Handler) hold(c *gin.Context) error {
 		// once it is over, the same owner may have the name by another request
 		cl.end(ctx, lease != nil && lease.Err() == nil, goneReason)
 	}()
-	sub := h.Manager.Subscribe(16, cl.concerns)
+	sub := h.Manager.Follow(cl.sess.ID(), 16, cl.concerns)
 	defer sub.Close()
 	s := newStream(c)
 	lease, err = h.await(ctx, s, cl)
@@ -45,7 +45,7 @@ func (h *Handler) hold(c *gin.Context) error {
 	if err != nil {
 		return h.streamError(ctx, s, cl, err)
 	}
-	s.send(0, session.EventAcquired, lockOf(v, cl.token, originOf(ctx)))
+	s.send(session.EventID{}, session.EventAcquired, lockOf(v, cl.token, originOf(ctx)))
 	h.follow(ctx, s, cl, v.Fence, sub.C)
 	return nil
 }
@@ -64,10 +64,10 @@ func connected(request context.Context) session.Liveness {
 	}
 }
 
-// concerns: an event about the hold that the claim is for, or its session.
+// concerns: an event of the session that is about the hold that the claim is for,
+// or the end of all.
 func (cl *claim) concerns(e session.Event) bool {
-	return e.Session == cl.sess.ID() &&
-		(e.Type == session.EventSessionEnded || e.Lock == cl.name && e.Thread == cl.acquire.Thread)
+	return e.Type == session.EventSessionEnded || e.Lock == cl.name && e.Thread == cl.acquire.Thread
 }
 
 // queued tells a waiter where it stands.
@@ -98,10 +98,10 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 	for {
 		select {
 		case q := <-waiting:
-			s.send(0, session.EventQueued, q)
+			s.send(session.EventID{}, session.EventQueued, q)
 		case <-tick.C:
 			if s.started {
-				s.comment()
+				s.comment(keepalive)
 			}
 		case r := <-done:
 			return r.grant.Lease, r.err
@@ -119,7 +119,7 @@ func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backen
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.comment()
+			s.comment(keepalive)
 		case e, ok := <-events:
 			switch {
 			case !ok:
@@ -131,9 +131,9 @@ func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backen
 			case e.Fence != fence:
 				// of an earlier hold of the same owner
 			case e.Type == session.EventJeopardy:
-				s.send(0, e.Type, eventOf(e))
+				s.send(session.EventID{}, e.Type, eventOf(e))
 			case e.Type == session.EventLost, e.Type == session.EventReleased:
-				s.send(0, e.Type, eventOf(e))
+				s.send(session.EventID{}, e.Type, eventOf(e))
 				return
 			}
 		}
@@ -152,6 +152,6 @@ func (h *Handler) streamError(ctx context.Context, s *stream, cl *claim, err err
 	p := problemOf(err)
 	p.Lock, p.RequestID = cl.name, requestID(s.w)
 	h.logDefect(s.w, p)
-	s.send(0, eventError, p)
+	s.send(session.EventID{}, eventError, p)
 	return nil
 }

@@ -58,6 +58,29 @@ func (w *wire) closed() bool {
 	return err != nil
 }
 
+// A client that has sent more than its request is not read any more, so that its
+// end is seen only when it is to be told. What it was granted is given back.
+func TestHangUpUnseen(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	token := g.open()
+	for _, authorization := range []string{"", "Authorization: Bearer " + token + "\r\n"} {
+		holder := g.acquire("a", "")
+		c, err := net.Dial("unix", g.unix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &wire{c, t, bufio.NewReader(c)}
+		w.send("PUT /v1/locks/a?wait=1m HTTP/1.1\r\nHost: localhost\r\n" + authorization + "\r\n")
+		until(t, "the caller waits", func() bool { return g.m.Stats().Waiters == 1 })
+		w.send("G")
+		w.Close()
+		g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: holder.Token})
+		until(t, "nothing is held, by a session or for it", func() bool {
+			return g.m.Stats() == session.Stats{Sessions: 1}
+		})
+	}
+}
+
 // What is no HTTP is refused by net/http, and the connection closed.
 func TestMalformedHTTP(t *testing.T) {
 	g := newGateway(t, session.Config{})

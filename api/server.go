@@ -35,15 +35,19 @@ func NewServer(h *Handler) *http.Server {
 
 // origin is what is known of the connection of a request.
 type origin struct {
-	unix bool
-	peer session.Peer
-	err  error // why peer is not known
+	conn     net.Conn
+	accepted time.Duration // on CLOCK_BOOTTIME
+	unix     bool
+	peer     session.Peer
+	err      error // why peer is not known
 }
 
 type originKey struct{}
 
 func (h *Handler) connContext(ctx context.Context, c net.Conn) context.Context {
-	o := origin{unix: c.LocalAddr().Network() == "unix", peer: session.NoPeer()}
+	o := origin{
+		conn: c, accepted: session.Boottime(), unix: c.LocalAddr().Network() == "unix", peer: session.NoPeer(),
+	}
 	if o.unix && h.PeerOf != nil {
 		if peer, err := h.PeerOf(c); err != nil {
 			o.err = err

@@ -33,16 +33,19 @@ func newStream(c *gin.Context) *stream {
 	return s
 }
 
-// send sends an event. data is an object; id, if not 0, is what a client that
+// send sends an event. data is an object; id, if it is one, is what a client that
 // comes back tells in Last-Event-ID.
-func (s *stream) send(id uint64, event session.EventType, data any) {
+func (s *stream) send(id session.EventID, event session.EventType, data any) {
 	b := encode(data)
 	var out bytes.Buffer
+	known := id != session.EventID{}
 	switch {
+	case s.format == ndjson && known:
+		fmt.Fprintf(&out, `{"event":%q,"id":%q,%s`, event, id, b[1:])
 	case s.format == ndjson:
 		fmt.Fprintf(&out, `{"event":%q,%s`, event, b[1:])
-	case id != 0:
-		fmt.Fprintf(&out, "id: %d\n", id)
+	case known:
+		fmt.Fprintf(&out, "id: %s\n", id)
 		fallthrough
 	default:
 		fmt.Fprintf(&out, "event: %s\ndata: %s\n", event, b)
@@ -50,15 +53,23 @@ func (s *stream) send(id uint64, event session.EventType, data any) {
 	s.write(out.Bytes())
 }
 
-// comment sends what means nothing but that the stream is alive. It keeps proxies
-// from closing a silent one, and finds out about a client that is gone without
-// having said so.
-func (s *stream) comment() {
+// Comments are told as such in SSE, and in NDJSON as events without data.
+const (
+	// keepalive means nothing but that the stream is alive. It keeps proxies from
+	// closing a silent one, and finds out about a client that is gone without
+	// having said so.
+	keepalive = "keepalive"
+	// incomplete: what follows may not be all that has happened since the event
+	// that the client has seen last.
+	incomplete = "incomplete"
+)
+
+func (s *stream) comment(text string) {
 	if s.format == ndjson {
-		s.write([]byte(`{"event":"keepalive"}` + "\n"))
+		s.write([]byte(`{"event":"` + text + `"}` + "\n"))
 		return
 	}
-	s.write([]byte(": keepalive\n\n"))
+	s.write([]byte(": " + text + "\n\n"))
 }
 
 func (s *stream) write(b []byte) {

@@ -1,8 +1,10 @@
 package session
 
 import (
-	"sync"
-	"sync/atomic"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -13,7 +15,7 @@ type EventType string
 
 // The events. A hold is lost at most once, and never after it was released.
 const (
-	EventQueued       EventType = "queued"
+	EventQueued       EventType = "queued" // only while somebody listens
 	EventAcquired     EventType = "acquired"
 	EventRenewed      EventType = "renewed"
 	EventJeopardy     EventType = "jeopardy"
@@ -24,7 +26,7 @@ const (
 
 // Event tells one thing that happened on this node.
 type Event struct {
-	ID      uint64 // rises from event to event
+	ID      EventID
 	Type    EventType
 	Time    time.Time
 	Session string // ID of the session
@@ -35,76 +37,38 @@ type Event struct {
 	Reason  string // of lost and session_ended
 }
 
-// Subscription delivers events until it is closed.
-type Subscription struct {
-	// C is closed when the subscription ends: by Close, or because its reader
-	// fell too far behind.
-	C    <-chan Event
-	c    chan Event
-	want func(Event) bool
-	bus  *bus
+// EventID names an event. The zero value names none.
+type EventID struct {
+	// Start tells the processes of a gateway apart: the numbers of each begin anew.
+	Start int64
+	// N rises by one from event to event.
+	N uint64
 }
 
-// Close ends the subscription.
-func (s *Subscription) Close() { s.bus.drop(s) }
+// String is the form in which clients keep an id, to be read by ParseEventID.
+func (id EventID) String() string { return fmt.Sprintf("%d-%d", id.Start, id.N) }
 
-// bus hands events to subscribers. Publishing never blocks, and costs one
-// atomic load when nobody listens.
-type bus struct {
-	listeners atomic.Int32
-	mu        sync.Mutex // guards the fields below
-	last      uint64
-	subs      map[*Subscription]struct{}
+// MarshalText is String.
+func (id EventID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText is ParseEventID.
+func (id *EventID) UnmarshalText(b []byte) (err error) {
+	*id, err = ParseEventID(string(b))
+	return err
 }
 
-// Subscribe delivers the events that want accepts, from now on. A reader that
-// falls more than buffer events behind is dropped.
-func (b *bus) Subscribe(buffer int, want func(Event) bool) *Subscription {
-	c := make(chan Event, buffer)
-	s := &Subscription{C: c, c: c, want: want, bus: b}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.subs == nil {
-		b.subs = map[*Subscription]struct{}{}
+var errEventID = errors.New("not the id of an event")
+
+// ParseEventID reads what String has written.
+func ParseEventID(s string) (EventID, error) {
+	start, n, _ := strings.Cut(s, "-")
+	var id EventID
+	var err error
+	if id.Start, err = strconv.ParseInt(start, 10, 64); err != nil {
+		return EventID{}, errEventID
 	}
-	b.subs[s] = struct{}{}
-	b.listeners.Add(1)
-	return s
-}
-
-func (b *bus) drop(s *Subscription) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.dropLocked(s)
-}
-
-func (b *bus) dropLocked(s *Subscription) {
-	if _, ok := b.subs[s]; ok {
-		delete(b.subs, s)
-		b.listeners.Add(-1)
-		close(s.c)
+	if id.N, err = strconv.ParseUint(n, 10, 64); err != nil {
+		return EventID{}, errEventID
 	}
-}
-
-// heard: somebody listens.
-func (b *bus) heard() bool { return b.listeners.Load() > 0 }
-
-func (b *bus) publish(e Event) {
-	if !b.heard() {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.last++
-	e.ID, e.Time = b.last, time.Now()
-	for s := range b.subs {
-		if !s.want(e) {
-			continue
-		}
-		select {
-		case s.c <- e:
-		default:
-			b.dropLocked(s)
-		}
-	}
+	return id, nil
 }

@@ -219,24 +219,38 @@ func (g *gate) Describe(ctx context.Context, r backend.Request) error {
 }
 
 // A grant that nobody is left to be told of does not stay with a session whose
-// other connections live on.
+// other connections live on; but for one that was asked for by an id, which the
+// client will ask for again.
 func TestHangUpAtGrant(t *testing.T) {
-	store := &gate{describing: make(chan struct{}), open: make(chan struct{})}
-	g := start(t, func(o *setup) {
-		o.wrap = func(b backend.Backend) backend.Backend { store.Backend = b; return store }
-	})
-	a, b := g.dial3(), g.dial()
-	token := a.token()
-	b.want("OK", "AUTH", token)
-	a.lock("a")
-	c := g.side(b)
-	b.send("LOCK", "a")
-	<-store.describing
-	b.Close()
-	<-c.ctx.Done()
-	close(store.open)
-	g.connections(1)
-	a.want(int64(0), "UNLOCK", "a")
+	for name, tt := range map[string]struct {
+		lock []string
+		left int64
+	}{
+		"without an id": {[]string{"LOCK", "a"}, 0},
+		"with an id":    {[]string{"LOCK", "a", "REQ", "r"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &gate{describing: make(chan struct{}), open: make(chan struct{})}
+			g := start(t, func(o *setup) {
+				o.wrap = func(b backend.Backend) backend.Backend { store.Backend = b; return store }
+			})
+			a, b := g.dial3(), g.dial()
+			token := a.token()
+			b.want("OK", "AUTH", token)
+			fence := a.lock("a")
+			c := g.side(b)
+			b.send(tt.lock...)
+			<-store.describing
+			b.Close()
+			<-c.ctx.Done()
+			close(store.open)
+			g.connections(1)
+			if tt.left > 0 {
+				a.want(fence, tt.lock...) // the first answer, not another entry
+			}
+			a.want(tt.left, "UNLOCK", "a")
+		})
+	}
 }
 
 // After the line that says why a connection is closed nothing follows.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -21,7 +22,16 @@ import (
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(clientWay) == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	if err := victimMain(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // slack is how long something that should happen at once may take on a busy
 // machine.

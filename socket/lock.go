@@ -98,8 +98,11 @@ func lock(c *conn, args []string) error {
 	}
 	if err := c.ctx.Err(); err != nil {
 		// Nobody is left to be told. A session with other connections lives on,
-		// so the end of this one does not give the lock back.
-		_, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "")
+		// so the end of this one does not give the lock back. A client that named
+		// its request asks again to learn the outcome, so that is left as it is.
+		if q.acquire.Key == "" {
+			_, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "")
+		}
 		return err
 	}
 	v, err := g.Lease.View()

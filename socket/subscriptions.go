@@ -27,7 +27,7 @@ type subscriptions struct {
 
 // message is what subscribers are sent, as JSON.
 type message struct {
-	ID     uint64            `json:"id"`
+	ID     session.EventID   `json:"id"`
 	Event  session.EventType `json:"event"`
 	Time   time.Time         `json:"time"`
 	Lock   string            `json:"lock"`

@@ -26,7 +26,7 @@ func newGateway(c config, store backend.Backend, log *slog.Logger) *gateway {
 	mc.Log = log
 	g := &gateway{manager: session.New(store, mc)}
 	g.http = api.NewServer(api.New(api.Config{
-		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process,
+		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process, Connected: peer.Conn,
 		Version: version(), Log: log,
 	}))
 	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Version: version(), Log: log})

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,30 +40,71 @@ func Of(c net.Conn) (session.Peer, error) {
 	return session.Peer{PID: int(cred.Pid), UID: int(cred.Uid), Command: command(int(cred.Pid))}, nil
 }
 
-// Conn is the liveness of the process that connected the Unix socket c. Unlike
-// Process it leaves no time in which the pid could be taken by another process.
-// The error is errors.ErrUnsupported before Linux 6.5, and for other sockets.
-func Conn(c net.Conn) (session.Liveness, error) {
+// Conn is the liveness of the process that connected the Unix socket c, which was
+// accepted at that time on CLOCK_BOOTTIME. It is for a client that names itself,
+// and leaves less time than Process in which another one could take the number:
+// none since Linux 6.5, where the kernel hands out the process itself. Before, a
+// process with that number is refused if it began after the connection. What is
+// said of Process goes for the rest. The error is errors.ErrUnsupported for other
+// sockets.
+func Conn(c net.Conn, accepted time.Duration) (session.Liveness, error) {
 	uc, ok := c.(*net.UnixConn)
 	if !ok {
-		return nil, fmt.Errorf("peer process of a %T: %w", c, unix.ENOTSUP)
+		return nil, fmt.Errorf("peer process of a %T: %w", c, errors.ErrUnsupported)
 	}
-	var pidfd int
-	err := control(uc, func(fd int) (err error) {
+	by, err := Of(uc)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := peerPidfd(uc)
+	if errors.Is(err, unix.ENOPROTOOPT) {
+		fd, err = openOlder(by.PID, accepted)
+	}
+	if err != nil {
+		return nil, openError(by.PID, err)
+	}
+	err = sameNamespace(by)
+	if gone(fd) { // so what was looked at may have been another process
+		err = invalid("the process %d that made the connection has exited", by.PID)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return watch(fd, fmt.Sprintf("process %d", by.PID)), nil
+}
+
+// peerPidfd: ENOPROTOOPT before Linux 6.5.
+func peerPidfd(c syscall.Conn) (pidfd int, err error) {
+	err = control(c, func(fd int) (err error) {
 		pidfd, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
 		return err
 	})
-	if errors.Is(err, unix.ENOPROTOOPT) {
-		err = unix.ENOTSUP
-	}
-	if err != nil {
-		return nil, fmt.Errorf("peer process: %w", err)
+	switch {
+	case errors.Is(err, unix.EINVAL): // before Linux 6.16, of a process that is no more
+		return 0, unix.ESRCH
+	case err != nil:
+		return 0, err
 	}
 	if err := unix.SetNonblock(pidfd, true); err != nil {
 		_ = unix.Close(pidfd)
-		return nil, fmt.Errorf("peer process: %w", err)
+		return 0, err
 	}
-	return watch(pidfd, "the connected process"), nil
+	return pidfd, nil
+}
+
+// openOlder opens the process pid unless it began after that time: ESRCH.
+func openOlder(pid int, than time.Duration) (pidfd int, err error) {
+	pidfd, err = unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return 0, err
+	}
+	began, err := readStart(pid)
+	if err == nil && began <= than {
+		return pidfd, nil
+	}
+	_ = unix.Close(pidfd)
+	return 0, unix.ESRCH
 }
 
 func control(c syscall.Conn, f func(fd int) error) error {

@@ -3,13 +3,15 @@ package peer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/session"
 )
@@ -61,7 +63,7 @@ func TestOfTCP(t *testing.T) {
 	if p, err := Of(c); err != nil || p != session.NoPeer() {
 		t.Errorf("peer over TCP = %+v, %v, want %+v", p, err, session.NoPeer())
 	}
-	if _, err := Conn(c); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := Conn(c, session.Boottime()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("liveness over TCP: err = %v, want %v", err, errors.ErrUnsupported)
 	}
 }
@@ -77,18 +79,81 @@ func TestOfClosed(t *testing.T) {
 func TestConn(t *testing.T) {
 	var nc *exec.Cmd
 	c := accept(t, func(path string) { nc = start(t, 0, "nc", "-U", path) })
-	alive, err := Conn(c)
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("this kernel has no SO_PEERPIDFD")
-	}
+	alive, err := Conn(c, session.Boottime())
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := live(t.Context(), alive)
 	stillLives(t, done)
 	kill(t, nc)
-	if err := ended(t, done); !strings.Contains(err.Error(), "has exited") {
-		t.Errorf("err = %v, want it to say that the process has exited", err)
+	if err, want := ended(t, done), fmt.Sprintf("process %d has exited", nc.Process.Pid); err.Error() != want {
+		t.Errorf("err = %v, want %s", err, want)
+	}
+}
+
+// A process that has handed its connection on and exited is none to live by,
+// whether or not it was waited for.
+func TestConnOfDeadProcess(t *testing.T) {
+	for name, end := range map[string]func(*testing.T, *exec.Cmd){
+		"waited for": kill,
+		"zombie":     func(t *testing.T, cmd *exec.Cmd) { cmd.Process.Kill(); zombified(t, cmd.Process.Pid) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var nc *exec.Cmd
+			c := accept(t, func(path string) { nc = start(t, 0, "nc", "-U", path) })
+			end(t, nc)
+			_, err := Conn(c, session.Boottime())
+			refused(t, err, fmt.Sprint(nc.Process.Pid))
+		})
+	}
+}
+
+func TestConnFromOtherNamespace(t *testing.T) {
+	asRoot(t)
+	c := accept(t, func(path string) {
+		start(t, 0, "unshare", "--pid", "--fork", "--kill-child", "nc", "-U", path)
+	})
+	_, err := Conn(c, session.Boottime())
+	refused(t, err, "pid namespace")
+}
+
+// Where the kernel does not hand out the process, one that began after the
+// connection cannot be the one that made it.
+func TestOpenOlder(t *testing.T) {
+	before := session.Boottime() - tick
+	child := start(t, 0, "sleep", "60")
+	fd, err := openOlder(child.Process.Pid, session.Boottime())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gone(fd) {
+		t.Error("the process is gone, want alive")
+	}
+	_ = unix.Close(fd)
+	fds := count(t, "fd")
+	if _, err := openOlder(child.Process.Pid, before); !errors.Is(err, unix.ESRCH) {
+		t.Errorf("a process that began later: err = %v, want %v", err, unix.ESRCH)
+	}
+	if got := count(t, "fd"); got != fds {
+		t.Errorf("%d descriptors after the refusal, %d before", got, fds)
+	}
+}
+
+// The name of a process may look like the rest of its line.
+func TestReadStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a) R 1 (b")
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(sleep, path); err != nil {
+		t.Fatal(err)
+	}
+	before := session.Boottime() - tick
+	child := start(t, 0, path, "60")
+	after := session.Boottime()
+	if got, err := readStart(child.Process.Pid); err != nil || got < before || got > after {
+		t.Errorf("began at %v, %v, want between %v and %v", got, err, before, after)
 	}
 }
 
@@ -115,8 +180,8 @@ func ended(t *testing.T, done <-chan error) error {
 			t.Fatal("ended without a reason")
 		}
 		return err
-	case <-time.After(5 * time.Second):
-		t.Fatal("not ended 5 s after the process did")
+	case <-time.After(10 * time.Second):
+		t.Fatal("not ended 10 s after the process did")
 		return nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -15,8 +16,8 @@ import (
 // be in the gateway's pid namespace, where the numbers mean the same, and may
 // name processes of its own real uid, root any. The process is held on to from
 // now on. The result may be called once; if it never is, the garbage collector
-// closes the descriptor. The error is a session.Error of CodeInvalid that says
-// why not.
+// closes the descriptor. CodeInvalid says why not, CodeTooManySessions that no
+// descriptor is left.
 func Process(pid int, by session.Peer) (session.Liveness, error) {
 	if by.UID < 0 {
 		return nil, invalid("a process can be named over a Unix socket only")
@@ -46,6 +47,11 @@ func openError(pid int, err error) error {
 		return invalid("there is no process %d", pid)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT):
 		return invalid("%d is a thread, not a process", pid)
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return &session.Error{
+			Code: session.CodeTooManySessions, RetryAfter: time.Second,
+			Detail: fmt.Sprintf("the gateway has no file descriptor left to watch process %d with; raise its limit (ulimit -n, LimitNOFILE=)", pid),
+		}
 	default:
 		return fmt.Errorf("watch process %d: %w", pid, err)
 	}

@@ -133,6 +133,16 @@ func TestProcessRefused(t *testing.T) {
 	}
 }
 
+// Each process that is watched costs a descriptor, and the limit is no defect.
+func TestProcessWithoutDescriptor(t *testing.T) {
+	if err := openError(12, unix.EMFILE); session.CodeOf(err) != session.CodeTooManySessions {
+		t.Errorf("err = %v, want %s", err, session.CodeTooManySessions)
+	}
+	if err := openError(12, unix.EPERM); session.CodeOf(err) != session.CodeInternal {
+		t.Errorf("err = %v, want %s", err, session.CodeInternal)
+	}
+}
+
 func refused(t *testing.T, err error, want string) {
 	t.Helper()
 	if session.CodeOf(err) != session.CodeInvalid || !strings.Contains(err.Error(), want) {
@@ -143,15 +153,19 @@ func refused(t *testing.T, err error, want string) {
 // zombie is a process that has exited and was not waited for.
 func zombie(t *testing.T) int {
 	t.Helper()
-	cmd := start(t, 0, "true")
-	stat := fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if b, _ := os.ReadFile(stat); strings.Contains(string(b), ") Z ") {
-			return cmd.Process.Pid
+	pid := start(t, 0, "true").Process.Pid
+	zombified(t, pid)
+	return pid
+}
+
+func zombified(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); strings.Contains(string(b), ") Z ") {
+			return
 		}
 	}
-	t.Fatal("true has not exited")
-	return 0
+	t.Fatalf("process %d has not exited", pid)
 }
 
 // thread is the id of a thread of this process that is not the process.

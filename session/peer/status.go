@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 )
 
 // status is what /proc/PID/status tells of a process.
@@ -23,6 +24,29 @@ func readStatus(pid int) (status, error) {
 		return status{}, fmt.Errorf("uid of process %d: %w", pid, err)
 	}
 	return status{uid: uid, levels: len(bytes.Fields(field(b, "NSpid:")))}, nil
+}
+
+// tick is the unit of times in /proc, the same on every machine.
+const tick = 10 * time.Millisecond
+
+// readStart is when the process pid began, on CLOCK_BOOTTIME, rounded down to a
+// tick.
+func readStart(pid int) (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	const began = 22 - 3 // the fields are counted from 1; after the name comes the 3rd
+	name := bytes.LastIndexByte(b, ')')
+	fields := bytes.Fields(b[name+1:])
+	if name < 0 || len(fields) <= began {
+		return 0, fmt.Errorf("start of process %d: %q is not understood", pid, b)
+	}
+	ticks, err := strconv.ParseInt(string(fields[began]), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("start of process %d: %w", pid, err)
+	}
+	return time.Duration(ticks) * tick, nil
 }
 
 // field is the rest of the line that begins with name.

@@ -1,0 +1,173 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func every(Event) bool { return true }
+
+// tell publishes n events of the session, with the locks named from, from+1, ...
+func (b *bus) tell(session string, from, n int) {
+	for i := range n {
+		b.publish(Event{Type: EventAcquired, Session: session, Lock: fmt.Sprint(from + i)})
+	}
+}
+
+func locks(events []Event) (names []string) {
+	for _, e := range events {
+		names = append(names, e.Lock)
+	}
+	return names
+}
+
+func numbers(from, to int) (names []string) {
+	for i := from; i < to; i++ {
+		names = append(names, fmt.Sprint(i))
+	}
+	return names
+}
+
+func TestEventID(t *testing.T) {
+	id := EventID{Start: 1763640949123456, N: 17}
+	if got, err := ParseEventID(id.String()); got != id || err != nil {
+		t.Errorf("parse %q = %v, %v, want %v", id, got, err, id)
+	}
+	var again EventID
+	if b, err := json.Marshal(id); err != nil || json.Unmarshal(b, &again) != nil || again != id {
+		t.Errorf("by JSON %s, %v: %v, want %v", b, err, again, id)
+	}
+	for _, bad := range []string{"", "-", "7", "7-", "-7", "a-1", "1-a", "1-2-3", "1-18446744073709551616", "9223372036854775808-1", " 1-2"} {
+		if got, err := ParseEventID(bad); err == nil || got != (EventID{}) {
+			t.Errorf("parse %q = %v, %v, want an error and no id", bad, got, err)
+		}
+	}
+}
+
+func TestResume(t *testing.T) {
+	var b bus
+	before := b.Follow("a", 10, every)
+	b.tell("a", 0, 2)
+	<-before.C
+	seen := (<-before.C).ID // of 1
+	before.Close()
+	b.tell("a", 2, 3) // while nobody listens
+	b.tell("b", 100, 1)
+	for name, tt := range map[string]struct {
+		session  string
+		seen     EventID
+		missed   []string
+		complete bool
+	}{
+		"what came after it":        {"a", seen, numbers(2, 5), true},
+		"nothing has come after it": {"a", EventID{seen.Start, seen.N + 4}, nil, true},
+		"from the beginning":        {"a", EventID{seen.Start, 0}, numbers(0, 5), true},
+		"of another session":        {"b", seen, []string{"100"}, true},
+		"of all sessions":           {"", seen, append(numbers(2, 5), "100"), true},
+		"of an earlier process":     {"a", EventID{seen.Start - 1, seen.N + 4}, numbers(0, 5), false},
+		"of the future":             {"a", EventID{seen.Start, seen.N + 100}, numbers(0, 5), false},
+		"of nobody":                 {"a", EventID{}, numbers(0, 5), false},
+	} {
+		s, missed, complete := b.Resume(tt.session, 10, tt.seen)
+		if !slices.Equal(locks(missed), tt.missed) || complete != tt.complete {
+			t.Errorf("%s: missed = %v, complete %v, want %v, %v", name, locks(missed), complete, tt.missed, tt.complete)
+		}
+		s.Close()
+	}
+}
+
+// The id is as old as what was pushed out, one older, and one younger.
+func TestResumeTooOld(t *testing.T) {
+	var b bus
+	b.tell("a", 0, keptEvents+10)
+	for seen, want := range map[uint64]struct {
+		from     int
+		complete bool
+	}{9: {10, false}, 10: {10, true}, 11: {11, true}} {
+		s, missed, complete := b.Resume("a", 1, EventID{b.last.Start, seen})
+		if !slices.Equal(locks(missed), numbers(want.from, keptEvents+10)) || complete != want.complete {
+			t.Errorf("after %d: %d events from %s on, complete %v, want from %d on, %v",
+				seen, len(missed), missed[0].Lock, complete, want.from, want.complete)
+		}
+		s.Close()
+	}
+}
+
+// What is missed and what comes over the channel are all there is, each once.
+func TestResumeWhilePublishing(t *testing.T) {
+	var b bus
+	b.beginLocked()
+	seen := b.last
+	const events = 500
+	var publishing sync.WaitGroup
+	publishing.Go(func() { b.tell("a", 0, events) })
+	for range 50 {
+		s, missed, _ := b.Resume("a", events, seen)
+		got := locks(missed)
+		for len(got) < events {
+			got = append(got, (<-s.C).Lock)
+		}
+		if !slices.Equal(got, numbers(0, events)) {
+			t.Fatalf("got %v, want 0 to %d", got, events-1)
+		}
+		s.Close()
+	}
+	publishing.Wait()
+}
+
+func TestSlowReaderIsDropped(t *testing.T) {
+	var b bus
+	slow, other, all := b.Follow("a", 1, every), b.Follow("a", 3, every), b.Subscribe(3, every)
+	b.tell("a", 0, 3)
+	if got := len(slow.C); got != 1 {
+		t.Errorf("%d events for the slow reader, want 1", got)
+	}
+	<-slow.C
+	if _, open := <-slow.C; open {
+		t.Error("the slow reader goes on after an event was dropped")
+	}
+	if len(other.C) != 3 || len(all.C) != 3 || !b.heard() {
+		t.Errorf("%d and %d events for the others, heard %v, want 3, 3, true", len(other.C), len(all.C), b.heard())
+	}
+	slow.Close() // again: nothing happens
+	other.Close()
+	all.Close()
+	if b.heard() || len(b.of) != 0 || len(b.all) != 0 {
+		t.Errorf("heard %v by %d sessions and %d more after all are closed, want by none", b.heard(), len(b.of), len(b.all))
+	}
+}
+
+// An event asks no filter of another session: thousands of streams are no burden
+// for the locks of others.
+func TestFiltersOfOtherSessions(t *testing.T) {
+	var b bus
+	asked := 0
+	for i := range 1000 {
+		defer b.Follow(fmt.Sprint("s", i), 1, func(Event) bool { asked++; return true }).Close()
+	}
+	b.tell("s7", 0, 1)
+	b.tell("nobody", 0, 1)
+	if asked != 1 {
+		t.Errorf("2 events asked %d filters, want the one of the session", asked)
+	}
+}
+
+func BenchmarkPublish(b *testing.B) {
+	for _, streams := range []int{0, 1, 10_000} {
+		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
+			var bus bus
+			for i := range streams {
+				bus.Follow(fmt.Sprint("s", i), 1, every)
+			}
+			e := Event{Type: EventAcquired, Session: "quiet", Lock: strings.Repeat("x", 20)}
+			b.ReportAllocs()
+			for b.Loop() {
+				bus.publish(e)
+			}
+		})
+	}
+}
