@@ -210,6 +210,15 @@ type Backend interface {
 	// granted there: after it, the sender has nothing of Attempt or Hold.
 	// Reads Seq, Attempt, Hold.
 	Cancel(ctx context.Context, r Request) error
+	// Reclaim is the first request of a later incarnation for a name of which the
+	// earlier one may have left something. It adopts Hold, renews it by TTL and
+	// reserves a block of Turns fences; Granted says that it did, and Owner, Count,
+	// Turn and Record are as for Describe. What else was left of the sender, a place
+	// in the queue, a hold, is dropped and passed on, as by Release. Hold 0 names
+	// none. A store that lives in the gateway and knows nothing of the name yet
+	// believes what it is told.
+	// Reads Seq, Hold, TTL, Turns, Floor, Owner, Count, Turn, Record.
+	Reclaim(ctx context.Context, r Request) (Answer, error)
 	// Promote passes a free name to the first reachable contender, as when a
 	// provisional hold has run out. Wait tells when to look again, 0: never.
 	Promote(ctx context.Context, name string) (Answer, error)

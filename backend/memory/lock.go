@@ -116,6 +116,11 @@ func (l *lock) held() *hold {
 	return l.hold
 }
 
+// describe takes from r whose turn it is.
+func (h *hold) describe(r backend.Request) {
+	h.described, h.owner, h.count, h.turn, h.record = r.Seq, r.Owner, r.Count, r.Turn, r.Record
+}
+
 func (l *lock) heldBy(c contender) bool {
 	h := l.held()
 	return h != nil && h.by == c

@@ -192,6 +192,30 @@ func (b *Backend) Cancel(_ context.Context, r backend.Request) error {
 	return err
 }
 
+// Reclaim implements backend.Backend.
+func (b *Backend) Reclaim(_ context.Context, r backend.Request) (backend.Answer, error) {
+	return b.change(r, true, func(l *lock) (backend.Answer, error) {
+		me, inc := b.sender(r), b.node.Incarnation
+		l.dequeue(me)
+		if r.Hold != 0 && l.top == 0 { // the store that granted it has ended with the process
+			l.hold, l.top = &hold{by: me, fence: r.Hold, until: time.Now().Add(r.TTL)}, max(r.Floor, r.Hold)
+		}
+		if h := l.held(); h != nil && h.by == me && h.fence == r.Hold {
+			if h.inc != inc || h.seq != r.Seq { // else a repeat
+				h.inc, h.seq, h.provisional = inc, r.Seq, false
+				h.block, h.turns = l.reserve(r.Turns, r.Floor), r.Turns
+				h.describe(r)
+			}
+			l.prolong(r.TTL)
+			return l.granted(me), nil
+		}
+		if l.heldBy(me) {
+			l.free(0)
+		}
+		return b.passOn(l, r), nil
+	})
+}
+
 // Promote implements backend.Backend.
 func (b *Backend) Promote(_ context.Context, name string) (backend.Answer, error) {
 	r := backend.Request{Name: name}
@@ -204,8 +228,8 @@ func (b *Backend) Describe(_ context.Context, r backend.Request) error {
 		if !l.heldBy(b.sender(r)) || l.hold.fence != r.Hold {
 			return backend.Answer{}, backend.ErrNotHeld
 		}
-		if h := l.hold; r.Seq >= h.described {
-			h.described, h.owner, h.count, h.turn, h.record = r.Seq, r.Owner, r.Count, r.Turn, r.Record
+		if r.Seq >= l.hold.described {
+			l.hold.describe(r)
 		}
 		return backend.Answer{}, nil
 	})

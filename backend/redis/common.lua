@@ -82,13 +82,24 @@ local function granted(h)
   return { 'granted', h.fence, h.block, h.turns, others_wait() and 1 or 0 }
 end
 
+-- own makes owner the one in the lock.
+local function own(h)
+  redis.call('HSET', lock, owner, count)
+  if h.owner ~= owner then -- not before: without a field the key would be gone, and its expiry
+    redis.call('HDEL', lock, h.owner)
+  end
+end
+
+-- describe writes whose turn it is under the hold h.
+local function describe(h)
+  own(h)
+  redis.call('HSET', state, 'owner', owner, 'turn', turn, 'record', record, 'described', seq)
+end
+
 -- lease makes the hold h of the sender, perhaps provisional, a lease by owner.
 local function lease(h)
   if h.provisional then
-    redis.call('HSET', lock, owner, count)
-    if h.owner ~= owner then -- not before: without a field the key would be gone, and its expiry
-      redis.call('HDEL', lock, h.owner)
-    end
+    own(h)
     redis.call('HSET', state, 'owner', owner, 'turn', int(math.max(h.turn, turn)), 'provisional', '0', 'record', record)
   end
   prolong()

@@ -61,6 +61,9 @@ var releaseLua string
 //go:embed cancel.lua
 var cancelLua string
 
+//go:embed reclaim.lua
+var reclaimLua string
+
 //go:embed promote.lua
 var promoteLua string
 
@@ -80,6 +83,7 @@ var (
 	extendScript   = newScript("allow-oom", head, common, extendLua)
 	releaseScript  = newScript("allow-oom", head, releaseQuick, common, releaseLua)
 	cancelScript   = newScript("allow-oom", head, common, cancelLua)
+	reclaimScript  = newScript("allow-oom", head, common, reclaimLua)
 	promoteScript  = newScript("allow-oom", head, common, promoteLua)
 	describeScript = newScript("allow-oom", head, common, describeLua)
 	renewScript    = newScript("allow-oom", renewLua)
@@ -232,6 +236,11 @@ func (b *Backend) Release(ctx context.Context, r backend.Request) (backend.Answe
 func (b *Backend) Cancel(ctx context.Context, r backend.Request) error {
 	_, err := b.ask(ctx, cancelScript, r)
 	return err
+}
+
+// Reclaim implements backend.Backend.
+func (b *Backend) Reclaim(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	return b.ask(ctx, reclaimScript, r)
 }
 
 // Promote implements backend.Backend.
