@@ -56,10 +56,10 @@ func (s *Session) Acquire(ctx context.Context, name string, a Acquire) (Grant, e
 		return Grant{}, err
 	}
 	if a.Key == "" {
-		return s.acquire(ctx, name, a)
+		return s.acquire(ctx, name, a, nil)
 	}
 	what := fmt.Sprintf("acquire %s %d %v %v %v %v %v", name, a.Thread, a.Wait, a.TTL, a.Fixed, a.MaxHold, a.MinHold)
-	v, err := s.once(ctx, a.Key, what, func() (any, error) { return s.acquire(ctx, name, a) })
+	v, err := s.once(ctx, &receipt{a.Key, what}, func(r *receipt) (any, error) { return s.acquire(ctx, name, a, r) })
 	g, _ := v.(Grant)
 	return g, err
 }
@@ -99,7 +99,7 @@ func (s *Session) check(name string, a *Acquire) error {
 	return nil
 }
 
-func (s *Session) acquire(ctx context.Context, name string, a Acquire) (Grant, error) {
+func (s *Session) acquire(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {
 	k := holdKey{name, a.Thread}
 	for {
 		l, other, mine, err := s.begin(k, a)
@@ -107,7 +107,7 @@ func (s *Session) acquire(ctx context.Context, name string, a Acquire) (Grant, e
 		case err != nil:
 			return Grant{}, err
 		case l != nil:
-			if err := s.enterAgain(ctx, l, a); !errors.Is(err, errOver) {
+			if err := s.enterAgain(ctx, l, a, r); !errors.Is(err, errOver) {
 				return Grant{Lease: l}, err
 			}
 		case other != nil:
@@ -115,7 +115,7 @@ func (s *Session) acquire(ctx context.Context, name string, a Acquire) (Grant, e
 				return Grant{}, err
 			}
 		default:
-			l, err := s.waitFor(ctx, name, a, mine.holder)
+			l, err := s.waitFor(ctx, name, a, mine.holder, r)
 			if err := s.finish(k, l, mine, err); err != nil {
 				return Grant{}, err
 			}
@@ -212,7 +212,7 @@ func (s *Session) follow(ctx context.Context, other *pending, name string, a *Ac
 }
 
 // waitFor stands in the queue of name until l has its turn and may be told.
-func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder) (*Lease, error) {
+func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder, r *receipt) (*Lease, error) {
 	select {
 	case <-s.m.drained:
 		return nil, s.m.drainingError(name)
@@ -220,7 +220,7 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder)
 	}
 	l := &Lease{
 		s: s, name: name, thread: a.Thread, owner: h.Owner, ttl: a.TTL, fixed: a.Fixed, hold: a.MaxHold, least: a.MinHold,
-		holder: h, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		holder: h, repeat: r, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		hasty: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()),
 	}
 	began := time.Now()

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"crypto/rand"
 	"log/slog"
 	"time"
+
+	"github.com/lockgw/lockgw/session/journal"
 )
 
 // Config of a Manager. The zero value of a field means its default.
@@ -16,9 +19,16 @@ type Config struct {
 	// nobody else gets a lock while its client still works.
 	KeepHolds bool
 	Session   Lifetime
-	Limits    Limits
-	Clock     Clock // Boottime
-	Log       *slog.Logger
+	// Journal outlives the process, and Past is what it said at the start: see
+	// package journal. nil: the next process is a new node.
+	Journal *journal.Journal
+	Past    journal.State
+	// Rebind is the proof of life of a process that a session of the Past is bound
+	// to; an error if that is gone.
+	Rebind func(Process) (Liveness, error)
+	Limits Limits
+	Clock  Clock // Boottime
+	Log    *slog.Logger
 }
 
 // Fairness decides the order between nodes. Callers of one node are always
@@ -41,6 +51,9 @@ type Fairness struct {
 type Lifetime struct {
 	Keepalive        time.Duration // silence that ends a session which asks for no other; 60 s
 	AnonymousMaxHold time.Duration // of a hold without proof of life; 1 h
+	// Reattach is how long a session that lives by its connections may be without
+	// one after a restart of the gateway; 10 s.
+	Reattach time.Duration
 }
 
 // Limits refuse what goes beyond them. Nothing is clamped.
@@ -68,6 +81,7 @@ func (c Config) withDefaults() Config {
 	or(&c.Fairness.MaxTurnTime, 50*time.Millisecond)
 	or(&c.Session.Keepalive, time.Minute)
 	or(&c.Session.AnonymousMaxHold, time.Hour)
+	or(&c.Session.Reattach, 10*time.Second)
 	or(&c.Limits.MaxWait, 5*time.Minute)
 	or(&c.Limits.MinTTL, time.Second)
 	or(&c.Limits.MaxTTL, 24*time.Hour)
@@ -78,6 +92,10 @@ func (c Config) withDefaults() Config {
 	or(&c.Limits.Entries, 1000)
 	if c.Fairness.Strict {
 		c.Fairness.MaxTurns = 1
+	}
+	if len(c.Past.Secret) == 0 {
+		c.Past.Secret = make([]byte, 32)
+		_, _ = rand.Read(c.Past.Secret) // never fails, see its documentation
 	}
 	if c.Clock == nil {
 		c.Clock = Boottime

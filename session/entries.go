@@ -35,7 +35,7 @@ func (p *place) unreserve(l *Lease) {
 // write changes l's count by d, in the store first, and returns it. The store is
 // told the count itself, so that a repeat does no harm. The last entry is not
 // taken by this; then the result is 0.
-func (p *place) write(ctx context.Context, l *Lease, d int) (int, error) {
+func (p *place) write(ctx context.Context, l *Lease, d int, answer *receipt) (int, error) {
 	p.mu.Lock()
 	now := p.m.cfg.Clock()
 	p.advanceAt(now) // a deadline that has passed is a loss, whether or not its timer has run
@@ -57,7 +57,7 @@ func (p *place) write(ctx context.Context, l *Lease, d int) (int, error) {
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if notHeld(err) && p.phase == holding && p.hold.fence == r.Hold {
+	if notHeld(err) && p.has() && p.hold.fence == r.Hold {
 		p.lose(reasonGone)
 	}
 	p.advance()
@@ -72,6 +72,11 @@ func (p *place) write(ctx context.Context, l *Lease, d int) (int, error) {
 	}
 	if err == nil {
 		p.hold.described, p.hold.owner = max(p.hold.described, r.Turn), r.Owner
+	}
+	if d > 0 {
+		p.m.cfg.Journal.Entries(p.entry(), l.s.id, n, answer.granted(l))
+	} else {
+		p.m.cfg.Journal.Entries(p.entry(), l.s.id, n, answer.released(l, n))
 	}
 	l.count = n // one entry less is the client's word, whatever the store says
 	return n, nil

@@ -83,25 +83,25 @@ func (s *Session) Waits() []Wait {
 func (s *Session) Release(ctx context.Context, name string, thread int64, all bool, key string) (Released, error) {
 	s.Touch()
 	if key == "" {
-		return s.release(ctx, name, thread, all)
+		return s.release(ctx, name, thread, all, nil)
 	}
 	what := fmt.Sprintf("release %s %d %v", name, thread, all)
-	v, err := s.once(ctx, key, what, func() (any, error) { return s.release(ctx, name, thread, all) })
+	v, err := s.once(ctx, &receipt{key, what}, func(r *receipt) (any, error) { return s.release(ctx, name, thread, all, r) })
 	r, _ := v.(Released)
 	return r, err
 }
 
-func (s *Session) release(ctx context.Context, name string, thread int64, all bool) (Released, error) {
+func (s *Session) release(ctx context.Context, name string, thread int64, all bool, answer *receipt) (Released, error) {
 	l, err := s.Lease(name, thread)
 	if err != nil {
 		return Released{}, err
 	}
 	if !all && l.entries() > 1 {
-		if n, err := s.leaveOnce(ctx, l); n > 0 || err != nil {
+		if n, err := s.leaveOnce(ctx, l, answer); n > 0 || err != nil {
 			return Released{Count: n}, err
 		}
 	}
-	q, freeBy, ended := l.p.end(l, "")
+	q, freeBy, ended := l.p.end(l, "", answer)
 	if ended != nil {
 		return Released{}, ended
 	}
@@ -125,12 +125,12 @@ func (s *Session) release(ctx context.Context, name string, thread int64, all bo
 
 // enterAgain adds an entry to l and makes its lease last for what a asks.
 // errOver: l is over, and the name has to be waited for.
-func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire) error {
+func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire, answer *receipt) error {
 	if err := l.p.reserve(ctx, l); err != nil {
 		return err
 	}
 	defer l.p.unreserve(l)
-	n, err := l.p.write(ctx, l, +1)
+	n, err := l.p.write(ctx, l, +1, answer)
 	switch {
 	case CodeOf(err) == CodeLost, CodeOf(err) == CodeNotOwner:
 		return errOver
@@ -151,13 +151,13 @@ func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire) error {
 // leaveOnce takes an entry from l if it has more than one, and returns how many
 // are left then. It goes on after ctx is done: a client that hangs up wants its
 // entry given back all the more.
-func (s *Session) leaveOnce(ctx context.Context, l *Lease) (int, error) {
+func (s *Session) leaveOnce(ctx context.Context, l *Lease, answer *receipt) (int, error) {
 	ctx = context.WithoutCancel(ctx) // what it may wait for is bounded by Config.Timeout
 	if err := l.p.reserve(ctx, l); err != nil {
 		return 0, err
 	}
 	defer l.p.unreserve(l)
-	return l.p.write(ctx, l, -1)
+	return l.p.write(ctx, l, -1, answer)
 }
 
 // Renew sets the lease of the hold of name by thread (0 means 1) to ttl from now

@@ -55,7 +55,7 @@ func (p *place) addTo(s *Status) {
 	for l := p.queue.first; l != nil; l = l.next {
 		s.Queue = append(s.Queue, l.holder)
 	}
-	if l := p.cur; l != nil && p.phase == holding && now < p.hold.deadline {
+	if l := p.cur; l != nil && p.has() && now < p.hold.deadline {
 		h := l.holder
 		s.State, s.Holder, s.Fence, s.TTL = StateHeld, &h, l.fence, p.hold.deadline-now
 	}

@@ -20,6 +20,7 @@ type Lease struct {
 	hold   time.Duration // max_hold, 0: none
 	least  time.Duration // min_hold
 	holder Holder
+	repeat *receipt      // of the acquire, if that had a key
 	done   chan struct{} // closed when over
 	wake   chan struct{} // of capacity 1: look at the fields below again
 

@@ -14,6 +14,9 @@ func (p *place) advanceAt(now time.Duration) {
 	if p.phase == idle && p.req == nil && p.queue.n == 0 && p.watchAt == 0 && !p.watching {
 		p.gone = true
 		p.m.forget(p)
+		if p.noted {
+			p.m.cfg.Journal.Idle(p.entry())
+		}
 	}
 	p.arm(now)
 }
@@ -40,6 +43,8 @@ func (p *place) step(now time.Duration) bool {
 		return p.stepQueued(now)
 	case holding:
 		return p.stepHolding(now)
+	case reclaiming:
+		return p.stepReclaiming(now)
 	default:
 		return p.stepReleasing(now)
 	}
@@ -130,6 +135,7 @@ func (p *place) stepTurn(now time.Duration) bool {
 	switch {
 	case l.phase == kept && now >= l.keepUntil:
 		p.cur = nil
+		p.m.cfg.Journal.Free(p.entry())
 		return true
 	case l.phase == granted && l.maxHoldAt != 0 && now >= l.maxHoldAt:
 		p.drop(l, reasonMaxHold)
@@ -152,6 +158,23 @@ func (p *place) stepReleasing(now time.Duration) bool {
 		close(q.done)
 	}
 	p.req, p.phase = nil, idle // the lease has run out in the store
+	return true
+}
+
+// stepReclaiming: what is told to be held is held until its deadline, whether or
+// not the store has answered.
+func (p *place) stepReclaiming(now time.Duration) bool {
+	switch l := p.cur; {
+	case l != nil && now >= p.hold.deadline:
+		p.drop(l, reasonExpired)
+	case l != nil && l.phase == kept && now >= l.keepUntil:
+		p.cur = nil
+		p.m.cfg.Journal.Free(p.entry())
+	case l == nil && p.hold.fence != 0:
+		p.letGo(0)
+	default:
+		return false
+	}
 	return true
 }
 
@@ -197,6 +220,11 @@ func (p *place) due() time.Duration {
 		add(p.watchAt)
 	case p.phase == queued && p.req == nil:
 		add(max(p.again, 1))
+	case p.phase == reclaiming && p.cur != nil:
+		add(p.hold.deadline)
+		if p.cur.phase == kept {
+			add(p.cur.keepUntil)
+		}
 	case p.phase == holding:
 		add(p.hold.deadline)
 		add(p.hold.describe)

@@ -44,7 +44,8 @@ const (
 	maxFences     = 1 << 16
 )
 
-// New makes a Manager over b. Close it before b.
+// New makes a Manager over b, with what Config.Past says that there was. Close it
+// before b.
 func New(b backend.Backend, cfg Config) *Manager {
 	m := &Manager{
 		b: b, cfg: cfg.withDefaults(), drained: make(chan struct{}),
@@ -53,6 +54,7 @@ func New(b backend.Backend, cfg Config) *Manager {
 	}
 	m.renewals.start(m)
 	b.Listen(m.hinted)
+	m.restore(m.cfg.Past)
 	return m
 }
 
@@ -67,13 +69,17 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 	default:
 	}
 	t := newToken()
-	s := &Session{
-		m: m, id: uuid.NewString()[:8], uuid: uuid.NewString(), hash: t.hash(), o: o, since: time.Now(),
-		holds: map[holdKey]*Lease{}, waiting: map[holdKey]*pending{}, lost: map[holdKey]*Error{},
+	if o.Key != "" {
+		t = m.tokenFor(o)
 	}
-	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	s.Touch()
+	s := m.newSession(t.hash(), o)
+	s.id, s.uuid, s.since = uuid.NewString()[:8], uuid.NewString(), time.Now()
 	m.mu.Lock()
+	if same := m.sessions[s.hash]; same != nil {
+		m.mu.Unlock()
+		s.cancel(nil)
+		return same, t, nil
+	}
 	if len(m.sessions) >= m.cfg.Limits.Sessions {
 		m.mu.Unlock()
 		s.cancel(nil)
@@ -83,9 +89,21 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 		}
 	}
 	m.sessions[s.hash] = s
+	delete(m.ended, s.hash)
 	m.mu.Unlock()
+	m.cfg.Journal.Opened(s.entry())
 	s.live()
 	return s, t, nil
+}
+
+func (m *Manager) newSession(h tokenHash, o Options) *Session {
+	s := &Session{
+		m: m, hash: h, o: o,
+		holds: map[holdKey]*Lease{}, waiting: map[holdKey]*pending{}, lost: map[holdKey]*Error{},
+	}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.Touch()
+	return s
 }
 
 func (m *Manager) checkOptions(o Options) error {

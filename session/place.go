@@ -57,6 +57,7 @@ type place struct {
 	timer    *time.Timer
 	armed    time.Duration
 	gone     bool // removed from the manager
+	noted    bool // the journal says that something may be in the store
 }
 
 type placeKey struct{ name, slot string }
@@ -64,10 +65,11 @@ type placeKey struct{ name, slot string }
 type phase int
 
 const (
-	idle      phase = iota // nothing in the store, as far as we know
-	queued                 // in the store's queue
-	holding                // we have the name, and give turns
-	releasing              // a release, or the undoing of an acquire, is under way
+	idle       phase = iota // nothing in the store, as far as we know
+	queued                  // in the store's queue
+	holding                 // we have the name, and give turns
+	releasing               // a release, or the undoing of an acquire, is under way
+	reclaiming              // the store is asked for what the process before left
 )
 
 // hold is what the store has granted to this node.
@@ -147,6 +149,7 @@ func (p *place) tell(l *Lease) (done bool, err *Error) {
 		p.advance() // loses the hold, and puts l back
 		return false, nil
 	}
+	p.m.cfg.Journal.Told(p.entry(), l.entry(), l.answered())
 	l.told = true
 	p.m.event(EventAcquired, l, "")
 	return true, nil
@@ -164,7 +167,7 @@ func (p *place) expire(l *Lease, code Code) (done bool, err *Error) {
 		return false, nil
 	case l.phase != waiting && !p.settling():
 		return false, nil // the signal is under way
-	case p.phase == queued, p.phase == holding && p.cur != nil, l.hasty:
+	case p.phase == queued, p.has() && p.cur != nil, l.hasty:
 		err = p.refusal(l, code)
 		p.leaveLocked(l)
 		return true, err
@@ -174,13 +177,16 @@ func (p *place) expire(l *Lease, code Code) (done bool, err *Error) {
 	}
 }
 
+// has: the store has a hold for us, as far as we know.
+func (p *place) has() bool { return p.phase == holding || p.phase == reclaiming }
+
 // settling: the turn that was given must not be told yet.
 func (p *place) settling() bool { return p.cur != nil && p.req != nil && p.req.verb == settle }
 
 // end gives up l's turn. The request, if there is one, is the release: it has to
 // be carried by the caller, its channel done is closed when the store has
 // confirmed that the name is free, and after freeBy the name is free anyhow.
-func (p *place) end(l *Lease, reason string) (q *request, freeBy time.Duration, err *Error) {
+func (p *place) end(l *Lease, reason string, answer *receipt) (q *request, freeBy time.Duration, err *Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.m.cfg.Clock()
@@ -188,9 +194,13 @@ func (p *place) end(l *Lease, reason string) (q *request, freeBy time.Duration, 
 	if err := l.errLocked(now); err != nil {
 		return nil, 0, err
 	}
-	p.finish(l, nil, EventReleased, reason)
 	if l.keepUntil > now {
+		p.m.cfg.Journal.Kept(p.entry(), l.s.id, string(l.owner), answer.released(l, 0))
+		p.finish(l, nil, EventReleased, reason)
 		p.cur, l.phase = l, kept
+	} else {
+		p.m.cfg.Journal.Released(p.entry(), l.s.id, answer.released(l, 0))
+		p.finish(l, nil, EventReleased, reason)
 	}
 	if p.queue.n > 0 { // whoever releases does not wait for what comes next
 		p.advanceAt(now)
@@ -206,7 +216,7 @@ func (p *place) end(l *Lease, reason string) (q *request, freeBy time.Duration, 
 // giveUp is end without waiting. The channel, if any, is closed when the store has
 // confirmed.
 func (p *place) giveUp(l *Lease, reason string) (<-chan struct{}, *Error) {
-	q, _, err := p.end(l, reason)
+	q, _, err := p.end(l, reason, nil)
 	if q == nil {
 		return nil, err
 	}
@@ -227,7 +237,7 @@ func (p *place) finish(l *Lease, why *Error, e EventType, reason string) {
 
 // refusal says why l does not get the name.
 func (p *place) refusal(l *Lease, code Code) *Error {
-	unanswered := p.phase == idle || p.phase == releasing || p.cur == l
+	unanswered := p.phase == idle || p.phase == releasing || p.phase == reclaiming && p.cur == nil || p.cur == l
 	switch {
 	case unanswered && p.req != nil && p.req.verb == acquire && (p.trouble == nil || p.req.unknown):
 		return &Error{

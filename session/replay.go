@@ -25,18 +25,22 @@ const (
 	maxAnswers      = 1024 // of one session
 )
 
+// receipt is a request with a key. What it does is written into the journal together
+// with its answer, so that a repeat after a restart gets that, too. nil: no key.
+type receipt struct{ key, what string }
+
 // once runs f, unless a request with this key was run: then it returns that
 // one's answer, when it is there. CodeConflict when the key was used for
 // something else.
-func (s *Session) once(ctx context.Context, key, what string, f func() (any, error)) (any, error) {
+func (s *Session) once(ctx context.Context, of *receipt, f func(*receipt) (any, error)) (any, error) {
 	for {
-		r, mine, err := s.recall(key, what)
+		r, mine, err := s.recall(of.key, of.what)
 		if err != nil {
 			return nil, err
 		}
 		if mine {
-			r.v, r.err = f()
-			s.remember(key, r)
+			r.v, r.err = f(of)
+			s.remember(of, r)
 			return r.v, r.err
 		}
 		select {
@@ -74,12 +78,14 @@ func (s *Session) recall(key, what string) (r *replay, mine bool, err error) {
 	return r, true, nil
 }
 
-func (s *Session) remember(key string, r *replay) {
+func (s *Session) remember(of *receipt, r *replay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.at = s.m.cfg.Clock()
 	if r.keep = final(r.err); !r.keep {
-		delete(s.replays, key)
+		delete(s.replays, of.key)
+	} else if r.err != nil {
+		s.m.cfg.Journal.Answered(s.id, of.refused(r.err))
 	}
 	close(r.done)
 }

@@ -27,6 +27,7 @@ const (
 	release
 	cancel
 	settle // renews, and describes, for the turn that is about to be told
+	reclaim
 )
 
 // request is one question to the store, repeated with the same number until it
@@ -106,6 +107,8 @@ func (m *Manager) do(ctx context.Context, q *request) (backend.Answer, error) {
 		return m.b.Release(ctx, q.r)
 	case cancel:
 		return backend.Answer{}, m.b.Cancel(ctx, q.r)
+	case reclaim:
+		return m.b.Reclaim(ctx, q.r)
 	default:
 		return backend.Answer{}, m.settle(ctx, q.r)
 	}
@@ -201,6 +204,8 @@ func (p *place) take(q *request, a backend.Answer, err error) {
 		p.phase = idle
 	case settle:
 		p.takeSettle(q, err)
+	case reclaim:
+		p.takeReclaim(q, a)
 	}
 }
 
@@ -256,7 +261,7 @@ func (p *place) takeExtend(q *request, a backend.Answer, err error) {
 		p.lose(reasonGone)
 	case p.late():
 	default:
-		p.hold.deadline = max(p.hold.deadline, q.sentAt+q.r.TTL-margin(q.r.TTL))
+		p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))
 		if a.Others {
 			p.othersWait()
 			return
@@ -284,7 +289,7 @@ func (p *place) takeSettle(q *request, err error) {
 	case p.late():
 	default:
 		p.hold.ttl = q.r.TTL
-		p.hold.deadline = max(p.hold.deadline, q.sentAt+q.r.TTL-margin(q.r.TTL))
+		p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))
 		p.hold.renewAt = q.sentAt + third(q.r.TTL)
 		if p.m.cfg.Fairness.ExactOwner {
 			p.hold.owner, p.hold.described = q.r.Owner, q.r.Turn

@@ -42,8 +42,19 @@ type Options struct {
 	// Conns counts connections: the session ends when as many Detach as Attach
 	// calls were made, unless Keepalive or Alive is set.
 	Conns bool
-	// Alive ends the session when it returns.
+	// Alive ends the session when it returns. Without Process it is taken for a
+	// connection, which does not outlive the gateway.
 	Alive Liveness
+	// Process is the one that Alive waits for.
+	Process Process
+	// Key makes a repeat of the same Open, by the same user, return the same session.
+	Key string
+}
+
+// Process is one, told from every other that has or had its number.
+type Process struct {
+	PID     int
+	Started uint64 // ticks of the machine's clock, see proc(5) on stat
 }
 
 // Session is a client that can hold locks.
@@ -204,6 +215,7 @@ func (s *Session) over(l *Lease, e EventType, reason string) {
 		s.timer = time.AfterFunc(lostGrace, func() { s.closeSoon("its lock was lost (" + reason + ")") })
 	case len(s.replays) > 0:
 		s.spent = true
+		s.m.cfg.Journal.Spent(s.id)
 		s.timer = time.AfterFunc(repeatGrace, func() { s.closeSoon(releasedReason) })
 	default:
 		s.m.wg.Go(func() { s.closeSoon(releasedReason) })
@@ -253,6 +265,7 @@ func (s *Session) close(ctx context.Context, reason string, keep bool) []string 
 	s.m.remove(s, reason)
 	var names []string
 	if !keep {
+		s.m.cfg.Journal.Closed(s.id)
 		names = releaseAll(ctx, leases, reason)
 	}
 	s.m.publish(Event{Type: EventSessionEnded, Session: s.id, Reason: reason})

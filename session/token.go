@@ -1,9 +1,11 @@
 package session
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 )
 
 // Token is the secret by which a client speaks for its session: 256 random bits,
@@ -18,6 +20,14 @@ func newToken() Token {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails, see its documentation
 	return Token(base64.RawURLEncoding.EncodeToString(b[:]))
+}
+
+// tokenFor is the token of the session that o.Key names, which only this node, now
+// and after a restart, can tell.
+func (m *Manager) tokenFor(o Options) Token {
+	mac := hmac.New(sha256.New, m.cfg.Past.Secret)
+	_, _ = fmt.Fprintf(mac, "session %d %s", o.Peer.UID, o.Key)
+	return Token(base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
 }
 
 func (t Token) hash() tokenHash { return sha256.Sum256([]byte(t)) }

@@ -16,6 +16,10 @@ const describeAfter = 100 * time.Millisecond
 // askFor asks for the name on behalf of the first in the queue. seq 0 begins a
 // new attempt.
 func (p *place) askFor(v verb, seq uint64) {
+	if !p.noted {
+		p.noted = true
+		p.m.cfg.Journal.Wants(p.entry())
+	}
 	r := p.forFirst()
 	r.Seq, r.Hold, r.Block = seq, p.hold.fence, p.hold.block
 	if v == confirm {
@@ -96,7 +100,9 @@ func (p *place) drop(l *Lease, reason string) {
 	switch {
 	case l.phase == kept:
 		p.cur = nil
+		p.m.cfg.Journal.Free(p.entry())
 	case l.told:
+		p.m.cfg.Journal.Lost(p.entry(), l.s.id, l.loss(reason))
 		p.finish(l, l.lostError(reason), EventLost, reason)
 	default:
 		p.cur, l.phase = nil, waiting
@@ -170,7 +176,7 @@ func (p *place) renew() {
 func (p *place) renewed(r backend.Renewal, sentAt time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.phase != holding || p.hold.fence != r.Hold {
+	if !p.has() || p.hold.fence != r.Hold {
 		return
 	}
 	now := p.m.cfg.Clock()
@@ -179,7 +185,7 @@ func (p *place) renewed(r backend.Renewal, sentAt time.Duration, err error) {
 	case p.late(): // lost, whatever the store says
 	case err == nil:
 		p.hold.ttl = max(p.hold.ttl, r.TTL)
-		p.hold.deadline = max(p.hold.deadline, sentAt+r.TTL-margin(r.TTL))
+		p.prolong(sentAt + r.TTL - margin(r.TTL))
 		p.hold.renewAt = sentAt + third(r.TTL)
 		p.hold.failing = false
 		p.tellTurn(EventRenewed, "")
@@ -193,6 +199,17 @@ func (p *place) renewed(r backend.Renewal, sentAt time.Duration, err error) {
 		}
 	}
 	p.advance()
+}
+
+// prolong moves the deadline, never back.
+func (p *place) prolong(deadline time.Duration) {
+	if deadline <= p.hold.deadline {
+		return
+	}
+	if l := p.cur; l != nil && (l.told || l.phase == kept) {
+		p.m.cfg.Journal.Deadline(p.entry(), deadline)
+	}
+	p.hold.deadline = deadline
 }
 
 func (p *place) tellTurn(e EventType, reason string) {

@@ -39,8 +39,12 @@ var rules = []rule{
 		why: "the conformance suite is the same for every store, so it names none",
 	},
 	{
-		pkg: "session", ours: []string{"backend"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
+		pkg: "session", ours: []string{"backend", "session/journal"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "who holds a lock is decided here for all stores and all fronts: no client of a store, no web framework, no telemetry",
+	},
+	{
+		pkg: "session/journal", closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
+		why: "what a process leaves to the next one is facts; what they mean is decided in session",
 	},
 	{
 		pkg: "session/", ours: []string{"session"},

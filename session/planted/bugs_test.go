@@ -56,6 +56,58 @@ var bugs = []bug{
 		old: "!(prefetching && p.hold.left > 0) && ", new: "",
 	},
 	{
+		name: "no record of the intent", file: "session/turns.go",
+		old: "		p.m.cfg.Journal.Wants(p.entry())\n", new: "",
+	},
+	{
+		name: "no record of a renewal", file: "session/turns.go",
+		old: "		p.m.cfg.Journal.Deadline(p.entry(), deadline)\n", new: "",
+	},
+	{
+		name: "no record of a turn", file: "session/place.go",
+		old: "	p.m.cfg.Journal.Told(p.entry(), l.entry(), l.answered())\n", new: "",
+	},
+	{
+		name: "no record of a release", file: "session/place.go",
+		old: "		p.m.cfg.Journal.Released(p.entry(), l.s.id, answer.released(l, 0))\n", new: "",
+	},
+	{
+		name: "no record of a loss", file: "session/turns.go",
+		old: "		p.m.cfg.Journal.Lost(p.entry(), l.s.id, l.loss(reason))\n", new: "",
+	},
+	{
+		name: "no record of the entries", file: "session/entries.go",
+		old: "		p.m.cfg.Journal.Entries(p.entry(), l.s.id, n, answer.granted(l))\n", new: "_ = answer\n",
+	},
+	{
+		name: "a late reclaim revives", file: "session/restore.go",
+		old: "	if p.late() {\n\t\treturn // stepReclaiming gives it back\n\t}\n", new: "",
+	},
+	{
+		name: "what is reclaimed is not looked at by the clock", file: "session/machine.go",
+		old: "	case l != nil && now >= p.hold.deadline:\n", new: "	case false:\n",
+	},
+	{
+		name: "a fixed lease is prolonged by a restart", file: "session/restore.go",
+		old: "		if l.fixed {\n", new: "		if false {\n",
+	},
+	{
+		name: "reclaim keeps what is not named", file: "backend/memory/memory.go",
+		old: "		if l.heldBy(me) {\n\t\t\tl.free(0)\n\t\t}\n\t\treturn b.passOn(l, r), nil\n\t})\n}\n\n// Promote", new: "		return b.passOn(l, r), nil\n\t})\n}\n\n// Promote",
+	},
+	{
+		name: "reclaim keeps the place in the queue", file: "backend/memory/memory.go",
+		old: "		l.dequeue(me)\n\t\tif r.Hold != 0", new: "		if r.Hold != 0",
+	},
+	{
+		name: "script: reclaim keeps what is not named", file: "backend/redis/reclaim.lua", test: "./backend/redis",
+		old: "if mine(h) then\n  free('0')\nend\n", new: "",
+	},
+	{
+		name: "script: reclaim without a look at the fence", file: "backend/redis/reclaim.lua", test: "./backend/redis",
+		old: "if mine(h) and h.fence == the_hold then", new: "if mine(h) then",
+	},
+	{
 		name: "no timer for a holder that dies", file: "session/machine.go",
 		old: "	case now >= p.again:\n\t\tp.askFor(acquire, p.attempt)\n", new: "",
 	},

@@ -1,0 +1,240 @@
+// Package journal keeps in a file what a gateway process has to know of the one
+// before it: which sessions there are, what each of them was told to hold, and
+// where something may be left in the store.
+//
+// A record is written before what it tells is told to anybody: it survives the
+// process, whose clients may survive it too, but it is not forced to the disk,
+// because all of them die with the machine. What is written before what:
+//
+//	incarnation    the first message to the store   or an earlier self is believed
+//	want           an acquire                       or what that left is nobody's
+//	turn           "granted"                        or two are told, or a fence twice
+//	end of turn    "released", "lost", the release  or a lock is kept for nobody
+//	deadline       it counts                        or a lost hold goes on
+//	answer         it is given                      or a repeat does it again
+//
+// A file that breaks off was written until its process died: the rest of it is
+// true. One that is damaged, of another machine start or of another program is not
+// believed at all.
+//
+// If a record cannot be written, the file is emptied, because what is behind the
+// truth is worse than nothing: a process that starts then is a new node. The
+// journal is written anew as soon as that succeeds.
+package journal
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	fileName = "journal"
+	lockName = "lock"
+	// retry is how soon a journal that could not be written is tried again.
+	retry = 5 * time.Second
+	// slack is how large a file may be in any case, in bytes.
+	slack = 4 << 20
+)
+
+// ErrLocked: another process has the directory.
+var ErrLocked = errors.New("in use by another gateway")
+
+// Journal is the open file. A nil Journal keeps nothing. Its methods may be called
+// at once; none returns an error, see Err.
+type Journal struct {
+	path string
+	lock *os.File
+
+	mu    sync.Mutex // guards the fields below
+	state State
+	out   *os.File
+	size  int64 // of out
+	base  int64 // of what was written at once
+	buf   []byte
+	err   error // why nothing is written now
+	next  time.Time
+}
+
+// Open takes the directory for this process and begins a new incarnation of its
+// node. The State is what the process before left; it is not used by the Journal
+// any more. ErrLocked if another process has dir.
+func Open(dir string) (*Journal, State, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, State{}, fmt.Errorf("state directory: %w", err)
+	}
+	lock, err := lockFile(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, State{}, err
+	}
+	j := &Journal{path: filepath.Join(dir, fileName), lock: lock}
+	if err := j.begin(); err != nil {
+		lock.Close()
+		return nil, State{}, err
+	}
+	return j, j.state.clone(), nil
+}
+
+// lockFile: the kernel unlocks it when the process ends, however it does.
+func lockFile(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("state directory %s: %w; give each gateway a state_dir of its own", filepath.Dir(path), ErrLocked)
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// begin reads what is there and writes it anew, with the next incarnation.
+func (j *Journal) begin() error {
+	boot, err := bootID()
+	if err != nil {
+		return err
+	}
+	j.state, err = load(j.path)
+	if err != nil {
+		return err
+	}
+	now := uint64(time.Now().UnixMicro())
+	if j.state.Node == "" {
+		j.state = State{Node: uuid.NewString(), Secret: make([]byte, 32)}
+		_, _ = rand.Read(j.state.Secret) // never fails, see its documentation
+	}
+	j.state.make()
+	j.state.Incarnation = max(now, j.state.Incarnation+1)
+	if j.state.Boot != boot {
+		j.state.Boot = boot
+		j.state.outlive()
+	}
+	if err := j.rewrite(); err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	return nil
+}
+
+func bootID() (string, error) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("tell one start of the machine from another: %w", err)
+	}
+	return string(b), nil
+}
+
+// Err says why the journal is not written at present, nil if it is.
+func (j *Journal) Err() error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+// Close lets another process have the directory.
+func (j *Journal) Close() error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var err error
+	if j.out != nil {
+		err = j.out.Close()
+		j.out = nil
+	}
+	j.err = os.ErrClosed
+	j.next = time.Now().Add(24 * time.Hour)
+	return errors.Join(err, j.lock.Close())
+}
+
+// write appends the records, all or none of them, and remembers what they say.
+func (j *Journal) write(rs ...record) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.buf = j.buf[:0]
+	for _, r := range rs {
+		j.state.apply(r)
+		j.buf = r.append(j.buf)
+	}
+	if j.err != nil {
+		j.recover()
+		return
+	}
+	n, err := j.out.Write(j.buf)
+	j.size += int64(n)
+	switch {
+	case err != nil:
+		j.fail(err)
+	case j.size > slack+4*j.base:
+		if err := j.rewrite(); err != nil {
+			j.fail(err)
+		}
+	}
+}
+
+// fail empties the file, which needs no room.
+func (j *Journal) fail(err error) {
+	j.err = err
+	j.next = time.Now().Add(retry)
+	if j.out == nil {
+		return
+	}
+	if e := j.out.Truncate(0); e != nil {
+		e = errors.Join(e, os.Remove(j.path))
+		j.err = errors.Join(err, e)
+	}
+}
+
+func (j *Journal) recover() {
+	if time.Now().Before(j.next) {
+		return
+	}
+	j.next = time.Now().Add(retry)
+	if err := j.rewrite(); err == nil {
+		j.err = nil
+	}
+}
+
+// rewrite puts a file that says just what is known in place of the present one.
+func (j *Journal) rewrite() error {
+	j.state.forget(time.Now())
+	tmp := j.path + ".new"
+	out, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	b := []byte(header)
+	for r := range j.state.records() {
+		b = r.append(b)
+	}
+	_, err = out.Write(b)
+	if err == nil {
+		err = os.Rename(tmp, j.path)
+	}
+	if err != nil {
+		out.Close()
+		_ = os.Remove(tmp)
+		return err
+	}
+	if j.out != nil {
+		j.out.Close()
+	}
+	j.out, j.size, j.base = out, int64(len(b)), int64(len(b))
+	return nil
+}

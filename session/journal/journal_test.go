@@ -1,0 +1,273 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+)
+
+func open(t *testing.T, dir string) (*Journal, State) {
+	t.Helper()
+	j, s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.Close() })
+	return j, s
+}
+
+// reopen is what the next process finds.
+func reopen(t *testing.T, j *Journal) (*Journal, State) {
+	t.Helper()
+	j.Close()
+	return open(t, filepath.Dir(j.path))
+}
+
+var day = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+
+func client(id string) Session {
+	return Session{ID: id, UUID: "uuid-" + id, Hash: []byte(id), Since: day, Meta: map[string]string{"job": "x"}, Life: Keepalive, Keepalive: time.Minute}
+}
+
+func turn(session string, fence uint64) Turn {
+	return Turn{Session: session, Thread: 1, Hold: fence, Fence: fence, Count: 1, TTL: time.Second, Deadline: time.Hour, Since: day}
+}
+
+// scribble writes n random records.
+func scribble(j *Journal, rng *rand.Rand, n int) {
+	for range n {
+		id := fmt.Sprint("s", rng.IntN(4))
+		k := Key{Name: fmt.Sprint("n", rng.IntN(4)), Slot: []string{"", "7"}[rng.IntN(2)]}
+		var a *Answer
+		if rng.IntN(2) == 0 {
+			a = &Answer{Key: fmt.Sprint("k", rng.IntN(3)), What: "acquire", At: time.Now().UTC().Round(0), Fence: rng.Uint64N(9), Code: []string{"", "locked"}[rng.IntN(2)]}
+		}
+		switch rng.IntN(12) {
+		case 0:
+			j.Opened(client(id))
+		case 1:
+			j.Closed(id)
+		case 2:
+			j.Spent(id)
+		case 3:
+			j.Answered(id, Answer{Key: "k", What: "release", At: time.Now().UTC().Round(0), Count: 2})
+		case 4:
+			j.Wants(k)
+		case 5:
+			j.Idle(k)
+		case 6:
+			j.Told(k, turn(id, rng.Uint64N(100)), a)
+		case 7:
+			j.Released(k, id, a)
+		case 8:
+			j.Lost(k, id, Lost{Name: k.Name, Thread: 1, Fence: 3, Reason: "gone"})
+		case 9:
+			j.Kept(k, id, "uuid:1", a)
+		case 10:
+			j.Deadline(k, time.Duration(rng.Int64N(1000)))
+		default:
+			j.Entries(k, id, rng.IntN(5), a)
+		}
+	}
+}
+
+// same compares what two processes know, but for the incarnation.
+func same(t *testing.T, what string, got, want State) {
+	t.Helper()
+	got.Incarnation, want.Incarnation = 0, 0
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s:\n got %+v\nwant %+v", what, got, want)
+	}
+}
+
+func TestNextProcessKnowsAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		j, first := open(t, t.TempDir())
+		scribble(j, rng, 200)
+		want := j.state.clone()
+		again, got := reopen(t, j)
+		same(t, "after a restart", got, want)
+		if got.Incarnation <= first.Incarnation {
+			t.Fatalf("incarnation %d after %d", got.Incarnation, first.Incarnation)
+		}
+		_, got = reopen(t, again)
+		same(t, "after another, from a file that was written at once", got, want)
+	}
+}
+
+// Wherever the file breaks off, what is left is what was known at some time.
+func TestTornTail(t *testing.T) {
+	j, _ := open(t, t.TempDir())
+	known := []State{}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 40 {
+		scribble(j, rng, 1)
+		known = append(known, j.state.clone())
+	}
+	b, err := os.ReadFile(j.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for n := j.base; n <= int64(len(b)); n++ {
+		got, err := read(b[:n])
+		if err != nil {
+			t.Fatalf("cut off at %d: %v", n, err)
+		}
+		at := -1
+		for i := max(last, 0); i < len(known); i++ {
+			if reflect.DeepEqual(got, known[i]) {
+				at = i
+				break
+			}
+		}
+		if at < 0 && last >= 0 {
+			// A record and the answer that goes with it are written at once: this is
+			// between them, where a process cannot end.
+			continue
+		}
+		last = at
+	}
+	if !reflect.DeepEqual(known[last], known[len(known)-1]) {
+		t.Errorf("the whole file is state %d, want %d", last, len(known)-1)
+	}
+}
+
+// A bit that was turned is never believed, wherever it is.
+func TestDamage(t *testing.T) {
+	j, _ := open(t, t.TempDir())
+	scribble(j, rand.New(rand.NewPCG(5, 6)), 30)
+	b, err := os.ReadFile(j.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b {
+		bad := bytes.Clone(b)
+		bad[i] ^= 0x10
+		if s, err := read(bad); err == nil {
+			t.Fatalf("byte %d of %d was changed, and %d sessions were believed", i, len(b), len(s.Sessions))
+		}
+	}
+}
+
+func TestForeignFile(t *testing.T) {
+	for _, text := range []string{"hello", header, header + "garbage garbage", "\x00\x00\x00"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, fileName)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, s := open(t, dir)
+		if s.Node == "" || len(s.Sessions)+len(s.Places) != 0 {
+			t.Errorf("%q: %+v, want a new node that knows nothing", text, s)
+		}
+		if kept, err := os.ReadFile(path + ".bad"); err != nil || string(kept) != text {
+			t.Errorf("%q is not kept beside: %q, %v", text, kept, err)
+		}
+	}
+}
+
+func TestOneProcessOnly(t *testing.T) {
+	j, _ := open(t, t.TempDir())
+	_, _, err := Open(filepath.Dir(j.path))
+	if !errors.Is(err, ErrLocked) {
+		t.Fatalf("second Open: %v, want %v", err, ErrLocked)
+	}
+	reopen(t, j)
+}
+
+// Of another start of the machine only the places are known: their clients are
+// gone, but the store may have something.
+func TestMachineWasStarted(t *testing.T) {
+	j, _ := open(t, t.TempDir())
+	j.Opened(client("a"))
+	j.Told(Key{Name: "n"}, turn("a", 5), nil)
+	j.state.Boot = "another"
+	if err := j.rewrite(); err != nil {
+		t.Fatal(err)
+	}
+	node := j.state.Node
+	_, s := reopen(t, j)
+	p := s.Places[Key{Name: "n"}]
+	if len(s.Sessions) != 0 || p == nil || p.Turn != nil || p.Fence != 5 || s.Node != node {
+		t.Errorf("%+v, place %+v; want the node, the place and its fence, and no session", s, p)
+	}
+}
+
+// A disk that is full: what is behind the truth must not be found.
+func TestCannotWrite(t *testing.T) {
+	j, first := open(t, t.TempDir())
+	j.Opened(client("a"))
+	good := j.out
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.out = full
+	j.Told(Key{Name: "n"}, turn("a", 5), nil)
+	if j.Err() == nil {
+		t.Error("no error")
+	}
+	if s, err := load(j.path); err != nil || s.Node != "" {
+		t.Errorf("found %+v, %v; want nothing", s, err)
+	}
+	good.Close()
+	j.next = time.Time{}
+	j.Entries(Key{Name: "n"}, "a", 2, nil) // there is room again
+	if err := j.Err(); err != nil {
+		t.Errorf("err = %v, want it to be written again", err)
+	}
+	_, s := reopen(t, j)
+	if p := s.Places[Key{Name: "n"}]; s.Node != first.Node || p == nil || p.Turn == nil || p.Turn.Count != 2 {
+		t.Errorf("%+v, place %+v; want all that happened", s, p)
+	}
+}
+
+// The file does not grow with what has happened.
+func TestFileStaysSmall(t *testing.T) {
+	j, _ := open(t, t.TempDir())
+	j.Opened(client("a"))
+	for i := range 100_000 {
+		j.Told(Key{Name: "n"}, turn("a", uint64(i+1)), nil)
+		j.Released(Key{Name: "n"}, "a", nil)
+	}
+	st, err := os.Stat(j.path)
+	if err != nil || st.Size() > slack+4*j.base+1000 {
+		t.Errorf("%d bytes, %v", st.Size(), err)
+	}
+	if _, s := reopen(t, j); s.Places[Key{Name: "n"}].Fence != 100_000 {
+		t.Errorf("last fence = %d", s.Places[Key{Name: "n"}].Fence)
+	}
+}
+
+func TestAnswersAreForgotten(t *testing.T) {
+	j, _ := open(t, t.TempDir())
+	j.Opened(client("a"))
+	j.Answered("a", Answer{Key: "old", At: time.Now().Add(-Remember - time.Second)})
+	j.Answered("a", Answer{Key: "new", At: time.Now().Round(0)})
+	_, s := reopen(t, j)
+	if a := s.Sessions["a"].Answers; len(a) != 1 || a["new"].Key != "new" {
+		t.Errorf("answers = %v, want the new one", a)
+	}
+}
+
+func BenchmarkTurn(b *testing.B) {
+	j, _, err := Open(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer j.Close()
+	j.Opened(client("a"))
+	b.ReportAllocs()
+	for b.Loop() {
+		j.Told(Key{Name: "n"}, turn("a", 5), nil)
+		j.Released(Key{Name: "n"}, "a", nil)
+	}
+}

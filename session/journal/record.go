@@ -1,0 +1,123 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+)
+
+// header is the first line of a journal.
+const header = "lockgw journal 1\n"
+
+// A record in the file is JSON, and before it, in four bytes each, its length, the
+// CRC-32C of these and that of the JSON. So a length that was damaged is told from
+// one whose record was cut off.
+const prefix = 12
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// record tells one change. Which fields it has depends on Op.
+type record struct {
+	Op      op       `json:"o"`
+	Name    string   `json:"n,omitempty"` // with Slot: a Key
+	Slot    string   `json:"l,omitempty"`
+	ID      string   `json:"i,omitempty"` // of a session
+	Node    *Node    `json:"node,omitempty"`
+	Session *Session `json:"s,omitempty"`
+	Turn    *Turn    `json:"t,omitempty"`
+	Answer  *Answer  `json:"a,omitempty"`
+	Lost    *Lost    `json:"lost,omitempty"`
+	Owner   string   `json:"w,omitempty"`
+	Number  int64    `json:"v,omitempty"`
+}
+
+type op string
+
+const (
+	opNode     op = "node"
+	opOpened   op = "open"
+	opClosed   op = "close"
+	opSpent    op = "spent"
+	opAnswered op = "answer"
+	opLost     op = "lost"
+	opWants    op = "want"
+	opIdle     op = "idle"
+	opTold     op = "turn"
+	opKept     op = "kept"
+	opEnded    op = "end"
+	opDeadline op = "until"
+	opEntries  op = "count"
+)
+
+// append encodes r at the end of b.
+func (r record) append(b []byte) []byte {
+	body, err := json.Marshal(r)
+	if err != nil { // of strings and numbers it cannot be
+		panic("journal: " + err.Error())
+	}
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(body)))
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[len(b)-4:], castagnoli))
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(body, castagnoli))
+	return append(b, body...)
+}
+
+// errForeign: the file was not written by a gateway, or was damaged since.
+var errForeign = errors.New("not a journal, or damaged")
+
+// load reads a journal. A file that is not there, or is empty, knows nothing. So
+// does one that cannot be believed; it is kept beside, for people to look at.
+func load(path string) (State, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return State{}, nil
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("state directory: %w", err)
+	}
+	s, err := read(b)
+	if err != nil {
+		return State{}, os.Rename(path, path+".bad")
+	}
+	return s, nil
+}
+
+// read decodes a journal. A record that is cut off at the end was never written as
+// far as anybody knows; any other damage is errForeign.
+func read(b []byte) (State, error) {
+	var s State
+	if len(b) == 0 {
+		return s, nil
+	}
+	b, ok := bytes.CutPrefix(b, []byte(header))
+	if !ok {
+		return State{}, errForeign
+	}
+	s.make()
+	for len(b) >= prefix {
+		n := binary.LittleEndian.Uint32(b)
+		if crc32.Checksum(b[:4], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
+			return State{}, errForeign
+		}
+		if len(b) < prefix+int(n) {
+			break
+		}
+		body := b[prefix : prefix+n]
+		if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
+			return State{}, errForeign
+		}
+		var r record
+		if err := json.Unmarshal(body, &r); err != nil {
+			return State{}, fmt.Errorf("%w: %w", errForeign, err)
+		}
+		s.apply(r)
+		b = b[prefix+n:]
+	}
+	if s.Node == "" {
+		return State{}, errForeign // the first record names it
+	}
+	return s, nil
+}

@@ -1,0 +1,285 @@
+package journal
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+)
+
+// State is what the records of a journal come to.
+type State struct {
+	Node        string
+	Incarnation uint64
+	Secret      []byte // of this node, for what must be told apart from what others make up
+	Boot        string // of the machine
+	Sessions    map[string]*Session
+	Places      map[Key]*Place
+}
+
+// Key of a place.
+type Key struct{ Name, Slot string }
+
+// Node is what a process writes first.
+type Node struct {
+	ID          string `json:"id"`
+	Incarnation uint64 `json:"inc"`
+	Secret      []byte `json:"secret"`
+	Boot        string `json:"boot"`
+}
+
+// Life is what a session lives by.
+type Life string
+
+// The kinds of life.
+const (
+	Keepalive  Life = "keepalive"  // requests now and then
+	Connection Life = "connection" // its connections
+	Process    Life = "process"    // the process PID, started at Started
+	MaxHold    Life = "max_hold"   // nothing; the bound of its hold
+)
+
+// Session is a client. The token is not in it, only its hash.
+type Session struct {
+	ID        string            `json:"id"`
+	UUID      string            `json:"uuid"`
+	Hash      []byte            `json:"hash"`
+	Since     time.Time         `json:"since"`
+	Name      string            `json:"name,omitempty"`
+	Meta      map[string]string `json:"meta,omitempty"`
+	PeerPID   int               `json:"peer_pid,omitempty"`
+	PeerUID   int               `json:"peer_uid"`
+	Command   string            `json:"command,omitempty"`
+	TTL       time.Duration     `json:"ttl,omitempty"`
+	Keepalive time.Duration     `json:"keepalive,omitempty"`
+	MaxHold   time.Duration     `json:"max_hold,omitempty"`
+	OneLock   bool              `json:"one_lock,omitempty"`
+	Conns     bool              `json:"conns,omitempty"`
+	Life      Life              `json:"life"`
+	PID       int               `json:"pid,omitempty"`
+	Started   uint64            `json:"started,omitempty"`
+
+	Spent   bool              `json:"-"`
+	Answers map[string]Answer `json:"-"` // by the key of the request
+	Losses  map[Owner]Lost    `json:"-"`
+}
+
+// Owner is a hold of a session.
+type Owner struct {
+	Name   string
+	Thread int64
+}
+
+// Lost is a hold that the session has not asked for since it was lost.
+type Lost struct {
+	Name   string `json:"name"`
+	Thread int64  `json:"thread"`
+	Fence  uint64 `json:"fence"`
+	Reason string `json:"reason"`
+}
+
+// Answer is what was said to a request with a key: a hold (Fence), entries that
+// are left (Count), or an error (Code).
+type Answer struct {
+	Key    string    `json:"key"`
+	What   string    `json:"what"`
+	At     time.Time `json:"at"`
+	Name   string    `json:"name,omitempty"`
+	Thread int64     `json:"thread,omitempty"`
+	Fence  uint64    `json:"fence,omitempty"`
+	New    bool      `json:"new,omitempty"`
+	Count  int       `json:"count,omitempty"`
+	Code   string    `json:"code,omitempty"`
+	Detail string    `json:"detail,omitempty"`
+}
+
+// Remember is how long an answer is kept.
+const Remember = 10 * time.Minute
+
+// Place is a name at which something may be left in the store, and whose turn it
+// is, if anybody was told.
+type Place struct {
+	Turn  *Turn
+	Fence uint64 // of the last turn told
+}
+
+// Turn is a hold as its session was told. Times are on CLOCK_BOOTTIME.
+type Turn struct {
+	Session   string        `json:"s"`
+	Thread    int64         `json:"thread"`
+	Hold      uint64        `json:"hold"` // its first fence, in the store
+	Fence     uint64        `json:"fence"`
+	Count     int           `json:"count"`
+	TTL       time.Duration `json:"ttl"`
+	Fixed     bool          `json:"fixed,omitempty"`
+	MaxHoldAt time.Duration `json:"max,omitempty"`
+	KeepUntil time.Duration `json:"keep,omitempty"`
+	Kept      bool          `json:"kept,omitempty"`  // released, and kept by min_hold
+	Owner     string        `json:"owner,omitempty"` // of one that is kept
+	Deadline  time.Duration `json:"until"`
+	Note      string        `json:"note,omitempty"`
+	Since     time.Time     `json:"since"`
+}
+
+func (s *State) make() {
+	if s.Sessions == nil {
+		s.Sessions = map[string]*Session{}
+	}
+	if s.Places == nil {
+		s.Places = map[Key]*Place{}
+	}
+}
+
+// apply does what r says. What it says of something unknown is nothing.
+func (s *State) apply(r record) {
+	switch r.Op {
+	case opNode:
+		s.Node, s.Incarnation, s.Secret, s.Boot = r.Node.ID, r.Node.Incarnation, r.Node.Secret, r.Node.Boot
+	case opOpened:
+		c := *r.Session
+		c.Answers, c.Losses = map[string]Answer{}, map[Owner]Lost{}
+		s.Sessions[c.ID] = &c
+	case opClosed:
+		delete(s.Sessions, r.ID)
+	case opSpent, opAnswered, opLost:
+		if c := s.Sessions[r.ID]; c != nil {
+			c.apply(r)
+		}
+	default:
+		s.applyPlace(r)
+	}
+}
+
+func (c *Session) apply(r record) {
+	switch r.Op {
+	case opSpent:
+		c.Spent = true
+	case opAnswered:
+		c.Answers[r.Answer.Key] = *r.Answer
+	case opLost:
+		c.Losses[Owner{r.Lost.Name, r.Lost.Thread}] = *r.Lost
+	}
+}
+
+func (s *State) applyPlace(r record) {
+	k := Key{r.Name, r.Slot}
+	p := s.Places[k]
+	if p == nil {
+		p = &Place{}
+	}
+	switch r.Op {
+	case opWants:
+		p.Fence = max(p.Fence, uint64(r.Number))
+		s.Places[k] = p
+	case opIdle:
+		delete(s.Places, k)
+	case opTold:
+		t := *r.Turn
+		p.Turn, p.Fence = &t, t.Fence
+		s.Places[k] = p
+		if c := s.Sessions[t.Session]; c != nil {
+			delete(c.Losses, Owner{k.Name, t.Thread})
+		}
+	case opEnded:
+		p.Turn = nil
+	case opKept:
+		if p.Turn != nil {
+			p.Turn.Kept, p.Turn.Owner, p.Turn.Session = true, r.Owner, ""
+		}
+	case opDeadline:
+		if p.Turn != nil {
+			p.Turn.Deadline = time.Duration(r.Number)
+		}
+	case opEntries:
+		if p.Turn != nil {
+			p.Turn.Count = int(r.Number)
+		}
+	}
+}
+
+// records that say what s knows.
+func (s *State) records() iter.Seq[record] {
+	return func(yield func(record) bool) {
+		if !yield(record{Op: opNode, Node: &Node{s.Node, s.Incarnation, s.Secret, s.Boot}}) {
+			return
+		}
+		for _, c := range s.Sessions {
+			for r := range c.records() {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+		for k, p := range s.Places {
+			r := k.record(opWants)
+			r.Number = int64(p.Fence)
+			if p.Turn != nil {
+				r.Op, r.Turn, r.Number = opTold, p.Turn, 0
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Session) records() iter.Seq[record] {
+	return func(yield func(record) bool) {
+		all := []record{{Op: opOpened, Session: c}}
+		if c.Spent {
+			all = append(all, record{Op: opSpent, ID: c.ID})
+		}
+		for _, a := range c.Answers {
+			all = append(all, record{Op: opAnswered, ID: c.ID, Answer: &a})
+		}
+		for _, l := range c.Losses {
+			all = append(all, record{Op: opLost, ID: c.ID, Lost: &l})
+		}
+		for _, r := range all {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// outlive: the machine was started since, and no client is left. What the store
+// may still have is known by the places.
+func (s *State) outlive() {
+	s.Sessions = map[string]*Session{}
+	for _, p := range s.Places {
+		p.Turn = nil
+	}
+}
+
+// forget drops what is remembered for some time only.
+func (s *State) forget(now time.Time) {
+	for _, c := range s.Sessions {
+		for k, a := range c.Answers {
+			if now.Sub(a.At) > Remember {
+				delete(c.Answers, k)
+			}
+		}
+	}
+}
+
+func (s *State) clone() State {
+	c := *s
+	c.Secret = slices.Clone(s.Secret)
+	c.Sessions = make(map[string]*Session, len(s.Sessions))
+	for id, x := range s.Sessions {
+		y := *x
+		y.Answers, y.Losses = maps.Clone(x.Answers), maps.Clone(x.Losses)
+		c.Sessions[id] = &y
+	}
+	c.Places = make(map[Key]*Place, len(s.Places))
+	for k, x := range s.Places {
+		y := *x
+		if x.Turn != nil {
+			t := *x.Turn
+			y.Turn = &t
+		}
+		c.Places[k] = &y
+	}
+	return c
+}

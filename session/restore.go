@@ -1,0 +1,276 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/journal"
+)
+
+// restore takes up what the process before this one was told to keep. A hold counts
+// as held until its deadline, but is in jeopardy until the store has confirmed it;
+// whatever else that process may have left in the store is given back.
+func (m *Manager) restore(past journal.State) {
+	byID := map[string]*Session{}
+	for _, c := range past.Sessions {
+		byID[c.ID] = m.adopt(c)
+	}
+	for k, rec := range past.Places {
+		if n, err := strconv.ParseUint(k.Slot, 10, 64); err == nil && n > m.slots.Load() {
+			m.slots.Store(n)
+		}
+		m.fences[k.Name] = max(m.fences[k.Name], backend.Fence(rec.Fence))
+		m.reclaim(k, rec, byID)
+	}
+	for _, c := range past.Sessions {
+		s := byID[c.ID]
+		s.remind(c)
+		s.comeBack(c)
+	}
+}
+
+// adopt makes the session of a record, without its holds.
+func (m *Manager) adopt(c *journal.Session) *Session {
+	s := m.newSession(tokenHash(c.Hash), Options{
+		Name: c.Name, Meta: c.Meta, Peer: Peer{PID: c.PeerPID, UID: c.PeerUID, Command: c.Command},
+		TTL: c.TTL, Keepalive: c.Keepalive, MaxHold: c.MaxHold, OneLock: c.OneLock,
+		Conns: c.Conns || c.Life == journal.Connection, Process: Process{PID: c.PID, Started: c.Started},
+	})
+	s.id, s.uuid, s.since, s.spent = c.ID, c.UUID, c.Since, c.Spent
+	for k, l := range c.Losses {
+		lost := &Lease{name: k.Name, fence: backend.Fence(l.Fence)}
+		s.lost[holdKey{k.Name, k.Thread}] = lost.lostError(l.Reason)
+	}
+	m.sessions[s.hash] = s
+	return s
+}
+
+// reclaim asks the store for what the process before had of a name.
+func (m *Manager) reclaim(k journal.Key, rec *journal.Place, byID map[string]*Session) {
+	p := m.place(placeKey{k.Name, k.Slot})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.noted, p.phase = true, reclaiming
+	r := backend.Request{TTL: m.cfg.TTL, Turns: m.cfg.Fairness.MaxTurns, Floor: m.fences[k.Name], Count: 1}
+	if t := rec.Turn; t != nil {
+		p.resume(t, byID[t.Session])
+	}
+	if l := p.cur; l != nil {
+		r = p.description(l, l.count)
+		r.Seq, r.TTL, r.Turns, r.Floor = 0, p.hold.ttl, m.cfg.Fairness.MaxTurns, m.fences[k.Name]
+		if l.fixed {
+			r.TTL = max(p.hold.deadline-m.cfg.Clock(), time.Millisecond) // no longer than it was told
+		}
+	}
+	p.ask(reclaim, r)
+	p.advance()
+}
+
+// resume gives t's turn back to the session s, if that is there and the deadline is
+// not over. nil is right for a name that is kept without a session.
+func (p *place) resume(t *journal.Turn, s *Session) {
+	if s == nil && !t.Kept {
+		return
+	}
+	l := &Lease{
+		s: s, p: p, name: p.key.name, thread: t.Thread, ttl: t.TTL, fixed: t.Fixed, phase: granted, told: true,
+		fence: backend.Fence(t.Fence), count: t.Count, maxHoldAt: t.MaxHoldAt, keepUntil: t.KeepUntil,
+		done: make(chan struct{}), wake: make(chan struct{}, 1),
+	}
+	if t.Kept {
+		l.phase, l.owner = kept, backend.Owner(t.Owner)
+	} else {
+		l.owner = s.owner(t.Thread)
+		l.holder = Holder{Owner: l.owner, Node: p.m.cfg.Node, Session: s.o.Name, Peer: s.o.Peer, Note: t.Note, Since: t.Since}
+	}
+	p.hold = hold{
+		fence: backend.Fence(t.Hold), last: l.fence, described: l.fence, ttl: t.TTL, owner: l.owner,
+		deadline: t.Deadline, failing: true,
+	}
+	p.cur = l
+	if !t.Kept {
+		s.holds[holdKey{l.name, l.thread}] = l
+	}
+}
+
+func (p *place) takeReclaim(q *request, a backend.Answer) {
+	if !a.Granted {
+		if l := p.cur; l != nil {
+			p.drop(l, reasonGone)
+		}
+		p.phase, p.hold = idle, hold{}
+		if a.Provisional {
+			p.watchAt = p.m.cfg.Clock() + a.Wait + slack
+		}
+		return
+	}
+	if p.late() {
+		return // stepReclaiming gives it back
+	}
+	p.phase, p.attempt = holding, q.r.Seq
+	p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))
+	p.hold.renewAt, p.hold.failing = q.sentAt+third(q.r.TTL), false
+	p.hold.block, p.hold.next, p.hold.left = a.Block, a.Block, a.Turns
+	if a.Others {
+		p.othersWait()
+		p.hold.left = 0 // or the turns of two blocks would pass before another node's
+	}
+}
+
+// comeBack has the session live by what it lived by.
+func (s *Session) comeBack(c *journal.Session) {
+	switch c.Life {
+	case journal.Process:
+		if s.m.cfg.Rebind == nil {
+			s.endedMeanwhile(errors.New("this gateway cannot watch processes"))
+			return
+		}
+		alive, err := s.m.cfg.Rebind(s.o.Process)
+		if err != nil {
+			s.endedMeanwhile(err)
+			return
+		}
+		s.o.Alive = alive
+	case journal.Connection:
+		s.after(s.m.cfg.Session.Reattach, s.checkReturn)
+	case journal.Keepalive, journal.MaxHold:
+	}
+	switch {
+	case s.spent:
+		s.after(repeatGrace, func() { s.closeSoon(releasedReason) })
+	case s.o.OneLock && len(s.holds) == 0:
+		s.after(lostGrace, func() { s.closeSoon("it held nothing when the gateway was restarted") })
+	}
+	s.live()
+}
+
+func (s *Session) after(d time.Duration, f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer = time.AfterFunc(d, f)
+}
+
+func (s *Session) endedMeanwhile(err error) { s.m.wg.Go(func() { s.closeSoon(err.Error()) }) }
+
+// checkReturn ends a session whose client has not come back.
+func (s *Session) checkReturn() {
+	s.mu.Lock()
+	gone := s.conns == 0
+	s.mu.Unlock()
+	if gone {
+		s.closeSoon(fmt.Sprintf("its client has not come back within %v after the gateway was restarted", s.m.cfg.Session.Reattach))
+	}
+}
+
+// remind takes up the answers to requests with a key.
+func (s *Session) remind(c *journal.Session) {
+	for key, a := range c.Answers {
+		r := &replay{what: a.What, done: make(chan struct{}), at: s.m.cfg.Clock(), keep: true}
+		close(r.done)
+		switch {
+		case a.Code != "":
+			r.err = &Error{Code: Code(a.Code), Lock: a.Name, Detail: a.Detail}
+		case a.Fence != 0:
+			r.v = Grant{Lease: s.formerLease(a), New: a.New}
+		default:
+			r.v = Released{Count: a.Count}
+		}
+		if s.replays == nil {
+			s.replays = replays{}
+		}
+		s.replays[key] = r
+	}
+}
+
+// formerLease is the hold that was granted in answer a; it may be over.
+func (s *Session) formerLease(a journal.Answer) *Lease {
+	if l := s.holds[holdKey{a.Name, a.Thread}]; l != nil && l.fence == backend.Fence(a.Fence) {
+		return l
+	}
+	done := make(chan struct{})
+	close(done)
+	return &Lease{
+		s: s, p: &place{m: s.m, key: placeKey{name: a.Name}, gone: true}, name: a.Name, thread: a.Thread,
+		owner: s.owner(a.Thread), fence: backend.Fence(a.Fence), phase: over, told: true, done: done,
+	}
+}
+
+// entry of the session in the journal.
+func (s *Session) entry() journal.Session {
+	o := s.o
+	c := journal.Session{
+		ID: s.id, UUID: s.uuid, Hash: s.hash[:], Since: s.since, Name: o.Name, Meta: o.Meta,
+		PeerPID: o.Peer.PID, PeerUID: o.Peer.UID, Command: o.Peer.Command,
+		TTL: o.TTL, Keepalive: o.Keepalive, MaxHold: o.MaxHold, OneLock: o.OneLock, Conns: o.Conns,
+		Life: journal.MaxHold, PID: o.Process.PID, Started: o.Process.Started,
+	}
+	switch {
+	case o.Process.PID != 0:
+		c.Life = journal.Process
+	case o.Keepalive > 0:
+		c.Life = journal.Keepalive
+	case o.Conns, o.Alive != nil:
+		c.Life = journal.Connection
+	}
+	return c
+}
+
+func (p *place) entry() journal.Key { return journal.Key{Name: p.key.name, Slot: p.key.slot} }
+
+// entry of l's turn in the journal.
+func (l *Lease) entry() journal.Turn {
+	h := &l.p.hold
+	return journal.Turn{
+		Session: l.s.id, Thread: l.thread, Hold: uint64(h.fence), Fence: uint64(l.fence), Count: l.count,
+		TTL: max(l.ttl, h.ttl), Fixed: l.fixed, MaxHoldAt: l.maxHoldAt, KeepUntil: l.keepUntil, Deadline: h.deadline,
+		Note: l.holder.Note, Since: l.holder.Since,
+	}
+}
+
+func (l *Lease) loss(reason string) journal.Lost {
+	return journal.Lost{Name: l.name, Thread: l.thread, Fence: uint64(l.fence), Reason: reason}
+}
+
+// answered is the answer that tells l's grant, if it has to be remembered.
+func (l *Lease) answered() *journal.Answer {
+	a := l.repeat.granted(l)
+	if a != nil {
+		a.New = true
+	}
+	return a
+}
+
+func (r *receipt) answer() journal.Answer {
+	return journal.Answer{Key: r.key, What: r.what, At: time.Now()}
+}
+
+func (r *receipt) granted(l *Lease) *journal.Answer {
+	if r == nil {
+		return nil
+	}
+	a := r.answer()
+	a.Name, a.Thread, a.Fence = l.name, l.thread, uint64(l.fence)
+	return &a
+}
+
+func (r *receipt) released(l *Lease, left int) *journal.Answer {
+	if r == nil {
+		return nil
+	}
+	a := r.answer()
+	a.Name, a.Thread, a.Count = l.name, l.thread, left
+	return &a
+}
+
+func (r *receipt) refused(err error) journal.Answer {
+	a := r.answer()
+	a.Code, a.Detail = string(CodeOf(err)), err.Error()
+	var e *Error
+	if errors.As(err, &e) {
+		a.Name, a.Detail = e.Lock, e.Detail
+	}
+	return a
+}
