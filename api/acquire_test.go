@@ -463,3 +463,23 @@ func TestBindNeedsPeer(t *testing.T) {
 		g.must(201, request{method: "PUT", path: "/v1/locks/a", unix: tt.unix}) // bind alone needs it
 	}
 }
+
+// A repeat with the key of a request that brought no token gets the first answer.
+func TestAcquireByKeyAlone(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	put := func(name, key string) request {
+		return request{method: "PUT", path: "/v1/locks/" + name, header: http.Header{"Idempotency-Key": {key}}}
+	}
+	first := into[lock](t, g.must(201, put("a", "one")))
+	again := into[lock](t, g.must(201, put("a", "one")))
+	if again.Token != first.Token || again.Fence != first.Fence || again.Count != 1 {
+		t.Errorf("repeat = %+v, want the first answer, %+v", again, first)
+	}
+	refused(t, g.do(put("b", "one")), 409, session.CodeConflict)
+	refused(t, g.do(put("a", "two")), 423, session.CodeLocked)
+	g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: first.Token})
+	refused(t, g.do(put("a", "two")), 423, session.CodeLocked) // the first answer, again
+	if other := into[lock](t, g.must(201, put("a", "three"))); other.Token == first.Token || other.Fence <= first.Fence {
+		t.Errorf("another key: %+v, after %+v", other, first)
+	}
+}

@@ -35,6 +35,9 @@ type Config struct {
 	// Process is the proof of life of a process, if by may name it. Without it
 	// bind is unsupported.
 	Process func(pid int, by session.Peer) (session.Liveness, error)
+	// Identify tells a bound process from others, so that it is found again after a
+	// restart of the gateway.
+	Identify func(pid int) (session.Process, error)
 	// Connected is the proof of life of the process that made a connection, for
 	// one that names itself; accepted is on CLOCK_BOOTTIME. Without it, Process is.
 	Connected func(c net.Conn, accepted time.Duration) (session.Liveness, error)

@@ -90,10 +90,12 @@ func (h *Handler) open(r *http.Request, cl *claim, alive session.Liveness) error
 	}
 	o := session.Options{OneLock: true, MaxHold: cl.acquire.MaxHold, Peer: originOf(r.Context()).peer, Alive: alive}
 	if cl.pid != 0 {
-		var err error
-		if o.Alive, err = h.process(r, cl.pid); err != nil {
+		if err := h.bind(r, &o, cl.pid); err != nil {
 			return err
 		}
+	}
+	if alive == nil {
+		o.Key = cl.acquire.Key
 	}
 	if o.Alive == nil {
 		o.MaxHold = cmp.Or(o.MaxHold, h.Manager.Config().Session.AnonymousMaxHold)
@@ -101,6 +103,15 @@ func (h *Handler) open(r *http.Request, cl *claim, alive session.Liveness) error
 	var err error
 	cl.sess, cl.token, err = h.Manager.Open(o)
 	cl.own = true
+	return err
+}
+
+// bind has the session live as long as the process that the client names.
+func (h *Handler) bind(r *http.Request, o *session.Options, pid int64) (err error) {
+	if o.Alive, err = h.process(r, pid); err != nil || h.Identify == nil {
+		return err
+	}
+	o.Process, err = h.Identify(int(pid))
 	return err
 }
 
@@ -126,6 +137,8 @@ func (h *Handler) process(r *http.Request, pid int64) (session.Liveness, error) 
 // its request by a key asks again to learn the outcome, so that is left as it is.
 func (cl *claim) end(ctx context.Context, held bool, reason string) {
 	switch {
+	case cl.own && cl.acquire.Key != "":
+		cl.sess.Retire(reason)
 	case cl.own:
 		cl.sess.Close(ctx, reason)
 	case held && cl.acquire.Key == "":

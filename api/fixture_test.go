@@ -106,7 +106,7 @@ func newGateway(t *testing.T, cfg session.Config, change ...func(*Config)) *gate
 	cfg.Node = "host-a"
 	g.m = session.New(g.store, cfg)
 	c := Config{
-		Manager: g.m, PeerOf: peer.Of, Process: peer.Process, Connected: peer.Conn, Version: "1.2.3",
+		Manager: g.m, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn, Version: "1.2.3",
 		Log: slog.New(slog.NewJSONHandler(g.log, nil)),
 	}
 	for _, f := range change {

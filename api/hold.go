@@ -28,6 +28,12 @@ func (h *Handler) hold(c *gin.Context) error {
 	if err := h.join(c.Request, cl, connected(ctx)); err != nil {
 		return err
 	}
+	if !cl.own {
+		if err := cl.sess.Attach(); err != nil {
+			return err
+		}
+		defer cl.sess.Detach(goneReason)
+	}
 	cl.acquire.Key = "" // the hold ends with its connection, so a repeat needs no key
 	var lease *session.Lease
 	defer func() {

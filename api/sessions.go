@@ -57,11 +57,9 @@ func (h *Handler) openSession(c *gin.Context) error {
 		return err
 	}
 	if pid != 0 {
-		alive, err := h.process(c.Request, pid)
-		if err != nil {
+		if err := h.bind(c.Request, &o, pid); err != nil {
 			return err
 		}
-		o.Alive = alive
 	} else {
 		o.Keepalive = cmp.Or(o.Keepalive, h.Manager.Config().Session.Keepalive)
 	}

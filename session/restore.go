@@ -142,7 +142,7 @@ func (s *Session) comeBack(c *journal.Session) {
 	case s.spent:
 		s.after(repeatGrace, func() { s.closeSoon(releasedReason) })
 	case s.o.OneLock && len(s.holds) == 0:
-		s.after(lostGrace, func() { s.closeSoon("it held nothing when the gateway was restarted") })
+		s.after(lostGrace, func() { s.retired("it held nothing when the gateway was restarted") })
 	}
 	s.live()
 }

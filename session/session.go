@@ -54,7 +54,7 @@ type Options struct {
 // Process is one, told from every other that has or had its number.
 type Process struct {
 	PID     int
-	Started uint64 // ticks of the machine's clock, see proc(5) on stat
+	Started time.Duration // when it began, on CLOCK_BOOTTIME
 }
 
 // Session is a client that can hold locks.
@@ -192,6 +192,25 @@ func (s *Session) Detach(reason string) {
 	last := s.conns == 0 && s.o.Conns && s.o.Keepalive == 0 && s.o.Alive == nil
 	s.mu.Unlock()
 	if last {
+		s.closeSoon(reason)
+	}
+}
+
+// Retire ends the session in a while, unless it holds or waits for something then.
+// Until then it answers repeats of what it was asked.
+func (s *Session) Retire(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed && len(s.holds)+len(s.waiting) == 0 {
+		s.timer = time.AfterFunc(repeatGrace, func() { s.retired(reason) })
+	}
+}
+
+func (s *Session) retired(reason string) {
+	s.mu.Lock()
+	busy := len(s.holds)+len(s.waiting) > 0
+	s.mu.Unlock()
+	if !busy {
 		s.closeSoon(reason)
 	}
 }

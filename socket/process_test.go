@@ -27,7 +27,7 @@ func (g *gateway) http() string {
 		g.t.Fatal(err)
 	}
 	srv := api.NewServer(api.New(api.Config{
-		Manager: g.m, PeerOf: peer.Of, Process: peer.Process, Connected: peer.Conn,
+		Manager: g.m, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn,
 	}))
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()

@@ -57,7 +57,7 @@ type Session struct {
 	Conns     bool              `json:"conns,omitempty"`
 	Life      Life              `json:"life"`
 	PID       int               `json:"pid,omitempty"`
-	Started   uint64            `json:"started,omitempty"`
+	Started   time.Duration     `json:"started,omitempty"` // on CLOCK_BOOTTIME
 
 	Spent   bool              `json:"-"`
 	Answers map[string]Answer `json:"-"` // by the key of the request

@@ -1,0 +1,36 @@
+package peer
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// Identify tells the process pid from every other that will have its number. Who
+// watches the process already hears if it was mistaken for one that is gone.
+func Identify(pid int) (session.Process, error) {
+	began, err := readStart(pid)
+	if err != nil {
+		return session.Process{}, invalid("there is no process %d, or it cannot be seen", pid)
+	}
+	return session.Process{PID: pid, Started: began}, nil
+}
+
+// Again is the liveness of a process that was identified before, by this gateway
+// process or by an earlier one. An error means that it is gone.
+func Again(is session.Process) (session.Liveness, error) {
+	gone := fmt.Errorf("process %d has exited while the gateway was away", is.PID)
+	fd, err := unix.PidfdOpen(is.PID, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", gone, err)
+	}
+	// The number cannot pass on while the pidfd says that its process lives, which
+	// watch looks at next.
+	if began, err := readStart(is.PID); err != nil || began != is.Started {
+		_ = unix.Close(fd)
+		return nil, gone
+	}
+	return watch(fd, fmt.Sprintf("process %d", is.PID)), nil
+}
