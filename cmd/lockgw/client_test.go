@@ -60,10 +60,12 @@ func TestAcquireAllOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &runOptions{gatewayFlags: gatewayFlags{socket: path}, names: []string{"a", "b"}, conflictCode: exitNotAcquired}
-	_, err = acquire(t.Context(), o, &report{quiet: true, w: io.Discard})
+	k := testKeeper(t)
+	_, err = acquire(t.Context(), o, &report{quiet: true, w: io.Discard}, k)
 	if code, message := exitCode(err); code != exitNotAcquired || !strings.Contains(message, "b is still held") {
 		t.Fatalf("acquire a and b = %d %q, want %d", code, message, exitNotAcquired)
 	}
+	k.Close()
 	var st session.Status
 	until(func() bool {
 		st, err = c.Info(context.Background(), "a")
@@ -86,7 +88,7 @@ func TestAcquireKnowsDeadlines(t *testing.T) {
 	}
 	time.AfterFunc(1200*time.Millisecond, func() { c.Close() })
 	o := &runOptions{gatewayFlags: gatewayFlags{socket: path}, names: []string{"a", "b"}, wait: patience, ttl: time.Second}
-	h, err := acquire(t.Context(), o, &report{quiet: true, w: io.Discard})
+	h, err := acquire(t.Context(), o, &report{quiet: true, w: io.Discard}, testKeeper(t))
 	if err != nil {
 		t.Fatal(err)
 	}

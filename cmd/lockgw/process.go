@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"syscall"
 
@@ -19,20 +18,11 @@ type process struct {
 	status syscall.WaitStatus
 }
 
-// startProcess runs path with argv and the standard streams of this process.
-func startProcess(path string, argv, env []string) (*process, error) {
-	p, err := os.StartProcess(path, argv, &os.ProcAttr{
-		Env:   env,
-		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
-		Sys:   &syscall.SysProcAttr{Setpgid: true},
-	})
-	if err != nil {
-		return nil, startError(argv[0], err)
-	}
-	c := &process{pid: p.Pid, stops: make(chan syscall.Signal, 1), done: make(chan struct{})}
-	_ = p.Release() // watch waits for it, to hear of stops too
+// watchProcess takes charge of a child that leads a group of its own.
+func watchProcess(pid int) *process {
+	c := &process{pid: pid, stops: make(chan syscall.Signal, 1), done: make(chan struct{})}
 	go c.watch()
-	return c, nil
+	return c
 }
 
 // watch ends with the leader. run waits for that before it returns.

@@ -31,6 +31,7 @@ Every flag can be given as an environment variable, --wait as LOCKGW_WAIT.`,
 	root.AddGroup(&cobra.Group{ID: "locks", Title: "Locks:"}, &cobra.Group{ID: "gateway", Title: "Gateway:"})
 	addToGroup(root, "locks", newRunCommand(), newLockCommand(), newUnlockCommand(), newRenewCommand(), newStatusCommand(), newListCommand())
 	addToGroup(root, "gateway", newServeCommand(), newConfigCommand(), newVersionCommand())
+	root.AddCommand(newKeeperCommand())
 	return root
 }
 

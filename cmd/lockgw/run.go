@@ -41,6 +41,8 @@ func newRunCommand() *cobra.Command {
 them or none. If a lock is lost, the command and its process group are stopped
 before anybody else can have been granted it.
 
+The locks last as long as the command, also if run itself is killed (kill -9).
+
 The command finds LOCKGW_LOCK, LOCKGW_FENCE, LOCKGW_OWNER, LOCKGW_TOKEN and
 LOCKGW_SOCKET in its environment; of several locks, names and fences are
 separated by a space.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/redis/redistest"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket"
 )
@@ -21,10 +22,10 @@ func startGateway(t *testing.T) (path string) {
 	return path
 }
 
-func startGatewayProcess(t *testing.T) (path string, p *os.Process) {
+func startGatewayProcess(t *testing.T, args ...string) (path string, p *os.Process) {
 	t.Helper()
 	dir := shortDir(t)
-	cmd := exec.Command("lockgw", "serve", "--http-listen=", "--socket-dir", dir)
+	cmd := exec.Command("lockgw", append([]string{"serve", "--http-listen=", "--socket-dir", dir, "--state-dir", t.TempDir()}, args...)...)
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -32,7 +33,7 @@ func startGatewayProcess(t *testing.T) (path string, p *os.Process) {
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGCONT)
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil {
+		if err := cmd.Wait(); err != nil && cmd.ProcessState.String() != "signal: killed" { // as by the test
 			t.Errorf("gateway: %v", err)
 		}
 	})
@@ -66,16 +67,7 @@ func TestRunStopsBeforeDeadline(t *testing.T) {
 	wantExit(t, cmd, exitLost)
 	ended := session.Boottime()
 
-	text, err := os.ReadFile(filepath.Join(dir, "alive"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Fields(string(text))
-	seconds, err := strconv.ParseFloat(lines[len(lines)-1], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if last := time.Duration(seconds * float64(time.Second)); last > deadline {
+	if last := lastUptime(t, dir, "alive"); last > deadline {
 		t.Errorf("the command was at work %v after the deadline", last-deadline)
 	}
 	if late := ended - deadline; late > time.Second { // the command counts; who reports it may be a little later
@@ -84,6 +76,65 @@ func TestRunStopsBeforeDeadline(t *testing.T) {
 	if early := deadline - ended; early > time.Second {
 		t.Errorf("the command was stopped %v before the deadline of a lease of 2s", early)
 	}
+}
+
+// Whatever cuts off the gateway of a command, the command is dead before the
+// gateway of another machine is granted the lock.
+func TestRunStopsBeforeNextGrant(t *testing.T) {
+	store := redistest.Start(t)
+	for _, tt := range []struct {
+		name  string
+		fault func(gateway *os.Process, link *redistest.Link) error
+	}{
+		{"the gateway hangs", func(p *os.Process, _ *redistest.Link) error { return p.Signal(syscall.SIGSTOP) }},
+		{"the gateway is killed", func(p *os.Process, _ *redistest.Link) error { return p.Kill() }},
+		{"the store does not answer", func(_ *os.Process, l *redistest.Link) error { l.Set(redistest.DropReplies); return nil }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			link := redistest.Proxy(t, store.Addr)
+			near, gateway := startGatewayProcess(t, "--backend-url", "redis://"+link.Addr, "--shutdown-timeout", "0.1")
+			far, _ := startGatewayProcess(t, "--backend-url", store.URL())
+			dir := t.TempDir()
+			job := runIn(t, dir, near, `sh -c 'trap "" TERM; while :; do cut -d" " -f1 /proc/uptime >>alive; done' & trap "" TERM; while :; do cut -d" " -f1 /proc/uptime >>alive; done`)
+			until(func() bool { return exists(filepath.Join(dir, "alive")) })
+			next := runIn(t, dir, far, `cut -d" " -f1 /proc/uptime >granted`)
+			if err := tt.fault(gateway, link); err != nil {
+				t.Fatal(err)
+			}
+			wantExit(t, next, 0)
+			wantExit(t, job, exitLost)
+			if last, granted := lastUptime(t, dir, "alive"), lastUptime(t, dir, "granted"); last >= granted {
+				t.Errorf("the command was at work at %v, the lock was granted to another at %v", last, granted)
+			}
+		})
+	}
+}
+
+// runIn runs a script under the lock nightly.
+func runIn(t *testing.T, dir, path, script string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("lockgw", "run", "nightly", "--ttl", "2s", "--socket", path, "--", "sh", "-c", script)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
+	return cmd
+}
+
+// lastUptime is the last line of a file, in seconds on CLOCK_BOOTTIME.
+func lastUptime(t *testing.T, dir, name string) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Fields(string(text))
+	seconds, err := strconv.ParseFloat(lines[len(lines)-1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // deadlineOf the only hold of a session.

@@ -25,20 +25,26 @@ func run(ctx context.Context, o *runOptions) error {
 	notify(signals, endSignals...)
 	defer signal.Stop(signals)
 
-	h, err := acquireOrSignal(ctx, o, r, signals)
+	k, err := startKeeper()
+	if err != nil {
+		return r.failed(err)
+	}
+	defer k.Close()
+	h, err := acquireOrSignal(ctx, o, r, k, signals)
 	if code, _ := exitCode(err); code == exitUnavailable && o.onUnavailable != "fail" {
+		k.Close() // what was granted already is not to last as long as the command
 		return r.failed(o.withoutLock(r, path, signals, err))
 	}
 	if err != nil {
 		return r.failed(err)
 	}
 	defer h.close()
-	out, err := supervise(o, r, path, h, signals)
+	out, err := supervise(o, r, path, k, h, signals)
 	if err != nil {
 		return r.failed(err)
 	}
 	if out.code == exitLost {
-		return exit(out.code, nil) // closing the connection gives back the others
+		return exit(out.code, nil) // the end of the keeper gives back the others
 	}
 	if !out.asked {
 		h.keep(o.minHold, signals)
@@ -48,7 +54,7 @@ func run(ctx context.Context, o *runOptions) error {
 }
 
 // acquireOrSignal gives up waiting when a signal asks for it.
-func acquireOrSignal(ctx context.Context, o *runOptions, r *report, signals <-chan os.Signal) (*hold, error) {
+func acquireOrSignal(ctx context.Context, o *runOptions, r *report, k *keeper, signals <-chan os.Signal) (*hold, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -57,7 +63,7 @@ func acquireOrSignal(ctx context.Context, o *runOptions, r *report, signals <-ch
 		done = make(chan struct{})
 	)
 	go func() {
-		h, err = acquire(ctx, o, r)
+		h, err = acquire(ctx, o, r, k)
 		close(done)
 	}()
 	select {
@@ -77,21 +83,18 @@ func (o *runOptions) withoutLock(r *report, path string, signals chan os.Signal,
 		return nil
 	}
 	r.say(must, event{Event: "unlocked", Error: cause.Error()}, "%v; the command runs WITHOUT the lock", cause)
-	out, err := supervise(o, r, path, &hold{}, signals)
+	k, err := startKeeper()
+	if err != nil {
+		return err
+	}
+	defer k.Close()
+	h := newHold(o)
+	defer h.quit()
+	out, err := supervise(o, r, path, k, h, signals)
 	if err != nil {
 		return err
 	}
 	return exit(out.code, nil)
-}
-
-// notify does not take what whoever started this process wants to be ignored,
-// as nohup does with SIGHUP.
-func notify(c chan<- os.Signal, all ...os.Signal) {
-	for _, s := range all {
-		if !signal.Ignored(s) {
-			signal.Notify(c, s)
-		}
-	}
 }
 
 // ours are the variables that tell a command about its locks.

@@ -72,7 +72,7 @@ func (g *guard) due() bool {
 	}
 	g.asked = true
 	g.h.look()
-	g.alarm.set(session.Boottime() + min(200*time.Millisecond, g.grace/4))
+	g.alarm.set(session.Boottime() + min(500*time.Millisecond, g.grace/2)) // a busy machine is slow to answer
 	return false
 }
 

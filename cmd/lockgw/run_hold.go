@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -17,72 +19,104 @@ import (
 // several. It is the gateway's default lock.max_wait.
 const longestWait = 5 * time.Minute
 
-// hold is the locks of one command. They live by the connection of this process;
-// binding them to the process of the command instead, so that they outlive this
-// one, belongs here.
+// hold is the locks of one command. They live by the keeper, or, where that is
+// not to be had, by the connection of this process.
 type hold struct {
-	client *socket.Client
+	o      *runOptions
+	client atomic.Pointer[socket.Client] // of the present connection
+	bound  bool                          // to the keeper: a connection that ends is replaced
 	socket string
 	owner  backend.Owner // of the session's only thread
 	token  session.Token
 	views  []session.View // in the order of the names, as they were granted
 	since  time.Duration  // CLOCK_BOOTTIME when the last one was granted
 
-	gone     <-chan struct{}    // closed when the connection is over
 	lost     chan socket.Notice // at most one: the first is enough
 	jeopardy chan socket.Notice // at most one is pending
 
 	reads chan []session.View // what watch has read
 	poke  chan struct{}       // makes watch read at once
-	quit  chan struct{}
+	over  chan error          // at most one: why nothing can be read any more, and nothing is held
+	ctx   context.Context     // of watch
+	quit  context.CancelFunc
 	wg    sync.WaitGroup
 }
 
-// acquire connects and takes all locks, or none. Its error has an exit code.
-func acquire(ctx context.Context, o *runOptions, r *report) (*hold, error) {
+func newHold(o *runOptions) *hold {
 	h := &hold{
-		lost: make(chan socket.Notice, 1), jeopardy: make(chan socket.Notice, 1),
-		reads: make(chan []session.View), poke: make(chan struct{}, 1), quit: make(chan struct{}),
+		o: o, lost: make(chan socket.Notice, 1), jeopardy: make(chan socket.Notice, 1),
+		reads: make(chan []session.View), poke: make(chan struct{}, 1), over: make(chan error, 1),
 	}
-	if err := h.connect(ctx, o); err != nil {
+	h.ctx, h.quit = context.WithCancel(context.Background())
+	return h
+}
+
+// acquire connects and takes all locks, or none, for the keeper. Its error has
+// an exit code.
+func acquire(ctx context.Context, o *runOptions, r *report, k *keeper) (*hold, error) {
+	h := newHold(o)
+	err := h.connect(ctx, k)
+	if err == nil {
+		err = h.lockAll(ctx, r)
+	}
+	if err == nil {
+		h.since = session.Boottime()
+		err = h.refresh(ctx)
+	}
+	if err != nil {
+		h.close() // lets go of those already granted
 		return nil, err
 	}
-	if err := h.lockAll(ctx, o, r); err != nil {
-		_ = h.client.Close() // lets go of those already granted
-		return nil, err
-	}
-	h.since = session.Boottime()
-	h.refresh(ctx)
 	return h, nil
 }
 
 // refresh reads the deadlines again: while one lock was waited for, those before
 // it were renewed. That one was lost meanwhile is told elsewhere.
-func (h *hold) refresh(ctx context.Context) {
-	info, err := h.client.Session(ctx)
+func (h *hold) refresh(ctx context.Context) error {
+	info, err := h.client.Load().Session(ctx)
 	if err != nil {
-		return
+		return gatewayError(h.socket, err)
 	}
 	for i, v := range h.views {
 		if at := slices.IndexFunc(info.Holds, func(w session.View) bool { return w.Name == v.Name }); at >= 0 {
 			h.views[i] = info.Holds[at]
 		}
 	}
+	return nil
 }
 
-func (h *hold) connect(ctx context.Context, o *runOptions) (err error) {
-	if h.socket, err = o.path(); err != nil {
+func (h *hold) connect(ctx context.Context, k *keeper) (err error) {
+	if h.socket, err = h.o.path(); err != nil {
 		return err
 	}
-	if h.client, err = o.dial(ctx, socket.DialOptions{OnNotice: h.notice}); err != nil {
+	if h.token, err = openBound(ctx, h.socket, k.p.Pid); err != nil {
 		return err
 	}
-	info, err := h.client.Session(ctx)
+	h.bound = h.token != ""
+	if err := h.dial(ctx); err != nil {
+		return err
+	}
+	info, err := h.client.Load().Session(ctx)
 	if err != nil {
-		_ = h.client.Close()
 		return gatewayError(h.socket, err)
 	}
-	h.owner, h.token, h.gone = backend.Owner(info.UUID+":1"), info.Token, h.client.Done()
+	h.owner = backend.Owner(info.UUID + ":1")
+	if !h.bound {
+		h.token = info.Token
+	}
+	if path, err := filepath.Abs(h.socket); err == nil {
+		h.socket = path // for those who work in another directory
+	}
+	return nil
+}
+
+// dial connects, to the session of h if it has a token.
+func (h *hold) dial(ctx context.Context) error {
+	c, err := h.o.dial(ctx, socket.DialOptions{Token: h.token, OnNotice: h.notice})
+	if err != nil {
+		return err
+	}
+	h.client.Store(c)
 	return nil
 }
 
@@ -98,14 +132,14 @@ func (h *hold) notice(n socket.Notice) {
 	}
 }
 
-func (h *hold) lockAll(ctx context.Context, o *runOptions, r *report) error {
-	start := time.Now()
+func (h *hold) lockAll(ctx context.Context, r *report) error {
+	o, start := h.o, time.Now()
 	for _, name := range o.names {
-		stop := h.showWait(ctx, o, r, name, start)
-		v, err := h.lock(ctx, o, name, start)
+		stop := h.showWait(ctx, r, name, start)
+		v, err := h.lock(ctx, name, start)
 		stop()
 		if err != nil {
-			return h.notLocked(ctx, o, name, err)
+			return h.notLocked(ctx, name, err)
 		}
 		h.views = append(h.views, v)
 		waited := time.Since(start)
@@ -119,13 +153,14 @@ func (h *hold) lockAll(ctx context.Context, o *runOptions, r *report) error {
 
 // lock asks again and again until the wait is over. Each time it goes to the end
 // of the queue, so it asks for as long as the gateway allows.
-func (h *hold) lock(ctx context.Context, o *runOptions, name string, start time.Time) (session.View, error) {
+func (h *hold) lock(ctx context.Context, name string, start time.Time) (session.View, error) {
+	o, c := h.o, h.client.Load()
 	for longest := longestWait; ; {
 		wait := longest
 		if !o.forever {
 			wait = min(wait, max(0, o.wait-time.Since(start)))
 		}
-		v, err := h.client.Lock(ctx, name, socket.LockOptions{Wait: wait, TTL: o.ttl, Note: o.note})
+		v, err := c.Lock(ctx, name, socket.LockOptions{Wait: wait, TTL: o.ttl, Note: o.note})
 		switch {
 		case errors.Is(err, socket.ErrNotAcquired) && (o.forever || wait == longest):
 		case waitTooLong(err) && longest > time.Second:
@@ -142,11 +177,11 @@ func waitTooLong(err error) bool {
 	return errors.As(err, &reply) && reply.Word == "INVALID" && strings.HasPrefix(reply.Text, "wait:")
 }
 
-func (h *hold) notLocked(ctx context.Context, o *runOptions, name string, err error) error {
+func (h *hold) notLocked(ctx context.Context, name string, err error) error {
 	if errors.Is(err, socket.ErrNotAcquired) {
-		err = notAcquired(ctx, h.client, name)
+		err = notAcquired(ctx, h.client.Load(), name)
 	}
-	return conflict(gatewayError(h.socket, err), o.conflictCode)
+	return conflict(gatewayError(h.socket, err), h.o.conflictCode)
 }
 
 func (h *hold) names() []string {
@@ -157,9 +192,11 @@ func (h *hold) names() []string {
 	return names
 }
 
-// close ends the connection and with it whatever is still held.
+// close ends the connection; what is still held ends with it or with the keeper.
 func (h *hold) close() {
-	close(h.quit)
-	_ = h.client.Close()
+	h.quit()
 	h.wg.Wait()
+	if c := h.client.Load(); c != nil {
+		_ = c.Close()
+	}
 }

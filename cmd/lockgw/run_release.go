@@ -21,7 +21,7 @@ func (h *hold) release(r *report) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
 	for _, name := range slices.Backward(h.names()) {
-		_, err := h.client.Unlock(ctx, name, socket.UnlockOptions{All: true})
+		_, err := h.client.Load().Unlock(ctx, name, socket.UnlockOptions{All: true})
 		var reply *socket.Error
 		switch {
 		case err == nil:
@@ -52,6 +52,6 @@ func (h *hold) keep(d time.Duration, signals <-chan os.Signal) {
 	case <-t.C:
 	case <-signals:
 	case <-h.lost:
-	case <-h.gone:
+	case <-h.over:
 	}
 }

@@ -17,6 +17,7 @@ type supervisor struct {
 	o     *runOptions
 	r     *report
 	h     *hold // without locks: one of which nothing is ever heard
+	k     *keeper
 	guard *guard
 	p     *process
 	tty   *terminal
@@ -34,7 +35,7 @@ type outcome struct {
 }
 
 // supervise runs the command at path under h.
-func supervise(o *runOptions, r *report, path string, h *hold, signals chan os.Signal) (outcome, error) {
+func supervise(o *runOptions, r *report, path string, k *keeper, h *hold, signals chan os.Signal) (outcome, error) {
 	kill, err := newAlarm()
 	if err != nil {
 		return outcome{}, err
@@ -45,24 +46,35 @@ func supervise(o *runOptions, r *report, path string, h *hold, signals chan os.S
 		return outcome{}, err
 	}
 	defer g.Close()
-	select {
-	case n := <-h.lost:
-		return outcome{}, exit(exitLost, fmt.Errorf("%s was lost: %s: not run", n.Lock, n.Reason))
-	case sig := <-signals:
-		return outcome{}, exit(exitSignal+int(sig.(syscall.Signal)), nil)
-	default:
+	if err := notToStart(h, signals); err != nil {
+		return outcome{}, err
 	}
-	p, err := startProcess(path, o.argv, childEnv(os.Environ(), h))
+	// Before the start: what comes then is for the command.
+	notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP)
+	signal.Ignore(syscall.SIGTTOU)
+	p, err := k.start(startOrder{
+		Path: path, Argv: o.argv, Env: childEnv(os.Environ(), h), Deadline: g.killBy(),
+		Bound: h.bound, Views: h.views, Socket: h.socket, Token: h.token, Signal: o.signal, KillAfter: o.killAfter,
+	})
 	if err != nil {
 		return outcome{}, err
 	}
-	// Not before the start: the command would inherit that it is ignored.
-	signal.Ignore(syscall.SIGTTOU)
-	notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP)
-	s := &supervisor{o: o, r: r, h: h, guard: g, p: p, tty: openTerminal(), stop: &ladder{p: p, o: o, r: r, alarm: kill}}
+	s := &supervisor{o: o, r: r, h: h, k: k, guard: g, p: p, tty: openTerminal(), stop: &ladder{p: p, o: o, r: r, alarm: kill}}
 	defer s.tty.Close()
 	code := s.run(signals)
 	return outcome{code, s.asked}, nil
+}
+
+// notToStart is what came between the grant and the start.
+func notToStart(h *hold, signals <-chan os.Signal) error {
+	select {
+	case n := <-h.lost:
+		return exit(exitLost, fmt.Errorf("%s was lost: %s: not run", n.Lock, n.Reason))
+	case sig := <-signals:
+		return exit(exitSignal+int(sig.(syscall.Signal)), nil)
+	default:
+		return nil
+	}
 }
 
 func (s *supervisor) run(signals <-chan os.Signal) int {
@@ -70,7 +82,7 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 	if s.o.maxRuntime > 0 {
 		runtime = time.After(s.o.maxRuntime)
 	}
-	gone, reads := s.h.gone, s.h.reads
+	keeper := s.k.done
 	for {
 		select {
 		case <-s.p.done:
@@ -88,14 +100,16 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 		case n := <-s.h.jeopardy:
 			s.r.say(must, event{Event: "jeopardy", Lock: n.Lock, Fence: n.Fence, Reason: n.Reason}, "%s is in jeopardy: %s", n.Lock, n.Reason)
 			s.h.look()
-		case holds := <-reads:
+		case holds := <-s.h.reads:
 			if !s.guard.update(holds) {
 				s.lose("the gateway does not know the locks any more")
 			}
 			s.goOn()
-		case <-gone:
-			gone = nil
-			s.lose("the connection to the gateway has ended, and the locks with it")
+		case err := <-s.h.over:
+			s.lose(err.Error())
+		case <-keeper:
+			keeper = nil // told once
+			s.lose("the keeper of the locks has ended, and the locks with it")
 		case <-s.guard.alarm.C:
 			if s.guard.due() {
 				s.lose("the locks could not be renewed and are about to end")

@@ -40,7 +40,9 @@ func TestEarliest(t *testing.T) {
 }
 
 func testHold(names ...string) *hold {
-	h := &hold{poke: make(chan struct{}, 1), token: "secret", socket: "/s", owner: "u:1"}
+	h := newHold(&runOptions{})
+	h.token, h.socket, h.owner = "secret", "/s", "u:1"
+	h.client.Store(&socket.Client{})
 	for i, name := range names {
 		h.views = append(h.views, session.View{Name: name, Owner: "u:1", Fence: backend.Fence(7 + i)})
 	}
@@ -98,7 +100,6 @@ func TestGuardTimes(t *testing.T) {
 		h := testHold("a", "b")
 		h.views[0].Left, h.views[1].Left = tt.ttl+time.Second, tt.ttl
 		h.views[0].Deadline, h.views[1].Deadline = session.Boottime()+time.Hour, session.Boottime()+time.Hour
-		h.quit = make(chan struct{})
 		g, err := newGuard(&runOptions{killAfter: tt.killAfter}, h)
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +111,7 @@ func TestGuardTimes(t *testing.T) {
 			t.Errorf("killBy is %v after the deadline less the margin", got-want)
 		}
 		g.Close()
-		close(h.quit)
+		h.quit()
 		h.wg.Wait()
 	}
 }
@@ -123,7 +124,7 @@ func TestLadder(t *testing.T) {
 	}
 	defer kill.Close()
 	up := filepath.Join(t.TempDir(), "up")
-	p, err := startProcess("/bin/sh", []string{"sh", "-c", `trap "" TERM; : >$0; while :; do sleep 0.01; done`, up}, os.Environ())
+	p, err := testKeeper(t).start(startOrder{Path: "/bin/sh", Env: os.Environ(), Argv: []string{"sh", "-c", `trap "" TERM; : >$0; while :; do sleep 0.01; done`, up}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestLadderFinish(t *testing.T) {
 	defer kill.Close()
 	up := filepath.Join(t.TempDir(), "up")
 	script := `sh -c 'trap "" TERM; : >$0; while :; do sleep 0.01; done' $0 & sleep 60`
-	p, err := startProcess("/bin/sh", []string{"sh", "-c", script, up}, os.Environ())
+	p, err := testKeeper(t).start(startOrder{Path: "/bin/sh", Env: os.Environ(), Argv: []string{"sh", "-c", script, up}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,16 +197,16 @@ func TestSuperviseNotStarted(t *testing.T) {
 		{"signal", func(_ *hold, signals chan os.Signal) { signals <- syscall.SIGTERM }, 143},
 	} {
 		h, signals, ran := testHold("a"), make(chan os.Signal, 1), filepath.Join(t.TempDir(), "ran")
-		h.lost, h.quit, h.views[0].Left = make(chan socket.Notice, 1), make(chan struct{}), time.Hour
+		h.views[0].Left = time.Hour
 		tt.prepare(h, signals)
-		_, err := supervise(&runOptions{argv: []string{"touch", ran}}, &report{w: io.Discard}, "/usr/bin/touch", h, signals)
+		_, err := supervise(&runOptions{argv: []string{"touch", ran}}, &report{w: io.Discard}, "/usr/bin/touch", testKeeper(t), h, signals)
 		if got, _ := exitCode(err); got != tt.want {
 			t.Errorf("%s before the start: %v, exit code %d, want %d", tt.name, err, got, tt.want)
 		}
 		if exists(ran) {
 			t.Errorf("%s before the start: the command was run", tt.name)
 		}
-		close(h.quit)
+		h.quit()
 		h.wg.Wait()
 	}
 }

@@ -19,7 +19,8 @@ const (
 
 // showWait reports how the wait for name goes, until the function it returns is
 // called. It uses a connection of its own: on that of the hold the LOCK waits.
-func (h *hold) showWait(ctx context.Context, o *runOptions, r *report, name string, start time.Time) (stop func()) {
+func (h *hold) showWait(ctx context.Context, r *report, name string, start time.Time) (stop func()) {
+	o := h.o
 	if o.quiet || o.noWait {
 		return func() {}
 	}

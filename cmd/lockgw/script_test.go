@@ -52,6 +52,8 @@ func TestScripts(t *testing.T) {
 			"busy":  scriptBusy,
 			"redis": scriptRedis,
 			"gone":  scriptGone,
+			"alive": scriptAlive,
+			"end":   scriptEnd,
 			"put":   scriptPut,
 		},
 	})
@@ -102,7 +104,8 @@ func scriptStart(ts *testscript.TestScript, _ bool, args []string) {
 	defer errs.Close()
 	cmd := exec.Command(lookPath(ts, args[1]), args[2:]...)
 	cmd.Args[0] = args[1]
-	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(environ(ts), "LOCKGW_STATE_DIR="+ts.MkAbs("state-"+name)) // each gateway has its own
 	cmd.Stdout, cmd.Stderr = out, errs
 	ts.Check(cmd.Start())
 	j := &job{cmd: cmd, done: make(chan struct{})}
@@ -252,12 +255,29 @@ func scriptRedis(ts *testscript.TestScript, _ bool, args []string) {
 
 // scriptGone: gone FILE waits until the process whose pid is in it has ended.
 func scriptGone(ts *testscript.TestScript, _ bool, args []string) {
-	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
-	ts.Check(err)
+	pid := pidIn(ts, args[0])
 	until(func() bool { return !running(pid) })
 	if running(pid) {
 		ts.Fatalf("process %d of %s is still there", pid, args[0])
 	}
+}
+
+// scriptAlive: alive FILE wants the process whose pid is in it to be there.
+func scriptAlive(ts *testscript.TestScript, _ bool, args []string) {
+	if pid := pidIn(ts, args[0]); !running(pid) {
+		ts.Fatalf("process %d of %s has ended", pid, args[0])
+	}
+}
+
+// scriptEnd: end FILE kills the process whose pid is in it.
+func scriptEnd(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Kill(pidIn(ts, args[0]), syscall.SIGKILL))
+}
+
+func pidIn(ts *testscript.TestScript, file string) int {
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(file)))
+	ts.Check(err)
+	return pid
 }
 
 // running: a zombie has ended.
