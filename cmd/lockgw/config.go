@@ -18,7 +18,7 @@ import (
 // that is read and checked, but has no effect in this version yet.
 type config struct {
 	Node     string         `yaml:"node" jsonschema_description:"name shown to others"`
-	StateDir string         `yaml:"state_dir" later:"true" jsonschema_description:"directory of what survives a restart"`
+	StateDir string         `yaml:"state_dir" jsonschema_description:"directory of what survives a restart"`
 	HTTP     httpConfig     `yaml:"http"`
 	Socket   socketConfig   `yaml:"socket"`
 	Backend  backendConfig  `yaml:"backend"`
@@ -69,7 +69,7 @@ type lockConfig struct {
 
 type sessionConfig struct {
 	Keepalive        time.Duration `yaml:"keepalive" positive:"true" jsonschema_description:"silence that ends a session that asks for no other"`
-	Reattach         time.Duration `yaml:"reattach" later:"true" jsonschema_description:"how long a connection may take to come back after a restart"`
+	Reattach         time.Duration `yaml:"reattach" positive:"true" jsonschema_description:"how long a connection may take to come back after a restart"`
 	AnonymousMaxHold time.Duration `yaml:"anonymous_max_hold" positive:"true" jsonschema_description:"longest hold without proof of life"`
 }
 
@@ -157,7 +157,7 @@ func (c config) manager() session.Config {
 		KeepHolds: c.Shutdown.Holds == "keep",
 
 		Fairness: session.Fairness{Strict: c.Fairness.Mode == "strict", MaxTurns: c.Fairness.MaxTurns, MaxTurnTime: c.Fairness.MaxTurnTime, ExactOwner: c.Fairness.ExactOwner},
-		Session:  session.Lifetime{Keepalive: c.Session.Keepalive, AnonymousMaxHold: c.Session.AnonymousMaxHold},
+		Session:  session.Lifetime{Keepalive: c.Session.Keepalive, AnonymousMaxHold: c.Session.AnonymousMaxHold, Reattach: c.Session.Reattach},
 		Limits: session.Limits{
 			MaxWait: c.Lock.MaxWait, MinTTL: c.Limits.MinTTL, MaxTTL: c.Limits.MaxTTL,
 			WaitersPerLock: c.Limits.WaitersPerLock, HoldsPerSession: c.Limits.HoldsPerSession,

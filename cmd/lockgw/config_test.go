@@ -212,7 +212,7 @@ func TestConfigManager(t *testing.T) {
 node: n
 backend: {timeout: 1s}
 lock: {ttl: 2s, max_wait: 3s, delay: 4s}
-session: {keepalive: 5s, anonymous_max_hold: 6s}
+session: {keepalive: 5s, anonymous_max_hold: 6s, reattach: 7s}
 fairness: {mode: strict, max_turns: 7, max_turn_time: 8s, exact_owner: true}
 shutdown: {holds: keep}
 limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12, waits_per_session: 13, sessions: 14, entries_per_hold: 15}
@@ -223,7 +223,7 @@ limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12
 	want := session.Config{
 		Node: "n", Timeout: time.Second, TTL: 2 * time.Second, Delay: 4 * time.Second, KeepHolds: true,
 		Fairness: session.Fairness{Strict: true, MaxTurns: 7, MaxTurnTime: 8 * time.Second, ExactOwner: true},
-		Session:  session.Lifetime{Keepalive: 5 * time.Second, AnonymousMaxHold: 6 * time.Second},
+		Session:  session.Lifetime{Keepalive: 5 * time.Second, AnonymousMaxHold: 6 * time.Second, Reattach: 7 * time.Second},
 		Limits: session.Limits{
 			MaxWait: 3 * time.Second, MinTTL: 1500 * time.Millisecond, MaxTTL: 10 * time.Second,
 			WaitersPerLock: 11, HoldsPerSession: 12, WaitsPerSession: 13, Sessions: 14, Entries: 15,

@@ -21,12 +21,12 @@ type gateway struct {
 	resp    *socket.Server
 }
 
-func newGateway(c config, store backend.Backend, log *slog.Logger) *gateway {
+func newGateway(c config, store backend.Backend, past legacy, log *slog.Logger) *gateway {
 	mc := c.manager()
-	mc.Log = log
+	mc.Log, mc.Journal, mc.Past, mc.Rebind = log, past.journal, past.state, peer.Again
 	g := &gateway{manager: session.New(store, mc)}
 	g.http = api.NewServer(api.New(api.Config{
-		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process, Connected: peer.Conn,
+		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn,
 		Version: version(), Log: log,
 	}))
 	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Version: version(), Log: log})

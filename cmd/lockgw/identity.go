@@ -1,17 +1,32 @@
 package main
 
 import (
-	"time"
-
-	"github.com/google/uuid"
+	"fmt"
+	"log/slog"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/journal"
 )
 
-// identity is how the store knows this process. A gateway without a memory of
-// its past is a new node at every start, so that it can claim nothing of an
-// earlier one; the id that outlives a restart belongs here, read from the state
-// directory, with an incarnation larger than the last.
-func identity(start time.Time) backend.Node {
-	return backend.Node{ID: uuid.NewString(), Incarnation: uint64(start.UnixMicro())}
+// legacy is what this process knows of the one before it.
+type legacy struct {
+	journal *journal.Journal
+	state   journal.State
+}
+
+// remember takes the state directory for this process.
+func remember(dir string, log *slog.Logger) (legacy, error) {
+	j, past, err := journal.Open(dir)
+	if err != nil {
+		return legacy{}, fmt.Errorf("state_dir: %w", err)
+	}
+	if n := len(past.Places) + len(past.Sessions); n > 0 {
+		log.Info("taking up what an earlier process left", "sessions", len(past.Sessions), "locks", len(past.Places))
+	}
+	return legacy{j, past}, nil
+}
+
+// node is how the store knows this process: the same as the one before, but later.
+func (l legacy) node() backend.Node {
+	return backend.Node{ID: l.state.Node, Incarnation: l.state.Incarnation}
 }

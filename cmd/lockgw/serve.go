@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,13 +53,18 @@ func serve(ctx context.Context, load func() (settings, error)) error {
 		return err
 	}
 	defer ls.close()
-	store, err := openBackend(ctx, s.Backend, identity(time.Now()), log)
+	past, err := remember(s.StateDir, log)
+	if err != nil {
+		return err
+	}
+	defer past.journal.Close()
+	store, err := openBackend(ctx, s.Backend, past.node(), log)
 	if err != nil {
 		return fmt.Errorf("backend.url: %w", err)
 	}
 	defer store.Close()
 
-	g := newGateway(s.config, breaker.New(store, log), log)
+	g := newGateway(s.config, breaker.New(store, log), past, log)
 	a := newActors()
 	ls.serve(a, g)
 	a.start(func() error { return signals.wait(&reloader{load: load, running: s, level: level, log: log}) })
