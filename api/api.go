@@ -41,7 +41,10 @@ type Config struct {
 	// Connected is the proof of life of the process that made a connection, for
 	// one that names itself; accepted is on CLOCK_BOOTTIME. Without it, Process is.
 	Connected func(c net.Conn, accepted time.Duration) (session.Liveness, error)
-	Version   string
+	// Admin says who is there, if it is an administrator: the peer of a Unix socket,
+	// or whoever sends token ("": none). Without it nobody is.
+	Admin   func(by session.Peer, token string) (who string, ok bool)
+	Version string
 	Log       *slog.Logger
 
 	bodyTimeout  time.Duration // how long a client may take to send a body; 5 s
@@ -108,7 +111,7 @@ func (h *Handler) routes(r gin.IRoutes) {
 		{http.MethodDelete, "/v1/sessions/self", h.endSession},
 		{http.MethodPost, "/v1/sessions/self/keepalive", h.keepalive},
 		{http.MethodGet, "/v1/sessions/self/events", h.sessionEvents},
-		{http.MethodGet, "/v1/events", later("the events of all sessions")},
+		{http.MethodGet, "/v1/events", h.allEvents},
 		{http.MethodGet, "/livez", h.livez},
 		{http.MethodGet, "/readyz", h.readyz},
 		{http.MethodGet, "/version", h.version},

@@ -20,18 +20,21 @@ func (h *Handler) sessionEvents(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.relay(c, s)
+	return h.relay(c, s.ID(), s.Err)
 }
 
-// relay sends the events of s until it ends or the client is gone.
-func (h *Handler) relay(c *gin.Context, s *session.Session) error {
-	sub, missed, complete, err := h.listen(c.Request, s.ID())
+// relay sends the events of the session with that ID until it ends or the client is
+// gone; "": of all sessions. over says why there is nothing to be told any more.
+func (h *Handler) relay(c *gin.Context, id string, over func() error) error {
+	sub, missed, complete, err := h.listen(c.Request, id)
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
-	if err := s.Err(); err != nil {
-		return err // it ended before anybody listened
+	if over != nil {
+		if err := over(); err != nil {
+			return err // it ended before anybody listened
+		}
 	}
 	out := newStream(c)
 	out.comment(keepalive)
@@ -54,7 +57,7 @@ func (h *Handler) relay(c *gin.Context, s *session.Session) error {
 				return nil // too slow
 			}
 			out.send(e.ID, e.Type, eventOf(e))
-			if e.Type == session.EventSessionEnded {
+			if id != "" && e.Type == session.EventSessionEnded {
 				return nil
 			}
 		}

@@ -232,7 +232,6 @@ func TestNotInThisVersion(t *testing.T) {
 	var rows []badRequest
 	for _, r := range []request{
 		{method: "POST", path: "/v1/multilocks", body: `{"names":["a","b"]}`}, {method: "DELETE", path: "/v1/multilocks"},
-		{method: "GET", path: "/v1/events"}, {method: "DELETE", path: "/v1/locks/a?force=true", header: http.Header{"If-Match": {`"1"`}}},
 		{method: "PUT", path: "/v1/locks/a?mode=shared"}, {method: "PUT", path: "/v1/locks/a?limit=2"},
 		{method: "POST", path: "/v1/locks/a/hold?mode=shared"},
 	} {

@@ -23,7 +23,7 @@ func (h *Handler) release(c *gin.Context) error {
 		return err
 	}
 	if force {
-		return refusal(session.CodeUnsupported, "force: releasing the lock of another is not in this version")
+		return h.forceRelease(c, name)
 	}
 	key, err := idempotencyKey(c.Request)
 	if err != nil {

@@ -29,6 +29,9 @@ var (
 	// ErrStale: the store has seen a later request of this contender, or a
 	// later incarnation of this node; nothing was changed.
 	ErrStale = errors.New("overtaken by a later request")
+	// ErrFence: the fence is not the newest that the store knows of; nothing was
+	// changed.
+	ErrFence = errors.New("not the newest fence")
 	// ErrUnavailable: no answer, so the outcome is unknown. The same request,
 	// with the same number, may be sent again.
 	ErrUnavailable = errors.New("store unavailable")
@@ -132,6 +135,9 @@ const (
 	HintWatch
 	// HintFree: a holder outside lockgw let go of the name; ask again.
 	HintFree
+	// HintBroken: the hold that begins with Fence was ended by Break; renew it to
+	// learn whether that is so.
+	HintBroken
 	// HintResync: messages may have been lost; ask again for every name.
 	HintResync
 )
@@ -219,6 +225,11 @@ type Backend interface {
 	// believes what it is told.
 	// Reads Seq, Hold, TTL, Turns, Floor, Owner, Count, Turn, Record.
 	Reclaim(ctx context.Context, r Request) (Answer, error)
+	// Break takes the name from whoever holds it, through lockgw or not, if Turn is
+	// the fence that Inspect tells of the hold (Turn, or Top of one outside lockgw).
+	// It goes on as Release does; the node that held the name hears HintBroken.
+	// ErrNotHeld: nobody holds it. ErrFence. Reads Turn, Delay.
+	Break(ctx context.Context, r Request) (Answer, error)
 	// Promote passes a free name to the first reachable contender, as when a
 	// provisional hold has run out. Wait tells when to look again, 0: never.
 	Promote(ctx context.Context, name string) (Answer, error)

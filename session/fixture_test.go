@@ -247,6 +247,10 @@ func (f *faulty) Reclaim(ctx context.Context, r backend.Request) (backend.Answer
 	return around(ctx, f, "reclaim", func() (backend.Answer, error) { return f.Backend.Reclaim(ctx, r) })
 }
 
+func (f *faulty) Break(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	return around(ctx, f, "break", func() (backend.Answer, error) { return f.Backend.Break(ctx, r) })
+}
+
 func (f *faulty) Promote(ctx context.Context, name string) (backend.Answer, error) {
 	return around(ctx, f, "promote", func() (backend.Answer, error) { return f.Backend.Promote(ctx, name) })
 }

@@ -26,6 +26,11 @@ func (p *place) hinted(h backend.Hint) {
 			p.othersWait()
 		}
 		p.crowded = p.req != nil
+	case backend.HintBroken:
+		if p.has() && p.hold.fence == h.Fence {
+			p.hold.broken = true
+			p.renew() // the answer says whether that is so
+		}
 	case backend.HintWatch:
 		p.askBy(now + h.After + slack)
 	case backend.HintFree, backend.HintResync:

@@ -131,6 +131,7 @@ const (
 	reasonGone      = "gone"
 	reasonMaxHold   = "max_hold"
 	reasonOvertaken = "overtaken"
+	reasonBroken    = "broken"
 )
 
 var lossSentence = map[string]string{
@@ -138,6 +139,7 @@ var lossSentence = map[string]string{
 	reasonGone:      "the store does not have it any more",
 	reasonMaxHold:   "it has reached its max_hold",
 	reasonOvertaken: "another gateway process speaks for this node",
+	reasonBroken:    "an administrator has ended it",
 }
 
 func (l *Lease) lostError(reason string) *Error {

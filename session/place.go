@@ -88,6 +88,7 @@ type hold struct {
 	renewing  bool
 	failing   bool          // the last renewal had no answer
 	others    time.Duration // since when another node is known to wait; 0: none is
+	broken    bool          // a message said that it was ended by force
 	describe  time.Duration // when to tell the store of the turn; 0: it knows
 	fresh     bool          // granted just now, for the ttl of the first in the queue
 }

@@ -189,6 +189,11 @@ func (p *place) renewed(r backend.Renewal, sentAt time.Duration, err error) {
 		p.hold.renewAt = sentAt + third(r.TTL)
 		p.hold.failing = false
 		p.tellTurn(EventRenewed, "")
+		if p.hold.broken { // the renewal may have been sent before that
+			p.hold.broken, p.hold.renewAt = false, now
+		}
+	case notHeld(err) && p.hold.broken:
+		p.lose(reasonBroken)
 	case notHeld(err):
 		p.lose(reasonGone)
 	default:

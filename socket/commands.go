@@ -22,7 +22,7 @@ const anyNumber = 1 << 10
 
 func commandTable() map[string]*command {
 	table := map[string]*command{}
-	for _, group := range [][]command{lockCommands(), sessionCommands(), channelCommands(), connectionCommands()} {
+	for _, group := range [][]command{lockCommands(), sessionCommands(), channelCommands(), adminCommands(), connectionCommands()} {
 		for i := range group {
 			table[group[i].name] = &group[i]
 		}

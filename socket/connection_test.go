@@ -115,7 +115,7 @@ func TestCommandTable(t *testing.T) {
 		names = append(names, entry[0].(string))
 	}
 	want := []string{
-		"auth", "client", "command", "echo", "hello", "info", "lock", "lockinfo", "locks", "ping", "psubscribe", "punsubscribe",
+		"auth", "break", "client", "command", "echo", "hello", "info", "lock", "lockinfo", "locks", "ping", "psubscribe", "punsubscribe",
 		"quit", "renew", "reset", "select", "session", "subscribe", "unlock", "unsubscribe",
 	}
 	if !slices.Equal(names, want) {

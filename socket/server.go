@@ -25,7 +25,10 @@ type Config struct {
 	// PeerOf tells who has connected; peer.Of.
 	PeerOf func(net.Conn) (session.Peer, error)
 	// Admit says why somebody may not use the socket; everybody may.
-	Admit  func(session.Peer) error
+	Admit func(session.Peer) error
+	// Admin says who is there, if it is an administrator: by, or whoever sends token
+	// ("": none); nobody is.
+	Admin  func(by session.Peer, token string) (who string, ok bool)
 	Limits Limits
 }
 
@@ -74,6 +77,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Admit == nil {
 		c.Admit = func(session.Peer) error { return nil }
+	}
+	if c.Admin == nil {
+		c.Admin = func(session.Peer, string) (string, bool) { return "", false }
 	}
 	orElse(&c.Limits.Conns, 16_384)
 	orElse(&c.Limits.ConnsPerUID, 4096)

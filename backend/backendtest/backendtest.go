@@ -66,6 +66,8 @@ var cases = []struct {
 	{"a repeated reclaim returns the same block", repeatReclaim},
 	{"reclaim drops and passes on what else was left", reclaimDrops},
 	{"reclaim does not bring back what is over", reclaimFinal},
+	{"break takes a name from whoever holds it", breakTakes},
+	{"break of another fence changes nothing", breakRefuses},
 	{"renew keeps a lease", renewKeeps},
 	{"renew does not revive", renewFinal},
 	{"a late renewal does not shorten", renewGrows},

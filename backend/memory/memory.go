@@ -216,6 +216,25 @@ func (b *Backend) Reclaim(_ context.Context, r backend.Request) (backend.Answer,
 	})
 }
 
+// Break implements backend.Backend.
+func (b *Backend) Break(_ context.Context, r backend.Request) (backend.Answer, error) {
+	return b.change(r, false, func(l *lock) (backend.Answer, error) {
+		switch h := l.held(); {
+		case h == nil:
+			return backend.Answer{}, backend.ErrNotHeld
+		case r.Turn != max(h.turn, h.fence):
+			return backend.Answer{}, backend.ErrFence
+		default:
+			if n := b.store.nodes[h.by.node]; n != nil && n.node.Incarnation == h.inc {
+				n.inbox.put(backend.Hint{Kind: backend.HintBroken, Name: l.name, Slot: h.by.slot, Fence: h.fence})
+			}
+			l.given, l.reserved = r.Turn, l.top
+			l.free(r.Delay)
+			return b.passOn(l, r), nil
+		}
+	})
+}
+
 // Promote implements backend.Backend.
 func (b *Backend) Promote(_ context.Context, name string) (backend.Answer, error) {
 	r := backend.Request{Name: name}

@@ -64,6 +64,9 @@ var cancelLua string
 //go:embed reclaim.lua
 var reclaimLua string
 
+//go:embed break.lua
+var breakLua string
+
 //go:embed promote.lua
 var promoteLua string
 
@@ -84,6 +87,7 @@ var (
 	releaseScript  = newScript("allow-oom", head, releaseQuick, common, releaseLua)
 	cancelScript   = newScript("allow-oom", head, common, cancelLua)
 	reclaimScript  = newScript("allow-oom", head, common, reclaimLua)
+	breakScript    = newScript("allow-oom", head, common, breakLua)
 	promoteScript  = newScript("allow-oom", head, common, promoteLua)
 	describeScript = newScript("allow-oom", head, common, describeLua)
 	renewScript    = newScript("allow-oom", renewLua)
@@ -241,6 +245,11 @@ func (b *Backend) Cancel(ctx context.Context, r backend.Request) error {
 // Reclaim implements backend.Backend.
 func (b *Backend) Reclaim(ctx context.Context, r backend.Request) (backend.Answer, error) {
 	return b.ask(ctx, reclaimScript, r)
+}
+
+// Break implements backend.Backend.
+func (b *Backend) Break(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	return b.ask(ctx, breakScript, r)
 }
 
 // Promote implements backend.Backend.

@@ -57,6 +57,8 @@ func (a reply) refused() error {
 		return backend.ErrStale
 	case "nothold":
 		return backend.ErrNotHeld
+	case "fence":
+		return backend.ErrFence
 	default:
 		return nil
 	}
@@ -91,7 +93,7 @@ func (a reply) answer() (backend.Answer, error) {
 }
 
 // parseHint reads a message of a script to a node: "g fence slot name",
-// "o slot name", "w ms slot name". Anything else is not ours and is ignored.
+// "b fence slot name", "o slot name", "w ms slot name". Anything else is not ours and is ignored.
 func parseHint(payload string) (backend.Hint, bool) {
 	f := strings.Split(payload, " ")
 	if len(f) < 3 || f[0] == "o" && len(f) != 3 || f[0] != "o" && len(f) != 4 {
@@ -112,6 +114,8 @@ func parseHint(payload string) (backend.Hint, bool) {
 	switch f[0] {
 	case "g":
 		h.Kind, h.Fence = backend.HintGranted, backend.Fence(n)
+	case "b":
+		h.Kind, h.Fence = backend.HintBroken, backend.Fence(n)
 	case "w":
 		h.Kind, h.After = backend.HintWatch, time.Duration(min(n, 60_000))*time.Millisecond
 	default:

@@ -96,7 +96,7 @@ type shutdownConfig struct {
 }
 
 type adminConfig struct {
-	TokenFile string `yaml:"token_file" later:"true" jsonschema_description:"file with the admin token"`
+	TokenFile string `yaml:"token_file" jsonschema_description:"file with the admin token"`
 }
 
 type logConfig struct {

@@ -27,6 +27,8 @@ func (s settings) check(bad map[string]bool) (problems []error) {
 		report("http.listen", checkListen(address, s.HTTP.TLS))
 	}
 	report("http.tls.key_file", s.HTTP.TLS.check())
+	_, err := readAdminToken(s.Admin.TokenFile)
+	report("admin.token_file", err)
 	report("limits.max_ttl", s.checkTTLRange())
 	report("lock.ttl", s.checkTTL())
 	return problems

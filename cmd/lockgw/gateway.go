@@ -22,14 +22,19 @@ type gateway struct {
 }
 
 func newGateway(c config, store backend.Backend, past legacy, log *slog.Logger) *gateway {
+	token, err := readAdminToken(c.Admin.TokenFile)
+	if err != nil { // it was there when the configuration was checked
+		log.Error("there is no admin token", "err", err)
+	}
+	admin := admins(token)
 	mc := c.manager()
 	mc.Log, mc.Journal, mc.Past, mc.Rebind = log, past.journal, past.state, peer.Again
 	g := &gateway{manager: session.New(store, mc)}
 	g.http = api.NewServer(api.New(api.Config{
 		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn,
-		Version: version(), Log: log,
+		Admin: admin, Version: version(), Log: log,
 	}))
-	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Version: version(), Log: log})
+	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Admin: admin, Version: version(), Log: log})
 	return g
 }
 

@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"await": scriptAwait,
 			"ready": scriptReady,
 			"lock":  scriptLock,
+			"fence": scriptFence,
 			"busy":  scriptBusy,
 			"redis": scriptRedis,
 			"gone":  scriptGone,
@@ -230,6 +231,16 @@ func scriptLock(ts *testscript.TestScript, _ bool, args []string) {
 	if !ok {
 		ts.Fatalf("lock %s is %+v, %v; want %s", args[0], st, err, args[1])
 	}
+}
+
+// scriptFence: fence VARIABLE NAME sets it to the fence of the lock.
+func scriptFence(ts *testscript.TestScript, _ bool, args []string) {
+	c, err := dial(ts, nil)
+	ts.Check(err)
+	defer c.Close()
+	st, err := c.Info(context.Background(), args[1])
+	ts.Check(err)
+	ts.Setenv(args[0], fmt.Sprint(st.Fence))
 }
 
 // scriptBusy: busy VARIABLE sets it to an address on which somebody listens.

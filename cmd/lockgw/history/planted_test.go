@@ -59,7 +59,7 @@ var bugs = []bug{
 	{
 		name: "fences by counting alone", file: "backend/redis/head.lua",
 		old: "math.max(reserved, us - 1, ...)", new: "reserved",
-		s:   amnesia, rules: []string{"fence"},
+		s: amnesia, rules: []string{"fence"},
 	},
 	{
 		name: "release without a look at the fence", file: "backend/redis/release.lua",

@@ -1,0 +1,70 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// byToken lets in whoever sends it, over whatever.
+func byToken(c *Config) {
+	c.Admin = func(by session.Peer, token string) (string, bool) { return "a test", token == "sesame" }
+}
+
+func TestForceRelease(t *testing.T) {
+	g := newGateway(t, session.Config{}, byToken)
+	token := g.open()
+	l := g.acquire("a", token)
+	s := g.stream(request{method: "GET", path: "/v1/sessions/self/events", token: token})
+	defer s.hangUp()
+	force := func(token, fence string) request {
+		r := request{method: "DELETE", path: "/v1/locks/a?force=true", token: token}
+		if fence != "" {
+			r.header = http.Header{"If-Match": {fence}}
+		}
+		return r
+	}
+	fence := fmt.Sprintf("%q", fmt.Sprint(l.Fence))
+	for _, tt := range []struct {
+		r      request
+		status int
+		code   session.Code
+	}{
+		{force("", fence), 403, codeForbidden},
+		{force("nonsense", fence), 403, codeForbidden},
+		{force(token, fence), 403, codeForbidden}, // the holder is no administrator
+		{force("sesame", ""), 400, session.CodeInvalid},
+		{force("sesame", fmt.Sprint(l.Fence)), 400, session.CodeInvalid},
+		{force("sesame", `"*"`), 400, session.CodeInvalid},
+		{force("sesame", `W/"1"`), 400, session.CodeInvalid},
+		{force("sesame", fmt.Sprintf(`"%d"`, l.Fence+1)), 412, session.CodeFenceMismatch},
+	} {
+		refused(t, g.do(tt.r), tt.status, tt.code)
+	}
+	if st := g.state("a"); st.State != session.StateHeld {
+		t.Fatalf("state = %+v, want held still", st)
+	}
+	if got := into[released](t, g.must(200, force("sesame", fence))); !got.Released {
+		t.Errorf("answer = %+v", got)
+	}
+	if e := next[eventData](s, "lost", "Event"); e.Reason != "broken" || e.Fence != l.Fence {
+		t.Errorf("lost = %+v, want reason broken", e)
+	}
+	refused(t, g.do(request{method: "POST", path: "/v1/locks/a/renew", token: token}), 410, session.CodeLost)
+	refused(t, g.do(force("sesame", fence)), 403, session.CodeNotOwner)
+}
+
+func TestAllEvents(t *testing.T) {
+	g := newGateway(t, session.Config{}, byToken)
+	refused(t, g.do(request{method: "GET", path: "/v1/events"}), 403, codeForbidden)
+	s := g.stream(request{method: "GET", path: "/v1/events", token: "sesame"})
+	defer s.hangUp()
+	for _, name := range []string{"a", "b"} { // each of a session of its own
+		l := g.acquire(name, g.open())
+		if e := next[eventData](s, "acquired", "Event"); e.Lock != name || e.Fence != l.Fence {
+			t.Errorf("event = %+v, want of %s", e, name)
+		}
+	}
+}

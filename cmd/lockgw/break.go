@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/socket"
+)
+
+func newBreakCommand() *cobra.Command {
+	var (
+		g     gatewayFlags
+		fence uint64
+		file  string
+	)
+	cmd := &cobra.Command{
+		Use:   "break NAME --fence N",
+		Short: "Take a lock from whoever holds it",
+		Long: `Take a lock from whoever holds it, if that is still the hold with the fence N, as
+"lockgw status NAME" shows it. The holder is told that the lock is lost, which does not stop a
+program that does not listen: be sure that it is dead, or that what it works on checks fences.
+
+For root and the user of the gateway, or with the admin token. The gateway's log keeps a record.`,
+		Args:              usageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: g.completeFirst,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkNames(args...); err != nil {
+				return err
+			}
+			if fence == 0 {
+				return usagef("say --fence N; `lockgw status %s` shows it", args[0])
+			}
+			token, err := readAdminToken(file)
+			if err != nil {
+				return usagef("--admin-token-file: %w", err)
+			}
+			return g.with(cmd, "", func(ctx context.Context, c *socket.Client) error {
+				if err := c.Break(ctx, args[0], backend.Fence(fence), token); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is taken from the holder with fence %d\n", args[0], fence)
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	g.add(f)
+	f.Uint64Var(&fence, "fence", 0, "fence of the hold that is to end")
+	f.StringVar(&file, "admin-token-file", "", "file with the admin token; not needed by root and the gateway's user")
+	return cmd
+}

@@ -1,0 +1,59 @@
+package socket
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+)
+
+func adminCommands() []command {
+	return []command{{
+		name: "BREAK", least: 3, most: 5, slow: true, run: breakLock,
+		args:    "name FENCE n [TOKEN admin-token]",
+		summary: "Takes a lock from whoever holds it with that fence. For administrators.",
+	}}
+}
+
+func breakLock(c *conn, args []string) error {
+	name, fence, token := args[1], int64(0), ""
+	if err := session.CheckName(name); err != nil {
+		return err
+	}
+	o := options{args: args[2:]}
+	for o.next() {
+		switch {
+		case o.is("FENCE"):
+			fence = o.number(math.MaxInt64)
+		case o.is("TOKEN"):
+			token = o.value()
+		default:
+			o.unknown()
+		}
+	}
+	switch {
+	case o.err != nil:
+		return o.err
+	case fence == 0:
+		return session.Invalid("fence", "say FENCE and the one that you have seen")
+	}
+	who, ok := c.srv.cfg.Admin(c.peer, token)
+	if !ok {
+		return replyError{"NOAUTH", "only root, the gateway's own user, or whoever has the admin token may break a lock"}
+	}
+	if err := c.srv.cfg.Manager.Break(c.ctx, name, backend.Fence(fence), who); err != nil {
+		return err
+	}
+	c.w.Simple("OK")
+	return nil
+}
+
+// Break takes name from whoever holds it with that fence. token is the admin token,
+// "" if the user of this process is enough.
+func (c *Client) Break(ctx context.Context, name string, fence backend.Fence, token string) error {
+	args := []string{"BREAK", name, "FENCE", strconv.FormatUint(uint64(fence), 10)}
+	_, err := c.Do(ctx, withText(args, "TOKEN", token)...)
+	return err
+}
