@@ -11,21 +11,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenTCP opens the addresses of http.listen, all or none.
-func listenTCP(c httpConfig) ([]net.Listener, error) {
+// listenTCP listens on the sockets that the service manager has passed, and else
+// opens the addresses of http.listen, all or none.
+func listenTCP(c httpConfig, passed []net.Listener) (lns []net.Listener, err error) {
 	secure, err := c.TLS.load()
 	if err != nil {
 		return nil, err
 	}
+	if len(passed) > 0 {
+		lns, err = passed, checkPassed(passed, c.TLS)
+	} else {
+		lns, err = openTCP(c.Listen)
+	}
+	if err != nil || secure == nil {
+		return lns, err
+	}
+	for i, ln := range lns {
+		lns[i] = tls.NewListener(ln, secure)
+	}
+	return lns, nil
+}
+
+// checkPassed: what may not be configured may not be passed.
+func checkPassed(lns []net.Listener, c tlsConfig) error {
+	for _, ln := range lns {
+		if err := checkListen(ln.Addr().String(), c); err != nil {
+			return fmt.Errorf("the socket that the service manager has passed as %q: %w", passedTCP, err)
+		}
+	}
+	return nil
+}
+
+func openTCP(addresses []string) ([]net.Listener, error) {
 	var lns []net.Listener
-	for _, address := range c.Listen {
+	for _, address := range addresses {
 		ln, err := net.Listen("tcp", address)
 		if err != nil {
 			closeAll(lns)
 			return nil, listenError(address, err)
-		}
-		if secure != nil {
-			ln = tls.NewListener(ln, secure)
 		}
 		lns = append(lns, ln)
 	}

@@ -5,35 +5,55 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 )
 
 // listeners are where a gateway is reached.
 type listeners struct {
 	http []net.Listener // TCP, and http.sock
-	resp net.Listener
+	resp []net.Listener
+	dir  *socketDir // nil: the service manager has passed both Unix sockets
 }
 
-// listen opens all of them or none.
-func listen(c config, dir *socketDir) (*listeners, error) {
+// listen opens all of them or none. What the service manager has passed takes the
+// place of what is configured.
+func listen(c config, passed passedSockets) (*listeners, error) {
 	ls := &listeners{}
-	if err := ls.open(c, dir); err != nil {
+	if err := ls.open(c, passed); err != nil {
 		ls.close()
 		return nil, err
 	}
 	return ls, nil
 }
 
-func (ls *listeners) open(c config, dir *socketDir) (err error) {
-	if ls.http, err = listenTCP(c.HTTP); err != nil {
+func (ls *listeners) open(c config, passed passedSockets) (err error) {
+	web, resp := passed.named(passedHTTP), passed.named(passedRESP)
+	if len(web) == 0 || len(resp) == 0 {
+		if ls.dir, err = openSocketDir(c.Socket); err != nil {
+			return err
+		}
+	}
+	if ls.http, err = listenTCP(c.HTTP, passed.named(passedTCP)); err != nil {
 		return err
 	}
-	unix, err := dir.listen(httpSocket)
-	if err != nil {
+	if web, err = ls.orMake(web, httpSocket); err != nil {
 		return err
 	}
-	ls.http = append(ls.http, unix)
-	ls.resp, err = dir.listen(respSocket)
+	ls.http = append(ls.http, web...)
+	ls.resp, err = ls.orMake(resp, respSocket)
 	return err
+}
+
+// orMake is passed, or a socket of that name in the directory.
+func (ls *listeners) orMake(passed []net.Listener, name string) ([]net.Listener, error) {
+	if len(passed) > 0 {
+		return passed, nil
+	}
+	ln, err := ls.dir.listen(name)
+	if err != nil {
+		return nil, err
+	}
+	return []net.Listener{ln}, nil
 }
 
 func (ls *listeners) serve(a *actors, g *gateway) {
@@ -45,30 +65,33 @@ func (ls *listeners) serve(a *actors, g *gateway) {
 			return nil
 		})
 	}
-	a.start(func() error {
-		if err := g.resp.Serve(ls.resp); err != nil {
-			return fmt.Errorf("serve %s: %w", ls.resp.Addr(), err)
-		}
-		return nil
-	})
+	for _, ln := range ls.resp {
+		a.start(func() error {
+			if err := g.resp.Serve(ln); err != nil {
+				return fmt.Errorf("serve %s: %w", ln.Addr(), err)
+			}
+			return nil
+		})
+	}
 }
 
-// tcp are the addresses of the listeners over TCP, with the ports that the kernel
-// has chosen where 0 was configured.
-func (ls *listeners) tcp() []string {
+// addresses of the listeners over "tcp", with the ports that the kernel has chosen
+// where 0 was configured, or "unix".
+func (ls *listeners) addresses(network string) []string {
 	addresses := []string{}
-	for _, ln := range ls.http {
-		if ln.Addr().Network() == "tcp" {
+	for _, ln := range slices.Concat(ls.http, ls.resp) {
+		if ln.Addr().Network() == network {
 			addresses = append(addresses, ln.Addr().String())
 		}
 	}
 	return addresses
 }
 
-// close is for listeners that no server has closed.
+// close is for listeners that no server has closed, and gives up the directory.
 func (ls *listeners) close() {
 	closeAll(ls.http)
-	if ls.resp != nil {
-		_ = ls.resp.Close()
+	closeAll(ls.resp)
+	if ls.dir != nil {
+		_ = ls.dir.Close()
 	}
 }

@@ -9,13 +9,17 @@ import (
 type reloader struct {
 	load    func() (settings, error)
 	running settings // as it was started; what needs a restart is still so
+	service *serviceManager
 	level   *slog.LevelVar
 	log     *slog.Logger
 }
 
 // reload reads the layers again. If anything is wrong with them, the old
-// configuration stays in force as a whole.
-func (r *reloader) reload() {
+// configuration stays in force as a whole. The service manager is told when it
+// begins and when it is over.
+func (r *reloader) reload() { r.service.reload(r.apply) }
+
+func (r *reloader) apply() {
 	s, err := r.load()
 	if err != nil {
 		r.log.Error("the configuration was not reloaded, the old one stays in force", "err", err)

@@ -14,7 +14,8 @@ func TestReload(t *testing.T) {
 	var out strings.Builder
 	level := new(slog.LevelVar)
 	r := &reloader{
-		load: func() (settings, error) { return next, loadErr }, running: running, level: level, log: newLog(&out, logConfig{}, level),
+		load: func() (settings, error) { return next, loadErr }, running: running, service: &serviceManager{},
+		level: level, log: newLog(&out, logConfig{}, level),
 	}
 
 	next.Log.Level, next.Lock.TTL, next.warnings = "debug", time.Minute, []string{"a warning"}

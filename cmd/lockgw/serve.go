@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/backend/breaker"
@@ -43,12 +44,12 @@ func serve(ctx context.Context, load func() (settings, error)) error {
 	}
 	signals := notifySignals() // early: a signal during the start must not be lost
 
-	dir, err := openSocketDir(s.Socket)
+	passed, err := takePassed(activation.Files(true))
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	ls, err := listen(s.config, dir)
+	defer passed.close()
+	ls, err := listen(s.config, passed)
 	if err != nil {
 		return err
 	}
@@ -65,14 +66,20 @@ func serve(ctx context.Context, load func() (settings, error)) error {
 	defer store.Close()
 
 	g := newGateway(s.config, breaker.New(store, log), past, log)
-	a := newActors()
+	a, service := newActors(), &serviceManager{log: log}
 	ls.serve(a, g)
-	a.start(func() error { return signals.wait(&reloader{load: load, running: s, level: level, log: log}) })
-	log.Info("serving", "node", s.Node, "store", store.Info().Type, "socket_dir", dir.path, "http", ls.tcp(), "version", version())
+	a.start(func() error {
+		return signals.wait(&reloader{load: load, running: s, service: service, level: level, log: log})
+	})
+	log.Info("serving", "node", s.Node, "store", store.Info().Type, "sockets", ls.addresses("unix"), "http", ls.addresses("tcp"), "version", version())
+	service.start(g)
+	defer service.close()
 
 	a.first()
 	signals.stop()
 	log.Info("stopping", "timeout", s.Shutdown.Timeout.String())
+	service.stopping()
+	passed.leave()
 	err = g.stop(s.Shutdown.Timeout)
 	return errors.Join(a.wait(), err)
 }
