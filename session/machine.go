@@ -14,9 +14,6 @@ func (p *place) advanceAt(now time.Duration) {
 	if p.phase == idle && p.req == nil && p.queue.n == 0 && p.watchAt == 0 && !p.watching {
 		p.gone = true
 		p.m.forget(p)
-		if p.noted {
-			p.m.cfg.Journal.Idle(p.entry())
-		}
 	}
 	p.arm(now)
 }

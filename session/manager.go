@@ -31,6 +31,7 @@ type Manager struct {
 	sessions map[tokenHash]*Session
 	ended    map[tokenHash]ended
 	fences   map[string]backend.Fence // highest seen of names that nobody here uses now
+	noted    map[placeKey]struct{}    // the journal says that they may be in the store, and they are not
 }
 
 // ended is what is remembered of a session that is over.
@@ -42,6 +43,7 @@ type ended struct {
 const (
 	rememberEnded = 10 * time.Minute
 	maxFences     = 1 << 16
+	maxNoted      = 1 << 10
 )
 
 // New makes a Manager over b, with what Config.Past says that there was. Close it
@@ -50,7 +52,7 @@ func New(b backend.Backend, cfg Config) *Manager {
 	m := &Manager{
 		b: b, cfg: cfg.withDefaults(), drained: make(chan struct{}),
 		places: map[placeKey]*place{}, sessions: map[tokenHash]*Session{},
-		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{},
+		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, noted: map[placeKey]struct{}{},
 	}
 	m.renewals.start(m)
 	b.Listen(m.hinted)
@@ -201,6 +203,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	}
 	m.renewals.stop()
 	m.wg.Wait()
+	m.noteIdle()
 	return err
 }
 

@@ -13,7 +13,9 @@ func (m *Manager) place(k placeKey) *place {
 	defer m.mu.Unlock()
 	p := m.places[k]
 	if p == nil && !m.closed {
-		p = &place{m: m, key: k}
+		_, noted := m.noted[k]
+		delete(m.noted, k)
+		p = &place{m: m, key: k, noted: noted}
 		m.places[k] = p
 	}
 	return p
@@ -33,10 +35,37 @@ func (m *Manager) forget(p *place) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.places, p.key)
+	if p.noted {
+		m.putAside(p.key)
+	}
 	if m.empty != nil && len(m.places) == 0 {
 		close(m.empty)
 		m.empty = nil
 	}
+}
+
+// putAside leaves a name in the journal that is likely to be used again: to ask the
+// store for it in vain, should this process be killed, costs less than to write twice
+// for each hold.
+func (m *Manager) putAside(k placeKey) {
+	if len(m.noted) >= maxNoted {
+		for old := range m.noted {
+			delete(m.noted, old)
+			m.cfg.Journal.Idle(old.entry())
+			break
+		}
+	}
+	m.noted[k] = struct{}{}
+}
+
+// noteIdle tells the next process that there is nothing to ask for.
+func (m *Manager) noteIdle() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.noted {
+		m.cfg.Journal.Idle(k.entry())
+	}
+	clear(m.noted)
 }
 
 // floor is the highest fence of name that this node remembers.

@@ -218,7 +218,9 @@ func (s *Session) entry() journal.Session {
 	return c
 }
 
-func (p *place) entry() journal.Key { return journal.Key{Name: p.key.name, Slot: p.key.slot} }
+func (k placeKey) entry() journal.Key { return journal.Key{Name: k.name, Slot: k.slot} }
+
+func (p *place) entry() journal.Key { return p.key.entry() }
 
 // entry of l's turn in the journal.
 func (l *Lease) entry() journal.Turn {
