@@ -132,7 +132,7 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 	defer s.mu.Unlock()
 	switch {
 	case s.closed:
-		return nil, nil, nil, s.Err()
+		return nil, nil, nil, s.gone(k.name)
 	case s.spent:
 		return nil, nil, nil, endedError(releasedReason)
 	case s.holds[k] != nil:
@@ -180,7 +180,7 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 	s.mu.Unlock()
 	if err == nil && closed {
 		_, _ = l.p.giveUp(l, "its session has ended") // if it is lost meanwhile, so much the better
-		return s.Err()
+		return s.gone(k.name)
 	}
 	return err
 }
@@ -198,7 +198,7 @@ func (s *Session) follow(ctx context.Context, other *pending, name string, a *Ac
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.ctx.Done():
-		return s.Err()
+		return s.gone(name)
 	case <-t.C:
 		code := CodeWaitTimeout
 		if a.Wait == 0 {
@@ -258,7 +258,7 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 			return nil, ctx.Err()
 		case <-s.ctx.Done():
 			l.p.leave(l)
-			return nil, s.Err()
+			return nil, s.gone(name)
 		case <-s.m.drained:
 			l.p.leave(l)
 			return nil, s.m.drainingError(name)

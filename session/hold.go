@@ -106,7 +106,7 @@ func (s *Session) release(ctx context.Context, name string, thread int64, all bo
 		return Released{}, ended
 	}
 	if q == nil {
-		return Released{}, nil
+		return Released{Pending: freeBy > 0, FreeBy: freeBy}, nil
 	}
 	began := time.Now()
 	if l.p.carry(q); q.isDone() {

@@ -159,7 +159,8 @@ func (p *place) stepReleasing(now time.Duration) bool {
 }
 
 // stepReclaiming: what is told to be held is held until its deadline, whether or
-// not the store has answered.
+// not the store has answered. A release has to wait for that answer, by which all
+// that the process before has left there is dropped.
 func (p *place) stepReclaiming(now time.Duration) bool {
 	switch l := p.cur; {
 	case l != nil && now >= p.hold.deadline:
@@ -167,8 +168,6 @@ func (p *place) stepReclaiming(now time.Duration) bool {
 	case l != nil && l.phase == kept && now >= l.keepUntil:
 		p.cur = nil
 		p.m.cfg.Journal.Free(p.entry())
-	case l == nil && p.hold.fence != 0:
-		p.letGo(0)
 	default:
 		return false
 	}

@@ -186,7 +186,8 @@ func (p *place) settling() bool { return p.cur != nil && p.req != nil && p.req.v
 
 // end gives up l's turn. The request, if there is one, is the release: it has to
 // be carried by the caller, its channel done is closed when the store has
-// confirmed that the name is free, and after freeBy the name is free anyhow.
+// confirmed that the name is free, and after freeBy the name is free anyhow. freeBy
+// without a request: the release will be sent later.
 func (p *place) end(l *Lease, reason string, answer *receipt) (q *request, freeBy time.Duration, err *Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,8 +208,12 @@ func (p *place) end(l *Lease, reason string, answer *receipt) (q *request, freeB
 		p.advanceAt(now)
 		return nil, 0, nil
 	}
-	if q = p.advanceCarried(now); q != nil && q.done == nil {
+	q = p.advanceCarried(now)
+	switch {
+	case q != nil && q.done == nil:
 		p.launch(q)
+		return nil, 0, nil
+	case q == nil && p.phase != reclaiming:
 		return nil, 0, nil
 	}
 	return q, p.hold.ttl, nil

@@ -134,6 +134,7 @@ func TestRestartKeepsWhatIsHeld(t *testing.T) {
 		if l, err = again.Lease("x", 7); err != nil || !held(l) {
 			t.Fatalf("lost: %v, %v", err, l.Err())
 		}
+		synctest.Wait()
 		if r, err := again.Release(t.Context(), "x", 7, true, ""); err != nil || r.Pending {
 			t.Errorf("release = %+v, %v", r, err)
 		}
@@ -162,6 +163,44 @@ func TestRestartAfterTheLease(t *testing.T) {
 		if next := mustAcquire(t, other(t, p), "x", session.Acquire{}); next.Fence() <= fence {
 			t.Errorf("next fence %d after %d", next.Fence(), fence)
 		}
+	})
+}
+
+// The acquire of the process that is dead arrives once more, when its lease is over.
+func TestRestartAfterALateAcquire(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewStore(), session.Config{})
+		s, token := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{})
+		p.kill()
+		time.Sleep(31 * time.Second)
+		late := backend.Request{Name: "x", Seq: 1, Owner: "late:1", TTL: 30 * time.Second, Turns: 1}
+		if a, err := p.f.Backend.Acquire(t.Context(), late); err != nil || !a.Granted {
+			t.Fatalf("late acquire = %+v, %v", a, err)
+		}
+		p = p.start()
+		synctest.Wait()
+		_, err := p.lookup(token).Lease("x", 1)
+		wantCode(t, err, session.CodeLost)
+		mustAcquire(t, other(t, p), "x", session.Acquire{})
+	})
+}
+
+// A release that comes before the store has answered is sent after that.
+func TestReleaseWhileReclaiming(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewStore(), session.Config{})
+		s, token := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{})
+		p.kill()
+		p = p.startOver(always(errLost))
+		r, err := p.lookup(token).Release(t.Context(), "x", 1, false, "")
+		if err != nil || !r.Pending || r.FreeBy <= 0 {
+			t.Errorf("release = %+v, %v, want pending", r, err)
+		}
+		p.f.set(nil, nil)
+		time.Sleep(3 * time.Second)
+		mustAcquire(t, other(t, p), "x", session.Acquire{})
 	})
 }
 

@@ -107,8 +107,8 @@ func (p *place) takeReclaim(q *request, a backend.Answer) {
 		}
 		return
 	}
-	if p.late() {
-		return // stepReclaiming gives it back
+	if l := p.cur; l != nil && p.late() {
+		p.drop(l, reasonExpired)
 	}
 	p.phase, p.attempt = holding, q.r.Seq
 	p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))

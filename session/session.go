@@ -132,6 +132,16 @@ func (s *Session) Err() error {
 	return context.Cause(s.ctx)
 }
 
+// gone is why an acquire cannot go on: when all sessions end, that of the gateway.
+func (s *Session) gone(name string) error {
+	select {
+	case <-s.m.drained:
+		return s.m.drainingError(name)
+	default:
+		return s.Err()
+	}
+}
+
 // live starts what may end the session.
 func (s *Session) live() {
 	if s.o.Keepalive > 0 {

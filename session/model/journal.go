@@ -1,8 +1,8 @@
 package model
 
-// The journal is planned; the code has none. A restarted process reads of each
-// place whether an acquire may be under way and whose turn it was, and asks the
-// store to reclaim that hold before it answers anybody.
+// A restarted process reads of each place whether an acquire may be under way and
+// whose turn it was, and asks the store to reclaim that hold. What was told goes on
+// until its deadline meanwhile.
 
 // record writes the present turn; a record that may lag is written later.
 func (m *model) record(p *place, now bool) {
@@ -44,28 +44,42 @@ func (m *model) restart(s *state, n int8) {
 	for i := range m.places() {
 		p := &s.P[i]
 		if m.Places[i] == n && (p.J.Want || p.J.Cur != 0) {
-			p.Phase = reclaiming
+			p.Phase, p.Hold, p.Cur, p.Turn, p.Told = reclaiming, p.J.Hold, p.J.Cur, p.J.Turn, p.J.Cur != 0
 			m.ask(s, i, request{Verb: reclaim, Hold: p.J.Hold})
+			m.advance(s, i)
 		}
 	}
 }
 
+// stepReclaiming: what was told is held until its deadline, or its release. That is
+// sent once the store has answered: the process before may have left more there.
+func (m *model) stepReclaiming(s *state, i int8) bool {
+	p := &s.P[i]
+	if p.Cur == 0 || p.Deadline > 0 || !m.DeadlineRecord {
+		return false
+	}
+	m.drop(p)
+	return true
+}
+
 func (m *model) takeReclaim(s *state, p *place, r request, left int8) {
 	if r.A.Kind != granted {
+		if p.Cur != 0 {
+			m.drop(p)
+		}
 		p.Phase, p.J = idle, journal{}
 		m.outlived(p)
 		return
 	}
-	switch {
-	case p.Deadline > 0:
-	case m.DeadlineRecord:
-		left = 0
-	case left > 0 && p.Client[p.J.Cur-1] == holds:
-		s.Broken |= Revived
+	if p.Cur != 0 && p.Deadline == 0 {
+		if m.DeadlineRecord {
+			m.drop(p)
+		} else if left > 0 && p.Client[p.Cur-1] == holds {
+			s.Broken |= Revived
+		}
 	}
-	p.Phase, p.Hold, p.Attempt = holding, p.J.Hold, r.Seq
+	p.Phase, p.Attempt, p.Deadline = holding, r.Seq, max(p.Deadline, left)
 	p.begin(r.A.Block, r.A.Turns)
-	p.Turn, p.Cur, p.Told, p.Deadline = p.J.Turn, p.J.Cur, true, left
 	if r.A.Others {
 		p.Others, p.Rest = 1, 0 // or the turns of two blocks would pass before another node's
 	}

@@ -17,7 +17,7 @@ func (m *model) step(s *state, i int8) bool {
 	case releasing:
 		return m.stepReleasing(s, i)
 	default:
-		return false
+		return m.stepReclaiming(s, i)
 	}
 }
 

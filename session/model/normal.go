@@ -30,7 +30,7 @@ func (m *model) normalise(s *state) {
 // tidy clears what place i does not look at before it sets it.
 func (m *model) tidy(s *state, i int8) {
 	p := &s.P[i]
-	if p.Phase != holding && p.Phase != releasing {
+	if p.Phase != holding && p.Phase != releasing && p.Phase != reclaiming {
 		p.Hold, p.Others = 0, 0
 		p.begin(0, 0)
 	}
@@ -47,7 +47,7 @@ func (m *model) tidy(s *state, i int8) {
 	if p.Cur == 0 {
 		p.Turn, p.Told, p.Count, p.Vague, p.Lazy = fence{}, false, 0, false, false
 	}
-	if p.Phase != holding && !p.believed() && p.J.Cur == 0 && (m.NoTurnAfter || p.Phase != releasing) {
+	if p.Phase != holding && p.Phase != reclaiming && !p.believed() && p.J.Cur == 0 && (m.NoTurnAfter || p.Phase != releasing) {
 		p.Deadline = 0
 	}
 	if p.Req.Verb == none {

@@ -39,12 +39,12 @@ type Rules struct {
 	NotBeside   bool // a turn is not described while its entries are written (keepUp)
 	Numbered    bool // descriptions are numbered, and an older one is refused (Describe)
 
-	// Restarts (planned: the code has no journal yet, and no guard)
+	// Restarts
 	Intent         bool // is written before the acquire is sent
 	TurnRecord     bool // is written before the turn is told
 	EndRecord      bool // is written before the end of a turn is told
 	DeadlineRecord bool // is written before a renewal counts
-	Quarantine     bool // a store that may have forgotten grants nothing for a lease
+	Quarantine     bool // (planned) a store that may have forgotten grants nothing for a lease
 }
 
 // Sound is all rules.

@@ -162,7 +162,7 @@ func (m *model) describe(s *state, r *request, mine bool) {
 	r.A = answer{Kind: done}
 }
 
-// reclaim (planned) adopts the hold that the journal names and drops everything
+// reclaim adopts the hold that the journal names and drops everything
 // else of older processes.
 func (m *model) reclaim(s *state, r *request, mine bool) {
 	s.dequeue(r.By)

@@ -26,7 +26,7 @@ const (
 	queued
 	holding
 	releasing
-	reclaiming // after a restart (planned): answers nobody yet
+	reclaiming // after a restart
 )
 
 // client is what a caller believes.
@@ -56,7 +56,7 @@ type hold struct {
 // entry of the store's queue.
 type entry struct{ By, Inc, Seq int8 }
 
-// journal is what a restarted process reads (planned).
+// journal is what a restarted process reads.
 type journal struct {
 	Want bool // an acquire may have been sent
 	Hold int8

@@ -57,7 +57,7 @@ func (st *stepper) machine(i int8) {
 
 // callers is what the callers of place i do.
 func (st *stepper) callers(i int8) {
-	here := st.runs(st.s, i) && st.s.P[i].Phase != reclaiming
+	here := st.runs(st.s, i)
 	for k := range int8(callers) {
 		if here {
 			st.caller(i, k+1)

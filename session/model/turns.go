@@ -55,15 +55,20 @@ func (m *model) undo(s *state, i int8) {
 // lose ends the hold: nobody here has the name any more, told or not.
 func (m *model) lose(s *state, i int8) {
 	p := &s.P[i]
-	if c := p.Cur; c != 0 {
-		if p.Client[c-1] == waits {
-			p.pushFront(c)
-		} else {
-			p.Client[c-1] = away
-		}
-		m.endTurn(p)
+	if p.Cur != 0 {
+		m.drop(p)
 	}
 	m.letGo(s, i)
+}
+
+// drop ends the turn. Who was not told waits again.
+func (m *model) drop(p *place) {
+	if c := p.Cur; p.Client[c-1] == waits {
+		p.pushFront(c)
+	} else {
+		p.Client[c-1] = away
+	}
+	m.endTurn(p)
 }
 
 // give gives the turn to the first in the queue.

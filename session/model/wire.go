@@ -12,8 +12,8 @@ const (
 	cancel
 	renew
 	describe
-	reclaim // planned, as is the next
-	assert
+	reclaim
+	assert // planned
 )
 
 // flight is where a request is.

@@ -81,7 +81,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a late reclaim revives", file: "session/restore.go",
-		old: "	if p.late() {\n\t\treturn // stepReclaiming gives it back\n\t}\n", new: "",
+		old: "	if l := p.cur; l != nil && p.late() {\n", new: "	if l := p.cur; false {\n",
 	},
 	{
 		name: "what is reclaimed is not looked at by the clock", file: "session/machine.go",
