@@ -37,8 +37,8 @@ func newGuard(o *runOptions, h *hold) (*guard, error) {
 	}
 	// The gateway renews every ttl/3 and is read every ttl/6: a hold that is well
 	// has never less than ttl/2 left in the last reading.
-	g.grace = max(min(o.killAfter, ttl/3), ttl/10)
 	g.margin = min(500*time.Millisecond, ttl/10) // on a busy machine who kills may have to wait for a turn
+	g.grace = max(min(o.killAfter, ttl/3), ttl/10) + g.margin
 	g.update(h.views)
 	h.watch(max(ttl/6, 10*time.Millisecond))
 	return g, nil

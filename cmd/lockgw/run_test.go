@@ -92,10 +92,10 @@ func TestGuard(t *testing.T) {
 
 func TestGuardTimes(t *testing.T) {
 	for _, tt := range []struct{ ttl, killAfter, grace, margin time.Duration }{
-		{30 * time.Second, 10 * time.Second, 10 * time.Second, 100 * time.Millisecond},
-		{30 * time.Second, time.Minute, 10 * time.Second, 100 * time.Millisecond},
-		{30 * time.Second, 4 * time.Second, 4 * time.Second, 100 * time.Millisecond},
-		{time.Second, 0, 100 * time.Millisecond, 50 * time.Millisecond},
+		{30 * time.Second, 10 * time.Second, 10500 * time.Millisecond, 500 * time.Millisecond},
+		{30 * time.Second, time.Minute, 10500 * time.Millisecond, 500 * time.Millisecond},
+		{30 * time.Second, 4 * time.Second, 4500 * time.Millisecond, 500 * time.Millisecond},
+		{time.Second, 0, 200 * time.Millisecond, 100 * time.Millisecond},
 	} {
 		h := testHold("a", "b")
 		h.views[0].Left, h.views[1].Left = tt.ttl+time.Second, tt.ttl
