@@ -78,7 +78,11 @@ func (h *Handler) checks(ctx context.Context) []check {
 	if h.draining() {
 		serving = check{Name: "serving", Detail: "the gateway is going away and takes no new locks"}
 	}
-	return []check{store, serving}
+	journal := check{Name: "journal", OK: true} // locks can be had without it
+	if err := h.Manager.JournalErr(); err != nil {
+		journal.Detail = "not written, so that locks do not outlive the gateway: " + err.Error()
+	}
+	return []check{store, serving, journal}
 }
 
 func (h *Handler) draining() bool {

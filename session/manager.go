@@ -250,6 +250,10 @@ func (m *Manager) Stats() Stats {
 	return st
 }
 
+// JournalErr is why what is held would not outlive this process at present; nil: it
+// would, or there is no journal.
+func (m *Manager) JournalErr() error { return m.cfg.Journal.Err() }
+
 // Ping asks the store whether it can serve requests.
 func (m *Manager) Ping(ctx context.Context) error { return m.b.Ping(ctx) }
 

@@ -20,6 +20,13 @@ func remember(dir string, log *slog.Logger) (legacy, error) {
 	if err != nil {
 		return legacy{}, fmt.Errorf("state_dir: %w", err)
 	}
+	j.Report = func(err error) {
+		if err != nil {
+			log.Error("the journal cannot be written; until it can, locks do not outlive this process", "state_dir", dir, "err", err)
+			return
+		}
+		log.Info("the journal is written again", "state_dir", dir)
+	}
 	if n := len(past.Places) + len(past.Sessions); n > 0 {
 		log.Info("taking up what an earlier process left", "sessions", len(past.Sessions), "locks", len(past.Places))
 	}

@@ -50,6 +50,10 @@ var ErrLocked = errors.New("in use by another gateway")
 // Journal is the open file. A nil Journal keeps nothing. Its methods may be called
 // at once; none returns an error, see Err.
 type Journal struct {
+	// Report, if set before the first use, hears why the journal is not written, and
+	// nil when it is again. It must not call the Journal.
+	Report func(error)
+
 	path string
 	lock *os.File
 
@@ -192,12 +196,15 @@ func (j *Journal) write(rs ...record) {
 func (j *Journal) fail(err error) {
 	j.err = err
 	j.next = time.Now().Add(retry)
-	if j.out == nil {
-		return
-	}
 	if e := j.out.Truncate(0); e != nil {
-		e = errors.Join(e, os.Remove(j.path))
-		j.err = errors.Join(err, e)
+		j.err = errors.Join(err, e, os.Remove(j.path))
+	}
+	j.report(j.err)
+}
+
+func (j *Journal) report(err error) {
+	if j.Report != nil {
+		j.Report(err)
 	}
 }
 
@@ -208,6 +215,7 @@ func (j *Journal) recover() {
 	j.next = time.Now().Add(retry)
 	if err := j.rewrite(); err == nil {
 		j.err = nil
+		j.report(nil)
 	}
 }
 

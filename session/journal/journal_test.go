@@ -211,6 +211,8 @@ func TestCannotWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.out = full
+	var heard []error
+	j.Report = func(err error) { heard = append(heard, err) }
 	j.Told(Key{Name: "n"}, turn("a", 5), nil)
 	if j.Err() == nil {
 		t.Error("no error")
@@ -223,6 +225,9 @@ func TestCannotWrite(t *testing.T) {
 	j.Entries(Key{Name: "n"}, "a", 2, nil) // there is room again
 	if err := j.Err(); err != nil {
 		t.Errorf("err = %v, want it to be written again", err)
+	}
+	if len(heard) != 2 || heard[0] == nil || heard[1] != nil {
+		t.Errorf("reported %v, want an error and its end", heard)
 	}
 	_, s := reopen(t, j)
 	if p := s.Places[Key{Name: "n"}]; s.Node != first.Node || p == nil || p.Turn == nil || p.Turn.Count != 2 {
