@@ -26,14 +26,16 @@ const (
 
 // conn is a connection. See the package's documentation for its goroutines.
 type conn struct {
-	srv    *Server
-	nc     net.Conn
-	id     int64
-	peer   session.Peer
-	since  time.Time
-	ctx    context.Context // done when the client is gone
-	cancel context.CancelFunc
-	out    output
+	srv   *Server
+	nc    net.Conn
+	id    int64
+	peer  session.Peer
+	since time.Time
+	// accepted is since on CLOCK_BOOTTIME.
+	accepted time.Duration
+	ctx      context.Context // done when the client is gone
+	cancel   context.CancelFunc
+	out      output
 
 	// Of the goroutine that reads.
 	in      *resp.Reader
@@ -61,7 +63,7 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn, p session.Peer, id int64) *conn {
-	c := &conn{srv: s, nc: nc, id: id, peer: p, since: time.Now(), in: resp.NewReader(nc), room: make(chan struct{}, 1)}
+	c := &conn{srv: s, nc: nc, id: id, peer: p, since: time.Now(), accepted: session.Boottime(), in: resp.NewReader(nc), room: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.out = output{nc: nc, max: s.cfg.Limits.Output, timeout: s.cfg.Limits.Write}
 	c.impatient = time.AfterFunc(time.Hour, c.handOver)

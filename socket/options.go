@@ -128,3 +128,18 @@ func quote(s string) string {
 	}
 	return strconv.Quote(s)
 }
+
+// process is pid:N.
+func (o *options) process() int {
+	v := o.value()
+	if o.err != nil {
+		return 0
+	}
+	digits, ok := strings.CutPrefix(v, "pid:")
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || !ok || n <= 0 {
+		o.fail("must be pid: and a process id, as in pid:4711")
+		return 0
+	}
+	return int(n)
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/peer"
 )
 
 const (
@@ -17,8 +18,8 @@ const (
 func sessionCommands() []command {
 	return []command{
 		{
-			name: "SESSION", least: 1, most: 3, slow: true, run: sessionCommand,
-			args:    "NEW [KEEPALIVE seconds] | ATTACH token | INFO | END",
+			name: "SESSION", least: 1, most: 5, slow: true, run: sessionCommand,
+			args:    "NEW [KEEPALIVE seconds] [BIND pid:n] | ATTACH token | INFO | END",
 			summary: "Opens, joins, shows or ends the session that holds this connection's locks.",
 		},
 		{
@@ -48,25 +49,49 @@ func sessionCommand(c *conn, args []string) error {
 }
 
 func sessionNew(c *conn, args []string) error {
-	keepalive := c.srv.cfg.Manager.Config().Session.Keepalive
+	var so session.Options
+	pid := 0
 	o := options{args: args}
 	for o.next() {
 		switch {
 		case o.is("KEEPALIVE"):
-			keepalive = o.span()
+			so.Keepalive = o.span()
+		case o.is("BIND"):
+			pid = o.process()
 		default:
 			o.unknown()
 		}
 	}
-	if o.err != nil {
+	switch {
+	case o.err != nil:
 		return o.err
+	case pid != 0:
+		if err := c.bind(&so, pid); err != nil {
+			return err
+		}
+	case so.Keepalive == 0:
+		so.Keepalive = c.srv.cfg.Manager.Config().Session.Keepalive
 	}
-	token, err := c.open(session.Options{Keepalive: keepalive})
+	token, err := c.open(so)
 	if err != nil {
 		return err
 	}
 	c.w.Bulk(token.Secret())
 	return nil
+}
+
+// bind has the session live as long as a process, which is the client itself or one
+// of the same user.
+func (c *conn) bind(o *session.Options, pid int) (err error) {
+	if pid == c.peer.PID {
+		o.Alive, err = peer.Conn(c.nc, c.accepted)
+	} else {
+		o.Alive, err = peer.Process(pid, c.peer)
+	}
+	if err == nil {
+		o.Process, err = peer.Identify(pid)
+	}
+	return err
 }
 
 // sessionInfo tells the token only where it has just been made: it is not kept

@@ -1,6 +1,9 @@
 package socket
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
@@ -208,4 +211,47 @@ func TestTooManySessions(t *testing.T) {
 	a.wantError(`BUSY lock "c": `, "LOCK", "c")
 	a.Close()
 	eventually(t, "the next session can be opened", func() bool { n, _ := b.do("LOCK", "b").(int64); return n != 0 })
+}
+
+// A session that is bound to a process lives as long as that, whatever becomes of
+// its connections.
+func TestSessionOfProcess(t *testing.T) {
+	g := start(t)
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
+	w := g.dial()
+	for arg, want := range map[string]string{
+		"": "INVALID bind: must be pid:", "4711": "INVALID bind: must be pid:", "pid:": "INVALID bind: must be pid:",
+		"pid:0": "INVALID bind: must be pid:", "pid:x": "INVALID bind: must be pid:", "pid:4194305": "INVALID bind: there is no process",
+	} {
+		w.wantError(want, "SESSION", "NEW", "BIND", arg)
+	}
+	token, _ := w.do("SESSION", "NEW", "BIND", fmt.Sprint("pid:", child.Process.Pid)).(string)
+	w.lock("a")
+	w.Close()
+	again := g.dial()
+	again.want("OK", "AUTH", token)
+	again.lock("b")
+	again.Close()
+	others := g.dial()
+	others.want(nil, "LOCK", "a", "WAIT", "0.05")
+	_ = child.Process.Kill()
+	others.lock("a", "WAIT", "10")
+	others.lock("b", "WAIT", "10")
+}
+
+// Whoever names itself is known by its connection.
+func TestSessionOfOneself(t *testing.T) {
+	g := start(t)
+	w := g.dial()
+	token, _ := w.do("SESSION", "NEW", "BIND", fmt.Sprint("pid:", os.Getpid())).(string)
+	w.lock("a")
+	w.Close()
+	s, err := g.m.Lookup(session.Token(token))
+	if err != nil || s.Options().Process.PID != os.Getpid() || len(s.Leases()) != 1 {
+		t.Errorf("session = %+v, %v, want one that holds and lives as long as this process", s, err)
+	}
 }
