@@ -45,7 +45,7 @@ type Config struct {
 	// or whoever sends token ("": none). Without it nobody is.
 	Admin   func(by session.Peer, token string) (who string, ok bool)
 	Version string
-	Log       *slog.Logger
+	Log     *slog.Logger
 
 	bodyTimeout  time.Duration // how long a client may take to send a body; 5 s
 	commentEvery time.Duration // signs of life in a stream; 10 s
