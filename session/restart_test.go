@@ -212,7 +212,7 @@ func TestRestartBeforeTheAnswer(t *testing.T) {
 		p.f.set(nil, always(errLost, "acquire"))
 		wait(t, s, "x", session.Acquire{Wait: time.Minute})
 		waiter := wait(t, other(t, p), "x", session.Acquire{Wait: time.Minute})
-		p = p.restart()
+		p.restart()
 		within(t, time.Second, waiter)
 	})
 }

@@ -52,6 +52,7 @@ func (h *hold) keep(d time.Duration, signals <-chan os.Signal) {
 	case <-t.C:
 	case <-signals:
 	case <-h.lost:
-	case <-h.over:
+	case why := <-h.over:
+		h.over <- why // for whoever looks next
 	}
 }

@@ -54,15 +54,15 @@ func (p *pair) turn(f fence) backend.Fence {
 	return p.fences[f.Block] + backend.Fence(f.N) - 1
 }
 
-// learn that the model's fence f is the store's real: the same for ever.
-func (p *pair) learn(real backend.Fence, f int8) {
-	if real == 0 || f == 0 {
+// learn that the model's fence f is that of the store: the same for ever.
+func (p *pair) learn(stored backend.Fence, f int8) {
+	if stored == 0 || f == 0 {
 		return
 	}
-	if known := p.fences[f]; known != 0 && known != real {
-		p.t.Errorf("fence %d of the model was %d and is %d", f, known, real)
+	if known := p.fences[f]; known != 0 && known != stored {
+		p.t.Errorf("fence %d of the model was %d and is %d", f, known, stored)
 	}
-	p.fences[f] = real
+	p.fences[f] = stored
 }
 
 // words for an answer of the store in memory, and for one of the model.

@@ -36,7 +36,7 @@ func (x *search) run(limit int, stop Property) Result {
 	s := x.start()
 	x.add(&s, -1)
 	full := true
-	for i := 0; i < len(x.states); i++ {
+	for i := 0; i < len(x.states); i++ { //nolint:intrange // it grows meanwhile
 		if x.over(limit, stop) {
 			full = false
 			break
