@@ -33,22 +33,28 @@ func readClaim(c *gin.Context, wait time.Duration) (*claim, error) {
 		return nil, err
 	}
 	cl := &claim{name: name, acquire: session.Acquire{Thread: 1, Wait: wait}}
-	preferred, prefer, err := preferWait(c.Request)
+	_, err = cl.read(c.Request, cl.fields())
+	return cl, err
+}
+
+// read takes the parameters f, and what the headers say.
+func (cl *claim) read(r *http.Request, f fields) (given params, err error) {
+	preferred, prefer, err := preferWait(r)
 	if err != nil {
 		return nil, err
 	}
 	if prefer != "" {
 		cl.acquire.Wait = preferred
 	}
-	given, err := cl.fields().queryOrBody(c.Request)
+	given, err = f.queryOrBody(r)
 	if err != nil {
 		return nil, err
 	}
 	if !given.has("wait") {
 		cl.prefer = prefer
 	}
-	cl.acquire.Key, err = idempotencyKey(c.Request)
-	return cl, err
+	cl.acquire.Key, err = idempotencyKey(r)
+	return given, err
 }
 
 func (cl *claim) fields() fields {

@@ -74,10 +74,3 @@ func noRoute(c *gin.Context) error {
 func noMethod(c *gin.Context) error {
 	return refusal(codeMethodNotAllowed, "%s is not possible here; the Allow header says what is", quote(c.Request.Method))
 }
-
-// later is the endpoint of what this version cannot do yet.
-func later(what string) endpoint {
-	return func(*gin.Context) error {
-		return refusal(session.CodeUnsupported, "%s are not in this version", what)
-	}
-}

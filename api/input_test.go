@@ -231,7 +231,6 @@ func TestNotInThisVersion(t *testing.T) {
 	g := newGateway(t, session.Config{})
 	var rows []badRequest
 	for _, r := range []request{
-		{method: "POST", path: "/v1/multilocks", body: `{"names":["a","b"]}`}, {method: "DELETE", path: "/v1/multilocks"},
 		{method: "PUT", path: "/v1/locks/a?mode=shared"}, {method: "PUT", path: "/v1/locks/a?limit=2"},
 		{method: "POST", path: "/v1/locks/a/hold?mode=shared"},
 	} {

@@ -24,8 +24,9 @@ const (
 // quotes is not taken for true.
 type value struct {
 	kind    kind
-	text    string // a number as it was written
-	members params // of an object
+	text    string  // a number as it was written
+	members params  // of an object
+	items   []value // of an array
 }
 
 type kind string
@@ -155,13 +156,15 @@ func decodeObject(d *json.Decoder, depth int) (value, error) {
 	return v, err
 }
 
-// decodeArray reads to the end of an array; no parameter takes one.
 func decodeArray(d *json.Decoder, depth int) (value, error) {
+	v := value{kind: kindArray}
 	for d.More() {
-		if _, err := decodeValue(d, depth); err != nil {
+		item, err := decodeValue(d, depth)
+		if err != nil {
 			return value{}, err
 		}
+		v.items = append(v.items, item)
 	}
 	_, err := d.Token()
-	return value{kind: kindArray}, err
+	return v, err
 }

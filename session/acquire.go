@@ -150,7 +150,7 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 			Detail: "the limit of holds of one session (limits.holds_per_session) is reached",
 		}
 	}
-	mine = &pending{done: make(chan struct{}), holder: Holder{
+	mine = &pending{done: make(chan struct{}), tries: a.Wait == 0, holder: Holder{
 		Owner: s.owner(k.thread), Node: s.m.cfg.Node, Session: s.o.Name, Peer: s.o.Peer, Note: a.Note, Since: time.Now(),
 	}}
 	s.waiting[k] = mine
@@ -217,6 +217,11 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 	case <-s.m.drained:
 		return nil, s.m.drainingError(name)
 	default:
+	}
+	if a.Wait > 0 {
+		if err := s.cycle(name, a.Thread); err != nil {
+			return nil, err
+		}
 	}
 	l := &Lease{
 		s: s, name: name, thread: a.Thread, owner: h.Owner, ttl: a.TTL, fixed: a.Fixed, hold: a.MaxHold, least: a.MinHold,

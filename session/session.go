@@ -37,7 +37,7 @@ type Options struct {
 	TTL       time.Duration     // lease of its holds where an acquire asks for none
 	Keepalive time.Duration     // ends after so long without a sign of life; 0: never
 	MaxHold   time.Duration     // no hold lasts longer; 0: no bound
-	// OneLock ends the session with the end of its first hold.
+	// OneLock ends the session when its hold has ended, or the last of those it took at once.
 	OneLock bool
 	// Conns counts connections: the session ends when as many Detach as Attach
 	// calls were made, unless Keepalive or Alive is set.
@@ -69,15 +69,16 @@ type Session struct {
 	cancel context.CancelCauseFunc
 	seen   atomic.Int64 // the last sign of life, on the clock
 
-	mu      sync.Mutex // guards the fields below
-	closed  bool
-	holds   map[holdKey]*Lease
-	waiting map[holdKey]*pending // the owners that wait now
-	lost    map[holdKey]*Error   // holds that were lost and not asked for since
-	spent   bool                 // a session of one lock whose lock was released
-	conns   int
-	replays replays
-	timer   *time.Timer
+	mu        sync.Mutex // guards the fields below
+	closed    bool
+	holds     map[holdKey]*Lease
+	waiting   map[holdKey]*pending // the owners that wait now
+	lost      map[holdKey]*Error   // holds that were lost and not asked for since
+	spent     bool                 // a session of one lock whose lock was released
+	gathering int                  // AcquireAlls under way
+	conns     int
+	replays   replays
+	timer     *time.Timer
 }
 
 type holdKey struct {
@@ -90,6 +91,7 @@ type holdKey struct {
 type pending struct {
 	holder Holder
 	done   chan struct{}
+	tries  bool // and does not wait
 }
 
 // lostGrace is how long a session of one lock can still be asked what became of
@@ -236,7 +238,7 @@ func (s *Session) over(l *Lease, e EventType, reason string) {
 	if e == EventLost {
 		s.keepLost(k, l.err)
 	}
-	if !s.o.OneLock || s.closed {
+	if !s.o.OneLock || s.closed || len(s.holds) > 0 || s.gathering > 0 {
 		return
 	}
 	switch {

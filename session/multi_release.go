@@ -1,0 +1,136 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// AllReleased is the answer to a ReleaseAll.
+type AllReleased struct {
+	Names []string // those that are given back; without those that have entries left
+	// Pending: the store has not confirmed all of them yet. The names are free after
+	// FreeBy at the latest.
+	Pending bool
+	FreeBy  time.Duration
+}
+
+// ReleaseAll gives up one entry of the hold of each of names by thread (0 means 1).
+// Without names it gives up all that the session holds, every entry. It goes on after
+// ctx is done. key is as Acquire.Key.
+//
+// CodeInvalid, and CodeNotOwner for a name that is not held: nothing is changed.
+// CodeLost for one that was held and is lost: the others are given up all the same.
+func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, key string) (AllReleased, error) {
+	s.Touch()
+	or(&thread, 1)
+	if err := s.checkNames(names); err != nil {
+		return AllReleased{}, err
+	}
+	if key == "" {
+		return s.releaseAll(ctx, names, thread, nil)
+	}
+	what := digest("release", fmt.Sprintf("%q %d", names, thread))
+	v, err := s.once(ctx, &receipt{key, what}, func(r *receipt) (any, error) { return s.releaseAll(ctx, names, thread, r) })
+	all, _ := v.(AllReleased) // after a restart it is not known any more which names those of the session were
+	return all, err
+}
+
+func (s *Session) releaseAll(ctx context.Context, names []string, thread int64, r *receipt) (AllReleased, error) {
+	if len(names) == 0 {
+		return s.releaseEverything(ctx, r)
+	}
+	for _, name := range names {
+		if _, err := s.Lease(name, thread); err != nil && CodeOf(err) != CodeLost && s.before(r.of(name)) == nil {
+			return AllReleased{}, err
+		}
+	}
+	all, errs := together(names, func(i int) (Released, error) {
+		if done, ok := s.before(r.of(names[i])).(Released); ok {
+			return done, nil
+		}
+		return s.release(ctx, names[i], thread, false, r.of(names[i]))
+	})
+	for _, err := range errs {
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// releaseEverything gives up all holds of the session. One that has ended meanwhile
+// is no error.
+func (s *Session) releaseEverything(ctx context.Context, r *receipt) (AllReleased, error) {
+	if err := s.Err(); err != nil {
+		return AllReleased{}, err
+	}
+	var names []string
+	leases := s.Leases()
+	for _, l := range leases {
+		names = append(names, l.name)
+	}
+	all, _ := together(names, func(i int) (Released, error) { // an error: it has ended otherwise
+		return s.release(ctx, names[i], leases[i].thread, true, nil)
+	})
+	if r != nil { // or a repeat after a restart would give up what the session has taken since
+		s.m.cfg.Journal.Answered(s.id, r.answer())
+	}
+	return all, nil
+}
+
+// together releases at the same time, so that a store that does not answer is waited
+// for only once.
+func together(names []string, release func(i int) (Released, error)) (all AllReleased, errs []error) {
+	done, errs := make([]Released, len(names)), make([]error, len(names))
+	var wg sync.WaitGroup
+	for i := range names {
+		wg.Go(func() { done[i], errs[i] = release(i) })
+	}
+	wg.Wait()
+	for i, d := range done {
+		if errs[i] == nil && d.Count == 0 {
+			all.Names = append(all.Names, names[i])
+		}
+		all.Pending = all.Pending || d.Pending
+		all.FreeBy = max(all.FreeBy, d.FreeBy)
+	}
+	return all, errs
+}
+
+// GiveBack gives up one entry of each of the grants of an AcquireAll that nobody was
+// told of; min_hold does not keep their names. It goes on after ctx is done, and waits
+// for the store for at most Config.Timeout, after which the core goes on without it.
+// What is over already is no error.
+func (s *Session) GiveBack(ctx context.Context, gs []Grant) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.m.cfg.Timeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, g := range gs {
+		wg.Go(func() { s.giveBack(ctx, g) })
+	}
+	wg.Wait()
+}
+
+func (s *Session) giveBack(ctx context.Context, g Grant) {
+	l := g.Lease
+	if l.entries() > 1 {
+		if n, err := s.leaveOnce(ctx, l, nil); n > 0 || err != nil {
+			return
+		}
+	}
+	if g.New {
+		l.p.mu.Lock()
+		l.keepUntil = 0
+		l.p.mu.Unlock()
+	}
+	confirmed, _ := l.p.giveUp(l, "") // over already: so much the better
+	if confirmed == nil {
+		return
+	}
+	select {
+	case <-confirmed:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,56 @@
+package session
+
+// of is the receipt of what a request with receipt r does to one name. It is in the
+// journal beside the hold itself, and is looked at after a restart only: within a
+// process the receipt of the whole request will do.
+func (r *receipt) of(name string) *receipt {
+	if r == nil {
+		return nil
+	}
+	return &receipt{r.key + " " + name, r.what}
+}
+
+// before is what the process before this one has answered to r, nil if nothing.
+func (s *Session) before(r *receipt) any {
+	if r == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.replays[r.key]; p != nil && p.what == r.what {
+		return p.v
+	}
+	return nil
+}
+
+// answeredBefore are the grants that the process before this one has got for the
+// request. If they are all there it may have told them, so they are the answer again,
+// over or not.
+func (s *Session) answeredBefore(names []string, r *receipt) (gs []Grant) {
+	for _, name := range names {
+		if g, ok := s.before(r.of(name)).(Grant); ok {
+			gs = append(gs, g)
+		}
+	}
+	return gs
+}
+
+func surviveAll(gs []Grant) {
+	for _, g := range gs {
+		g.Lease.survive(true)
+	}
+}
+
+// survive says whether the next process of this node is to go on holding l.
+func (l *Lease) survive(yes bool) {
+	p := l.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.cur != l || l.phase != granted: // the journal says so
+	case yes:
+		p.m.cfg.Journal.Told(p.entry(), l.entry(), l.answered())
+	default:
+		p.m.cfg.Journal.Released(p.entry(), l.s.id, nil)
+	}
+}

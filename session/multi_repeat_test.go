@@ -1,0 +1,151 @@
+package session_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/session"
+)
+
+func TestRepeatedAcquireAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewStore(), session.Config{})
+		s, token := p.open(patient)
+		a := session.Acquire{Key: "k"}
+		var fences [2]uint64
+		for i, g := range mustAcquireAll(t, s, a, "b", "a") {
+			fences[i] = uint64(g.Lease.Fence())
+		}
+		check := func() {
+			t.Helper()
+			for i, g := range mustAcquireAll(t, s, a, "b", "a") {
+				v, err := g.Lease.View()
+				if err != nil || v.Count != 1 || uint64(v.Fence) != fences[i] {
+					t.Errorf("repeat: %+v, %v, want fence %d and count 1", v, err, fences[i])
+				}
+			}
+		}
+		check()
+		_, err := s.AcquireAll(t.Context(), []string{"a", "c"}, a)
+		wantCode(t, err, session.CodeConflict)
+		_, err = s.ReleaseAll(t.Context(), []string{"a", "b"}, 1, "k")
+		wantCode(t, err, session.CodeConflict)
+		p = p.restart()
+		s = p.lookup(token)
+		check()
+		check()
+
+		// What is over by now is not acquired anew, and nothing that is held is touched.
+		for range 2 {
+			if done, err := s.ReleaseAll(t.Context(), []string{"a"}, 1, "r"); err != nil || !slices.Equal(done.Names, []string{"a"}) {
+				t.Errorf("release = %+v, %v, want a", done, err)
+			}
+		}
+		p = p.restart()
+		s = p.lookup(token)
+		if done, err := s.ReleaseAll(t.Context(), []string{"a"}, 1, "r"); err != nil || !slices.Equal(done.Names, []string{"a"}) {
+			t.Errorf("release after a restart = %+v, %v, want a", done, err)
+		}
+		gs := mustAcquireAll(t, s, a, "b", "a")
+		if !held(gs[0].Lease) || held(gs[1].Lease) {
+			t.Errorf("b: %v, a: %v, want b held and a over", gs[0].Lease.Err(), gs[1].Lease.Err())
+		}
+	})
+}
+
+// A process that is killed while a request waits for its second name leaves the first
+// one to the repeat of the request, which does not enter it twice.
+func TestRepeatOfHalfAnAcquireAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewStore(), session.Config{})
+		other := other(t, p)
+		s, token := p.open(patient)
+		mustAcquire(t, other, "b", session.Acquire{})
+		a := session.Acquire{Key: "k", Wait: time.Minute}
+		done := acquireAll(s, a, "a", "b")
+		p = p.restart()
+		<-done
+		s = p.lookup(token)
+		got := make(chan []session.Grant, 1)
+		go func() {
+			gs, err := s.AcquireAll(context.Background(), []string{"a", "b"}, a)
+			if err != nil {
+				t.Errorf("repeat: %v", err)
+			}
+			got <- gs
+		}()
+		synctest.Wait()
+		mustRelease(t, other, "b")
+		for _, g := range <-got {
+			if v, err := g.Lease.View(); err != nil || v.Count != 1 {
+				t.Errorf("%+v, %v, want it held once", v, err)
+			}
+		}
+	})
+}
+
+// A late repeat of "release everything" leaves alone what the session took since.
+func TestRepeatedReleaseOfEverything(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewStore(), session.Config{})
+		s, token := p.open(patient)
+		mustAcquireAll(t, s, session.Acquire{}, "a", "b")
+		for range 2 {
+			if done, err := s.ReleaseAll(t.Context(), nil, 1, "k"); err != nil || len(done.Names) != 2 {
+				t.Errorf("release = %+v, %v, want a and b", done, err)
+			}
+		}
+		mustAcquire(t, s, "c", session.Acquire{})
+		p = p.restart()
+		s = p.lookup(token)
+		if done, err := s.ReleaseAll(t.Context(), nil, 1, "k"); err != nil || len(done.Names) != 0 {
+			t.Errorf("repeat after a restart = %+v, %v, want nothing done", done, err)
+		}
+		if _, err := s.Lease("c", 1); err != nil {
+			t.Errorf("c: %v, want it held", err)
+		}
+	})
+}
+
+// A session that is opened for several locks leaves nothing behind when the process is
+// killed before anybody was told of it; and everything after that.
+func TestRestartDuringAcquireAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, key := range []string{"", "k"} {
+			p := begin(t, memory.NewStore(), session.Config{})
+			other := other(t, p)
+			o, a := session.Options{OneLock: true, MaxHold: time.Hour, Key: key}, session.Acquire{Key: key, Wait: time.Minute}
+			s, _ := p.open(o)
+			mustAcquire(t, other, "b", session.Acquire{})
+			done := acquireAll(s, a, "a", "b")
+			time.Sleep(25 * time.Second) // a was renewed
+			p = p.restart()
+			<-done
+			mustAcquire(t, other, "a", session.Acquire{Wait: 5 * time.Second})
+			mustRelease(t, other, "a")
+			mustRelease(t, other, "b")
+
+			s, token := p.open(o)
+			fence := mustAcquireAll(t, s, a, "a", "b")[0].Lease.Fence()
+			p = p.restart()
+			s = p.lookup(token)
+			for _, l := range s.Leases() {
+				if v, err := l.View(); err != nil || v.Count != 1 {
+					t.Errorf("after a restart: %+v, %v, want it held once", v, err)
+				}
+			}
+			if key != "" {
+				if g := mustAcquireAll(t, s, a, "a", "b")[0]; g.Lease.Fence() != fence || !held(g.Lease) {
+					t.Errorf("repeat: fence %d, %v, want %d held", g.Lease.Fence(), g.Lease.Err(), fence)
+				}
+			}
+			if n := len(s.Leases()); n != 2 {
+				t.Errorf("%d holds after a restart, want 2", n)
+			}
+		}
+	})
+}
