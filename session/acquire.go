@@ -257,7 +257,7 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 			if done, err := l.p.expire(l, code); done {
 				return nil, err
 			}
-			t.Reset(s.m.cfg.Timeout)
+			t.Reset(limit + s.m.cfg.Timeout - time.Since(began))
 		case <-ctx.Done():
 			l.p.leave(l)
 			return nil, ctx.Err()

@@ -36,8 +36,8 @@ type Manager struct {
 
 // ended is what is remembered of a session that is over.
 type ended struct {
-	reason string
-	at     time.Duration
+	why *Error
+	at  time.Duration
 }
 
 const (
@@ -55,8 +55,9 @@ func New(b backend.Backend, cfg Config) *Manager {
 		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, noted: map[placeKey]struct{}{},
 	}
 	m.renewals.start(m)
-	b.Listen(m.hinted)
 	m.restore(m.cfg.Past)
+	b.Listen(m.hinted)
+	m.resumeAll(m.cfg.Past)
 	return m
 }
 
@@ -133,7 +134,7 @@ func (m *Manager) Lookup(t Token) (*Session, error) {
 		s.Touch()
 		return s, nil
 	case e.at != 0:
-		return nil, endedError(e.reason)
+		return nil, e.why
 	default:
 		return nil, &Error{Code: CodeNoSession, Detail: "this token belongs to no session; it may have ended long ago"}
 	}
@@ -144,7 +145,7 @@ func endedError(reason string) *Error {
 }
 
 // remove forgets a session, but for the reason of its end.
-func (m *Manager) remove(s *Session, reason string) {
+func (m *Manager) remove(s *Session, why *Error) {
 	now := m.cfg.Clock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -158,7 +159,7 @@ func (m *Manager) remove(s *Session, reason string) {
 			delete(m.ended, h)
 		}
 	}
-	m.ended[s.hash] = ended{reason, now}
+	m.ended[s.hash] = ended{why, now}
 }
 
 func (m *Manager) event(t EventType, l *Lease, reason string) {

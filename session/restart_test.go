@@ -326,9 +326,10 @@ func TestRestartAsksForLife(t *testing.T) {
 		{"keepalive", session.Options{Keepalive: time.Minute}, nil, false, 55 * time.Second, 65 * time.Second},
 		{"process", session.Options{Alive: never, Process: session.Process{PID: 1, Started: 2}}, nil, false, time.Hour, 0},
 		{"process that is gone", session.Options{Alive: never, Process: session.Process{PID: 1, Started: 2}}, errors.New("gone"), false, 0, time.Second},
-		{"connections", session.Options{Conns: true}, nil, false, 9 * time.Second, 11 * time.Second},
+		{"connections", session.Options{Conns: true, TTL: 5 * time.Second}, nil, false, 9 * time.Second, 11 * time.Second},
+		{"connections, relied on for longer", session.Options{Conns: true}, nil, false, 29 * time.Second, 31 * time.Second},
 		{"connections, and one comes back", session.Options{Conns: true}, nil, true, time.Hour, 0},
-		{"the connection of a request", session.Options{Alive: never, OneLock: true}, nil, false, 9 * time.Second, 11 * time.Second},
+		{"the connection of a request", session.Options{Alive: never, OneLock: true, TTL: 5 * time.Second}, nil, false, 9 * time.Second, 11 * time.Second},
 		{"max_hold", session.Options{OneLock: true, MaxHold: time.Minute}, nil, false, 55 * time.Second, 61 * time.Second},
 	} {
 		t.Run(tt.what, func(t *testing.T) {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -22,13 +21,32 @@ func (m *Manager) restore(past journal.State) {
 		if n, err := strconv.ParseUint(k.Slot, 10, 64); err == nil && n > m.slots.Load() {
 			m.slots.Store(n)
 		}
-		m.fences[k.Name] = max(m.fences[k.Name], backend.Fence(rec.Fence))
-		m.reclaim(k, rec, byID)
+		m.raise(k.Name, backend.Fence(rec.Fence))
+		p := m.place(placeKey{k.Name, k.Slot})
+		p.noted, p.phase = true, reclaiming
+		if t := rec.Turn; t != nil {
+			p.resume(t, byID[t.Session])
+		}
 	}
 	for _, c := range past.Sessions {
-		s := byID[c.ID]
-		s.remind(c)
-		s.comeBack(c)
+		byID[c.ID].remind(c)
+	}
+}
+
+// resumeAll begins what may end a session or a hold that restore has made.
+func (m *Manager) resumeAll(past journal.State) {
+	told := map[string]time.Duration{} // until when a session relies on what it holds
+	for k, rec := range past.Places {
+		if t := rec.Turn; t != nil {
+			told[t.Session] = max(told[t.Session], t.Deadline)
+		}
+		m.reclaim(k)
+	}
+	for _, c := range past.Sessions {
+		m.mu.Lock()
+		s := m.sessions[tokenHash(c.Hash)]
+		m.mu.Unlock()
+		s.comeBack(c, told[c.ID])
 	}
 }
 
@@ -49,18 +67,15 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 }
 
 // reclaim asks the store for what the process before had of a name.
-func (m *Manager) reclaim(k journal.Key, rec *journal.Place, byID map[string]*Session) {
+func (m *Manager) reclaim(k journal.Key) {
 	p := m.place(placeKey{k.Name, k.Slot})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.noted, p.phase = true, reclaiming
-	r := backend.Request{TTL: m.cfg.TTL, Turns: m.cfg.Fairness.MaxTurns, Floor: m.fences[k.Name], Count: 1}
-	if t := rec.Turn; t != nil {
-		p.resume(t, byID[t.Session])
-	}
+	r := backend.Request{TTL: m.cfg.TTL, Turns: m.cfg.Fairness.MaxTurns, Floor: m.floor(k.Name), Count: 1}
 	if l := p.cur; l != nil {
 		r = p.description(l, l.count)
-		r.Seq, r.TTL, r.Turns, r.Floor = 0, p.hold.ttl, m.cfg.Fairness.MaxTurns, m.fences[k.Name]
+		r.Seq, r.TTL, r.Turns, r.Floor = 0, p.hold.ttl, m.cfg.Fairness.MaxTurns, m.floor(k.Name)
 		if l.fixed {
 			r.TTL = max(p.hold.deadline-m.cfg.Clock(), time.Millisecond) // no longer than it was told
 		}
@@ -120,8 +135,9 @@ func (p *place) takeReclaim(q *request, a backend.Answer) {
 	}
 }
 
-// comeBack has the session live by what it lived by.
-func (s *Session) comeBack(c *journal.Session) {
+// comeBack has the session live by what it lived by. A connection that does not come
+// back leaves its holds until they were told to end: its client may not have noticed.
+func (s *Session) comeBack(c *journal.Session, told time.Duration) {
 	switch c.Life {
 	case journal.Process:
 		if s.m.cfg.Rebind == nil {
@@ -135,13 +151,13 @@ func (s *Session) comeBack(c *journal.Session) {
 		}
 		s.o.Alive = alive
 	case journal.Connection:
-		s.after(s.m.cfg.Session.Reattach, s.checkReturn)
+		s.after(max(s.m.cfg.Session.Reattach, told-s.m.cfg.Clock()), s.checkReturn)
 	case journal.Keepalive, journal.MaxHold:
 	}
 	switch {
 	case s.spent:
 		s.after(repeatGrace, func() { s.closeSoon(releasedReason) })
-	case s.o.OneLock && len(s.holds) == 0:
+	case s.o.OneLock && len(s.Leases()) == 0:
 		s.after(lostGrace, func() { s.retired("it held nothing when the gateway was restarted") })
 	}
 	s.live()
@@ -161,7 +177,7 @@ func (s *Session) checkReturn() {
 	gone := s.conns == 0
 	s.mu.Unlock()
 	if gone {
-		s.closeSoon(fmt.Sprintf("its client has not come back within %v after the gateway was restarted", s.m.cfg.Session.Reattach))
+		s.closeSoon("its client has not come back after the gateway was restarted")
 	}
 }
 

@@ -284,7 +284,11 @@ func (s *Session) close(ctx context.Context, reason string, keep bool) []string 
 		return nil
 	}
 	s.closed = true
-	s.cancel(endedError(reason)) // from here on Err tells
+	why := endedError(reason)
+	if keep {
+		why = s.m.drainingError("") // the next process has it
+	}
+	s.cancel(why) // from here on Err tells
 	leases := make([]*Lease, 0, len(s.holds))
 	for _, l := range s.holds {
 		leases = append(leases, l)
@@ -293,12 +297,12 @@ func (s *Session) close(ctx context.Context, reason string, keep bool) []string 
 		s.timer.Stop()
 	}
 	s.mu.Unlock()
-	s.m.remove(s, reason)
-	var names []string
-	if !keep {
-		s.m.cfg.Journal.Closed(s.id)
-		names = releaseAll(ctx, leases, reason)
+	s.m.remove(s, why)
+	if keep {
+		return nil
 	}
+	s.m.cfg.Journal.Closed(s.id)
+	names := releaseAll(ctx, leases, reason)
 	s.m.publish(Event{Type: EventSessionEnded, Session: s.id, Reason: reason})
 	return names
 }

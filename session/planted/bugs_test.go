@@ -107,6 +107,10 @@ var bugs = []bug{
 		old: "if mine(h) and h.fence == the_hold then", new: "if mine(h) then",
 	},
 	{
+		name: "given to others before the deadline that was told", file: "session/restore.go",
+		old: "max(s.m.cfg.Session.Reattach, told-s.m.cfg.Clock())", new: "s.m.cfg.Session.Reattach",
+	},
+	{
 		name: "no timer for a holder that dies", file: "session/machine.go",
 		old: "	case now >= p.again:\n\t\tp.askFor(acquire, p.attempt)\n", new: "",
 	},
