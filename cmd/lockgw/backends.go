@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/breaker"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/backend/redis"
 )
@@ -31,6 +32,23 @@ func openBackend(ctx context.Context, c backendConfig, node backend.Node, log *s
 	default:
 		return nil, checkBackendURL(c.URL)
 	}
+}
+
+// gated puts before store what keeps new locks from it while it cannot be trusted
+// with them. An error says why the gateway must not start; the store has to be
+// closed then, too.
+func gated(ctx context.Context, store backend.Backend, c backendConfig, log *slog.Logger) (backend.Backend, error) {
+	gate := breaker.New(store, log)
+	server, ok := store.(*redis.Backend)
+	if !ok {
+		return gate, nil
+	}
+	eviction := redis.NewGate(gate, server.Eviction, log)
+	if err := eviction.Check(ctx); err != nil && c.Redis.Eviction == "refuse" {
+		return eviction, exit(exitUnavailable, fmt.Errorf("backend.url: %w; with backend.redis.eviction: read-only "+
+			"the gateway would start, renew and release, and grant nothing new", err))
+	}
+	return eviction, nil
 }
 
 // checkBackendURL says why openBackend would not know what to open. It does not

@@ -59,6 +59,7 @@ type backendConfig struct {
 type redisConfig struct {
 	Guard    string        `yaml:"guard" later:"true" jsonschema:"enum=quarantine,enum=wait,enum=none" jsonschema_description:"what happens when Redis may have forgotten a grant"`
 	FenceTTL time.Duration `yaml:"fence_ttl" positive:"true" jsonschema_description:"how long a fence counter outlives its last use"`
+	Eviction string        `yaml:"eviction" jsonschema:"enum=refuse,enum=read-only" jsonschema_description:"when Redis may drop locks: refuse does not start; read-only starts and grants no new ones"`
 }
 
 type lockConfig struct {
@@ -111,7 +112,7 @@ func defaultConfig() config {
 		StateDir: defaultStateDir(),
 		HTTP:     httpConfig{Listen: []string{"127.0.0.1:7420"}},
 		Socket:   socketConfig{Dir: defaultSocketDir(), Mode: 0o660},
-		Backend:  backendConfig{URL: "memory://", Timeout: 2 * time.Second, Redis: redisConfig{Guard: "quarantine", FenceTTL: 72 * time.Hour}},
+		Backend:  backendConfig{URL: "memory://", Timeout: 2 * time.Second, Redis: redisConfig{Guard: "quarantine", FenceTTL: 72 * time.Hour, Eviction: "refuse"}},
 		Lock:     lockConfig{TTL: 30 * time.Second, MaxWait: 5 * time.Minute},
 		Session:  sessionConfig{Keepalive: time.Minute, Reattach: 10 * time.Second, AnonymousMaxHold: time.Hour},
 		Fairness: fairnessConfig{Mode: "turns", MaxTurns: 64, MaxTurnTime: 50 * time.Millisecond},

@@ -30,7 +30,7 @@ Every flag can be given as an environment variable, --wait as LOCKGW_WAIT.`,
 	})
 	root.AddGroup(&cobra.Group{ID: "locks", Title: "Locks:"}, &cobra.Group{ID: "gateway", Title: "Gateway:"})
 	addToGroup(root, "locks", newRunCommand(), newLockCommand(), newUnlockCommand(), newRenewCommand(), newStatusCommand(), newListCommand(), newBreakCommand())
-	addToGroup(root, "gateway", newServeCommand(), newConfigCommand(), newVersionCommand())
+	addToGroup(root, "gateway", newServeCommand(), newConfigCommand(), newDoctorCommand(), newVersionCommand())
 	root.AddCommand(newKeeperCommand())
 	return root
 }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/spf13/cobra"
-
-	"github.com/lockgw/lockgw/backend/breaker"
 )
 
 func newServeCommand() *cobra.Command {
@@ -63,9 +61,13 @@ func serve(ctx context.Context, load func() (settings, error)) error {
 	if err != nil {
 		return fmt.Errorf("backend.url: %w", err)
 	}
+	store, err = gated(ctx, store, s.Backend, log)
 	defer store.Close()
+	if err != nil {
+		return err
+	}
 
-	g := newGateway(s.config, breaker.New(store, log), past, log)
+	g := newGateway(s.config, store, past, log)
 	a, service := newActors(), &serviceManager{log: log}
 	ls.serve(a, g)
 	a.start(func() error {

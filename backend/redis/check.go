@@ -1,0 +1,75 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Eviction is what a Redis server does when its memory is full.
+type Eviction struct {
+	MaxMemory uint64 // bytes; 0: no limit
+	Policy    string // maxmemory-policy; "": the server does not say
+}
+
+// Err says that the server may drop locks, why and how to mend it; nil if it does
+// not, or does not say. All keys of a lock have a ttl, so that each policy but
+// noeviction may choose them.
+func (e Eviction) Err() error {
+	if e.MaxMemory == 0 || e.Policy == "" || e.Policy == "noeviction" {
+		return nil
+	}
+	return fmt.Errorf("this Redis may drop locks when its memory is full, for maxmemory is %d and maxmemory-policy is %s: %s",
+		e.MaxMemory, e.Policy, mendEviction)
+}
+
+const mendEviction = "run CONFIG SET maxmemory-policy noeviction there, and put it into its configuration file, or use a Redis for locks alone"
+
+// Eviction asks the server. The zero Eviction is that of a server which forbids the
+// question; an error means that there was no answer.
+func (b *Backend) Eviction(ctx context.Context) (Eviction, error) {
+	said, err := readInfo(ctx, b.client, "memory")
+	if err != nil && !forbidden(err) {
+		return Eviction{}, outcome(err)
+	}
+	limit, policy := said["maxmemory"], said["maxmemory_policy"]
+	if policy == "" {
+		if said, err = b.client.ConfigGet(ctx, "maxmemory*").Result(); err != nil && !forbidden(err) {
+			return Eviction{}, outcome(err)
+		}
+		limit, policy = said["maxmemory"], said["maxmemory-policy"]
+	}
+	n, err := strconv.ParseUint(limit, 10, 64)
+	if err != nil {
+		return Eviction{}, nil
+	}
+	return Eviction{MaxMemory: n, Policy: policy}, nil
+}
+
+// readInfo makes a map of the lines of INFO, "used_memory" -> "1024".
+func readInfo(ctx context.Context, c *goredis.Client, sections ...string) (map[string]string, error) {
+	text, err := c.Info(ctx, sections...).Result()
+	info := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			info[name] = value
+		}
+	}
+	return info, err
+}
+
+// forbidden: the server has answered that it does not answer that, as to a command
+// which an ACL or a provider takes away.
+func forbidden(err error) bool {
+	if goredis.HasErrorPrefix(err, "NOPERM") {
+		return true
+	}
+	err = outcome(err)
+	return err != nil && !errors.Is(err, backend.ErrRefused) && !errors.Is(err, backend.ErrUnavailable)
+}

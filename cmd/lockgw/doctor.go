@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/backend/redis"
+)
+
+// finding is what was found out about one thing, as `doctor` tells it.
+type finding struct {
+	Level  redis.Level `json:"level"`
+	Check  string      `json:"check"`
+	Detail string      `json:"detail"`
+	Mend   string      `json:"mend,omitempty"`
+}
+
+func newDoctorCommand() *cobra.Command {
+	format := "table"
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong with the store and this machine, and say how to mend it",
+		Long: `Look for wrong settings of the store, for rights that are missing there, and for
+what a gateway needs of this machine. No gateway is needed, and a running one is
+not disturbed. A lock that nobody else uses is taken and given back.
+
+Each line begins with ok, warn or fail. The exit code is 1 if any of them fails.
+Run it as the user of the gateway, with the same configuration.`,
+		Args: usageArgs(cobra.NoArgs),
+	}
+	load := withConfig(cmd)
+	choiceVar(cmd.Flags(), &format, "output", "o", "form of the output", "table", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := load()
+		for _, warning := range s.warnings {
+			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
+		}
+		if err != nil {
+			return err
+		}
+		found := append(examineStore(cmd.Context(), s.Backend), examineMachine(s.config)...)
+		if err := writeFindings(cmd.OutOrStdout(), format, found); err != nil {
+			return err
+		}
+		for _, f := range found {
+			if f.Level == redis.Fail {
+				return exit(exitRefused, nil)
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// examineStore finds nothing about a store that is part of the gateway.
+func examineStore(ctx context.Context, c backendConfig) (found []finding) {
+	if strings.HasPrefix(c.URL, "memory:") {
+		return nil
+	}
+	for _, f := range redis.Examine(ctx, redis.Config{URL: c.URL, KeyPrefix: c.KeyPrefix}) {
+		found = append(found, finding(f))
+	}
+	return found
+}
+
+func writeFindings(w io.Writer, format string, found []finding) error {
+	if format == "json" {
+		return writeJSON(w, found)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range found {
+		text := f.Detail
+		if f.Mend != "" {
+			text += "; to mend it: " + f.Mend
+		}
+		// What a server says of itself must not make a second line.
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, f.Check, printable(text))
+	}
+	return t.Flush()
+}
