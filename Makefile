@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build test race lint check shop planted kills soak bench bench-peers clients clean needs
+.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients clean needs
 
 ## build: the program, in bin/lockgw
 build:
@@ -43,6 +43,11 @@ planted: needs
 ## kills: from the death of a client to the next one's grant, a thousand times
 kills: needs
 	$(GO) test -v -count=1 -run TestKills ./socket -kills 1000
+
+## restarts: gateways killed and started again under load (see docs/guarantees.md)
+ROUNDS ?= 500
+restarts: needs
+	$(GO) test -v -count=1 -timeout 0 -run TestRestarts ./cmd/lockgw/restarts -rounds $(ROUNDS)
 
 ## soak: histories of real gateways under faults, until so many grants were seen (see docs/testing.md)
 GRANTS ?= 100000

@@ -31,7 +31,7 @@ type gateway struct {
 
 const gatewayConfig = `node: %[1]s
 state_dir: %[2]s/state
-session: {reattach: 1s}
+session: {reattach: 4s}
 http:    {listen: []}
 socket:  {dir: %[2]s}
 backend: {url: "redis://%[3]s"}

@@ -1,0 +1,81 @@
+package restarts
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+// A store that came back empty while the gateway was away has none of its holds: each
+// is lost, none is taken anew, and the next fences are larger.
+func TestRestartWithEmptyStore(t *testing.T) {
+	store := redistest.Start(t)
+	g := lone(t, store.URL())
+	told := map[*webDoor]lock{}
+	for n := range 100 {
+		name := fmt.Sprint("x-", n)
+		d, err := openWeb(t.Context(), g, `{"keepalive":"1h"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told[d], err = d.acquire(t.Context(), name, "first", 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.kill()
+	store.Restart()
+	g.mustStart(t)
+	c := store.Client()
+	for d, l := range told {
+		var no *refusal
+		eventually(t, "the loss of "+l.Name, func() bool {
+			return errors.As(d.renew(t.Context(), l.Name), &no) && no.code == "lost"
+		})
+		if n := c.Exists(t.Context(), l.Name).Val(); n != 0 {
+			t.Errorf("%s is taken again", l.Name)
+		}
+		if next, err := d.acquire(t.Context(), l.Name, "second", 0); err != nil || next.Fence <= l.Fence {
+			t.Errorf("a new hold: %+v, %v, want a fence above %d", next, err, l.Fence)
+		}
+	}
+}
+
+// A lease that was over when the gateway came back is lost, and is not taken anew.
+func TestRestartTooLate(t *testing.T) {
+	store := redistest.Start(t)
+	g := lone(t, store.URL())
+	d, l := mustHold(t, g, "x", `{"keepalive":"1h","ttl":"1s"}`)
+	line, err := openLine(t.Context(), g, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer line.close()
+	if _, err := line.do(t.Context(), "LOCK", "y", "TTL", "1"); err != nil {
+		t.Fatal(err)
+	}
+	g.kill()
+	c := store.Client()
+	eventually(t, "the leases are over", func() bool { return c.Exists(t.Context(), "x", "y").Val() == 0 })
+	g.mustStart(t)
+	var no *refusal
+	for range 2 {
+		if err := d.renew(t.Context(), "x"); !errors.As(err, &no) || no.code != "lost" {
+			t.Errorf("renew: %v, want lost", err)
+		}
+	}
+	if _, err := d.release(t.Context(), "x", ""); !errors.As(err, &no) || no.code != "lost" {
+		t.Errorf("release: %v, want lost", err)
+	}
+	if _, err := line.do(t.Context(), "UNLOCK", "y"); !errors.As(err, &no) || no.code != "lost" {
+		t.Errorf("UNLOCK: %v, want LOST", err)
+	}
+	if n := c.Exists(t.Context(), "x", "y").Val(); n != 0 {
+		t.Errorf("%d of the names are taken again", n)
+	}
+	if again, err := d.acquire(t.Context(), "x", "", 0); err != nil || again.Fence <= l.Fence {
+		t.Errorf("a new hold: %+v, %v, want a fence above %d", again, err, l.Fence)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package restarts
+
+var buildFlags []string
