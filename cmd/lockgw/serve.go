@@ -62,10 +62,10 @@ func serve(ctx context.Context, load func() (settings, error)) error {
 		return fmt.Errorf("backend.url: %w", err)
 	}
 	store, err = gated(ctx, store, s.Backend, log)
-	defer store.Close()
 	if err != nil {
-		return err
+		return errors.Join(err, store.Close())
 	}
+	defer store.Close()
 
 	g := newGateway(s.config, store, past, log)
 	a, service := newActors(), &serviceManager{log: log}
