@@ -66,5 +66,5 @@ func (h *Handler) allEvents(c *gin.Context) error {
 	if _, err := h.admin(c.Request); err != nil {
 		return err
 	}
-	return h.relay(c, "", nil)
+	return h.relay(c, nil)
 }

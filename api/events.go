@@ -20,21 +20,27 @@ func (h *Handler) sessionEvents(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.relay(c, s.ID(), s.Err)
+	return h.relay(c, s)
 }
 
-// relay sends the events of the session with that ID until it ends or the client is
-// gone; "": of all sessions. over says why there is nothing to be told any more.
-func (h *Handler) relay(c *gin.Context, id string, over func() error) error {
+// keptForNext: the session has not ended, but this process is about to.
+func keptForNext(s *session.Session) bool { return session.CodeOf(s.Err()) == session.CodeDraining }
+
+// relay sends the events of s until it ends or the client is gone; nil: of all
+// sessions.
+func (h *Handler) relay(c *gin.Context, s *session.Session) error {
+	var id string
+	ended := h.Manager.Draining()
+	if s != nil {
+		id, ended = s.ID(), s.Done()
+	}
 	sub, missed, complete, err := h.listen(c.Request, id)
 	if err != nil {
 		return err
 	}
 	defer sub.Close()
-	if over != nil {
-		if err := over(); err != nil {
-			return err // it ended before anybody listened
-		}
+	if s != nil && s.Err() != nil {
+		return s.Err() // it ended before anybody listened
 	}
 	out := newStream(c)
 	out.comment(keepalive)
@@ -50,6 +56,10 @@ func (h *Handler) relay(c *gin.Context, id string, over func() error) error {
 		select {
 		case <-c.Request.Context().Done():
 			return nil
+		case <-ended:
+			if ended = nil; s == nil || keptForNext(s) {
+				return nil
+			}
 		case <-tick.C:
 			out.comment(keepalive)
 		case e, ok := <-sub.C:
@@ -57,7 +67,7 @@ func (h *Handler) relay(c *gin.Context, id string, over func() error) error {
 				return nil // too slow
 			}
 			out.send(e.ID, e.Type, eventOf(e))
-			if id != "" && e.Type == session.EventSessionEnded {
+			if s != nil && e.Type == session.EventSessionEnded {
 				return nil
 			}
 		}

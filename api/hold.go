@@ -120,10 +120,16 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backend.Fence, events <-chan session.Event) {
 	tick := time.NewTicker(h.commentEvery)
 	defer tick.Stop()
+	ended := cl.sess.Done()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-ended:
+			if ended = nil; keptForNext(cl.sess) {
+				_ = h.streamError(ctx, s, cl, cl.sess.Err())
+				return
+			}
 		case <-tick.C:
 			s.comment(keepalive)
 		case e, ok := <-events:
@@ -131,7 +137,6 @@ func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backen
 			case !ok:
 				return // it reads too slowly to be told in time
 			case e.Type == session.EventSessionEnded:
-				// the hold was left to its lease, as when the gateway restarts
 				_ = h.streamError(ctx, s, cl, cl.sess.Err())
 				return
 			case e.Fence != fence:

@@ -179,6 +179,9 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 	}
 	s.mu.Unlock()
 	if err == nil && closed {
+		if l.repeat != nil {
+			s.m.cfg.Journal.Unanswered(s.id, l.repeat.key) // nobody was told, and a repeat asks anew
+		}
 		_, _ = l.p.giveUp(l, "its session has ended") // if it is lost meanwhile, so much the better
 		return s.gone(k.name)
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -22,7 +23,8 @@ type replay struct {
 
 const (
 	rememberAnswers = 10 * time.Minute
-	maxAnswers      = 1024 // of one session
+	atLeast         = time.Minute // even if there are many
+	maxAnswers      = 1 << 14     // of one session
 )
 
 // receipt is a request with a key. What it does is written into the journal together
@@ -70,7 +72,8 @@ func (s *Session) recall(key, what string) (r *replay, mine bool, err error) {
 	s.replays.sweep(s.m.cfg.Clock())
 	if len(s.replays) >= maxAnswers {
 		return nil, false, &Error{
-			Code: CodeTooManyHolds, RetryAfter: time.Second, Detail: "too many requests with an id within ten minutes",
+			Code: CodeTooManyHolds, RetryAfter: atLeast,
+			Detail: fmt.Sprintf("more than %d requests with an id within a minute; leave the id out, or use several sessions", maxAnswers),
 		}
 	}
 	r = &replay{what: what, done: make(chan struct{})}
@@ -91,11 +94,15 @@ func (s *Session) remember(of *receipt, r *replay) {
 }
 
 func (rs replays) sweep(now time.Duration) {
-	if len(rs) < maxAnswers/2 {
+	old := rememberAnswers
+	switch n := len(rs); {
+	case n >= maxAnswers:
+		old = atLeast
+	case n < 64 || n&(n-1) != 0: // now and then will do
 		return
 	}
 	for k, r := range rs {
-		if r.at != 0 && now-r.at > rememberAnswers {
+		if r.at != 0 && now-r.at > old {
 			delete(rs, k)
 		}
 	}

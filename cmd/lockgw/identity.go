@@ -27,6 +27,9 @@ func remember(dir string, log *slog.Logger) (legacy, error) {
 		}
 		log.Info("the journal is written again", "state_dir", dir)
 	}
+	if past.Rejected != "" {
+		log.Warn("the journal could not be believed; nothing of it is taken up, and this is a new node", "kept_as", past.Rejected)
+	}
 	if n := len(past.Places) + len(past.Sessions); n > 0 {
 		log.Info("taking up what an earlier process left", "sessions", len(past.Sessions), "locks", len(past.Places))
 	}

@@ -155,7 +155,8 @@ func TestDrainTells(t *testing.T) {
 				t.Errorf("hold stream: %v", err)
 			}
 			lines := strings.Split(strings.TrimSpace(string(body)), "\n")
-			if last := lines[len(lines)-1]; !strings.Contains(last, "the gateway was stopped") {
+			want := map[string]string{"keep": `"code":"draining"`, "release": "the gateway was stopped"}[holds]
+			if last := lines[len(lines)-1]; !strings.Contains(last, want) {
 				t.Errorf("the stream of a hold ends with %q, want the reason", last)
 			}
 			body, err = io.ReadAll(queued.Body)

@@ -114,7 +114,7 @@ func (j *Journal) begin() error {
 	}
 	now := uint64(time.Now().UnixMicro())
 	if j.state.Node == "" {
-		j.state = State{Node: uuid.NewString(), Secret: make([]byte, 32)}
+		j.state = State{Node: uuid.NewString(), Secret: make([]byte, 32), Rejected: j.state.Rejected}
 		_, _ = rand.Read(j.state.Secret) // never fails, see its documentation
 	}
 	j.state.make()

@@ -48,7 +48,9 @@ func scribble(j *Journal, rng *rand.Rand, n int) {
 		if rng.IntN(2) == 0 {
 			a = &Answer{Key: fmt.Sprint("k", rng.IntN(3)), What: "acquire", At: time.Now().UTC().Round(0), Fence: rng.Uint64N(9), Code: []string{"", "locked"}[rng.IntN(2)]}
 		}
-		switch rng.IntN(12) {
+		switch rng.IntN(13) {
+		case 12:
+			j.Unanswered(id, fmt.Sprint("k", rng.IntN(3)))
 		case 0:
 			j.Opened(client(id))
 		case 1:
@@ -167,6 +169,9 @@ func TestForeignFile(t *testing.T) {
 		_, s := open(t, dir)
 		if s.Node == "" || len(s.Sessions)+len(s.Places) != 0 {
 			t.Errorf("%q: %+v, want a new node that knows nothing", text, s)
+		}
+		if s.Rejected != path+".bad" {
+			t.Errorf("%q: rejected %q", text, s.Rejected)
 		}
 		if kept, err := os.ReadFile(path + ".bad"); err != nil || string(kept) != text {
 			t.Errorf("%q is not kept beside: %q, %v", text, kept, err)

@@ -38,19 +38,20 @@ type record struct {
 type op string
 
 const (
-	opNode     op = "node"
-	opOpened   op = "open"
-	opClosed   op = "close"
-	opSpent    op = "spent"
-	opAnswered op = "answer"
-	opLost     op = "lost"
-	opWants    op = "want"
-	opIdle     op = "idle"
-	opTold     op = "turn"
-	opKept     op = "kept"
-	opEnded    op = "end"
-	opDeadline op = "until"
-	opEntries  op = "count"
+	opNode       op = "node"
+	opOpened     op = "open"
+	opClosed     op = "close"
+	opSpent      op = "spent"
+	opAnswered   op = "answer"
+	opUnanswered op = "unanswer"
+	opLost       op = "lost"
+	opWants      op = "want"
+	opIdle       op = "idle"
+	opTold       op = "turn"
+	opKept       op = "kept"
+	opEnded      op = "end"
+	opDeadline   op = "until"
+	opEntries    op = "count"
 )
 
 // append encodes r at the end of b.
@@ -80,7 +81,7 @@ func load(path string) (State, error) {
 	}
 	s, err := read(b)
 	if err != nil {
-		return State{}, os.Rename(path, path+".bad")
+		return State{Rejected: path + ".bad"}, os.Rename(path, path+".bad")
 	}
 	return s, nil
 }

@@ -15,6 +15,7 @@ type State struct {
 	Boot        string // of the machine
 	Sessions    map[string]*Session
 	Places      map[Key]*Place
+	Rejected    string // a file that was found and not believed, where it is now
 }
 
 // Key of a place.
@@ -141,7 +142,7 @@ func (s *State) apply(r record) {
 		s.Sessions[c.ID] = &c
 	case opClosed:
 		delete(s.Sessions, r.ID)
-	case opSpent, opAnswered, opLost:
+	case opSpent, opAnswered, opUnanswered, opLost:
 		if c := s.Sessions[r.ID]; c != nil {
 			c.apply(r)
 		}
@@ -156,6 +157,8 @@ func (c *Session) apply(r record) {
 		c.Spent = true
 	case opAnswered:
 		c.Answers[r.Answer.Key] = *r.Answer
+	case opUnanswered:
+		delete(c.Answers, r.Answer.Key)
 	case opLost:
 		c.Losses[Owner{r.Lost.Name, r.Lost.Thread}] = *r.Lost
 	}
@@ -220,6 +223,13 @@ func (s *State) records() iter.Seq[record] {
 				return
 			}
 		}
+		for _, c := range s.Sessions { // at last: a turn that is told ends a loss
+			for _, l := range c.Losses {
+				if !yield(record{Op: opLost, ID: c.ID, Lost: &l}) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -231,9 +241,6 @@ func (c *Session) records() iter.Seq[record] {
 		}
 		for _, a := range c.Answers {
 			all = append(all, record{Op: opAnswered, ID: c.ID, Answer: &a})
-		}
-		for _, l := range c.Losses {
-			all = append(all, record{Op: opLost, ID: c.ID, Lost: &l})
 		}
 		for _, r := range all {
 			if !yield(r) {

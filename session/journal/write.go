@@ -14,6 +14,11 @@ func (j *Journal) Spent(id string) { j.write(record{Op: opSpent, ID: id}) }
 // Answered: a request with a key is about to be answered.
 func (j *Journal) Answered(id string, a Answer) { j.write(record{Op: opAnswered, ID: id, Answer: &a}) }
 
+// Unanswered: what was written of the answer to a request was not told.
+func (j *Journal) Unanswered(id, key string) {
+	j.write(record{Op: opUnanswered, ID: id, Answer: &Answer{Key: key}})
+}
+
 // Wants: the store is about to be asked for the name.
 func (j *Journal) Wants(k Key) { j.write(k.record(opWants)) }
 
