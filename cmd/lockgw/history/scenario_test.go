@@ -58,7 +58,7 @@ var (
 	calm = scenario{
 		name: "calm", faulty: 3 * time.Second, callers: 9, habits: habits(20 * time.Millisecond),
 		ttl: [2]time.Duration{10 * time.Second, 30 * time.Second}, wait: 20 * time.Second,
-		ordered: true, scripts: 3, stall: 500 * time.Millisecond,
+		ordered: true, scripts: 3, stall: time.Second,
 	}
 	leases = scenario{
 		name: "leases", faulty: 13 * time.Second, calm: 5 * time.Second, callers: 12, habits: habits(2500 * time.Millisecond),
