@@ -186,7 +186,7 @@ var bugs = []bug{
 	},
 	{
 		name: "the end of a session leaves its holds", file: "session/session.go",
-		old: "		names = releaseAll(ctx, leases, reason)\n", new: "",
+		old: "	names := releaseAll(ctx, leases, reason)\n", new: "	var names []string\n",
 	},
 	{
 		name: "granted after the end of the session", file: "session/acquire.go",
