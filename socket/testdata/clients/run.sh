@@ -17,7 +17,7 @@ trap stop EXIT
 
 start_gateway() {
 	mkdir -m 750 "$tmp/run"
-	"${LOCKGW:-$here/../../../bin/lockgw}" serve --socket-dir "$tmp/run" --http-listen 127.0.0.1:0 2>"$tmp/log" &
+	"${LOCKGW:-$here/../../../bin/lockgw}" serve --socket-dir "$tmp/run" --state-dir "$tmp/state" --http-listen 127.0.0.1:0 2>"$tmp/log" &
 	gateway=$!
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		[ ! -S "$tmp/run/resp.sock" ] || return 0
