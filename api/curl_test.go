@@ -27,7 +27,7 @@ const (
 func (g *gateway) shell(script string) *exec.Cmd {
 	g.t.Helper()
 	if _, err := exec.LookPath("curl"); err != nil {
-		g.t.Skip("there is no curl")
+		g.t.Fatal("there is no curl: make test installs it")
 	}
 	port := g.tcp[strings.LastIndex(g.tcp, ":"):]
 	script = strings.NewReplacer("localhost:7420", "127.0.0.1"+port, "/run/lockgw/http.sock", g.unix).Replace(script)

@@ -185,7 +185,7 @@ var bugs = []bug{
 		old: "		case <-s.ctx.Done():\n\t\t\tl.p.leave(l)\n\t\t\treturn nil, s.gone(name)\n", new: "",
 	},
 	{
-		name: "the end of a session leaves its holds", file: "session/session.go",
+		name: "the end of a session leaves its holds", file: "session/end.go",
 		old: "	names := releaseAll(ctx, leases, reason)\n", new: "	var names []string\n",
 	},
 	{
@@ -209,7 +209,7 @@ var bugs = []bug{
 		old: "if len(s.waiting) > 0 {", new: "if false {",
 	},
 	{
-		name: "a lost hold is not remembered", file: "session/session.go",
+		name: "a lost hold is not remembered", file: "session/end.go",
 		old: "		s.keepLost(k, l.err)\n\t}\n\tif !s.o.OneLock", new: "	}\n\tif !s.o.OneLock",
 	},
 	{
