@@ -13,9 +13,9 @@
 //	deadline       it counts                        or a lost hold goes on
 //	answer         it is given                      or a repeat does it again
 //
-// A file that breaks off was written until its process died: the rest of it is
-// true. One that is damaged, of another machine start or of another program is not
-// believed at all.
+// A file that breaks off, or goes on with zeros, was written until its process died:
+// the rest of it is true. One that is damaged, of another machine start or of another
+// program is not believed at all.
 //
 // If a record cannot be written, the file is emptied, because what is behind the
 // truth is worse than nothing: a process that starts then is a new node. The
@@ -59,9 +59,8 @@ type Journal struct {
 
 	mu    sync.Mutex // guards the fields below
 	state State
-	out   *os.File
-	size  int64 // of out
-	base  int64 // of what was written at once
+	out   *tail
+	base  int64 // size of what was written at once
 	buf   []byte
 	err   error // why nothing is written now
 	next  time.Time
@@ -156,7 +155,7 @@ func (j *Journal) Close() error {
 	defer j.mu.Unlock()
 	var err error
 	if j.out != nil {
-		err = j.out.Close()
+		err = j.out.close()
 		j.out = nil
 	}
 	j.err = os.ErrClosed
@@ -164,31 +163,30 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.lock.Close())
 }
 
-// write appends the records, all or none of them, and remembers what they say.
-func (j *Journal) write(rs ...record) {
+// write appends a record, and another if with is not nil, both or none of them, and
+// remembers what they say.
+func (j *Journal) write(r, with *record) {
 	if j == nil {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.buf = j.buf[:0]
-	for _, r := range rs {
-		j.state.apply(r)
-		j.buf = r.append(j.buf)
+	j.buf = r.append(j.buf[:0])
+	j.state.apply(r)
+	if with != nil {
+		j.buf = with.append(j.buf)
+		j.state.apply(with)
 	}
 	if j.err != nil {
 		j.recover()
 		return
 	}
-	n, err := j.out.Write(j.buf)
-	j.size += int64(n)
-	switch {
-	case err != nil:
+	err := j.out.append(j.buf)
+	if err == nil && j.out.size > slack+4*j.base {
+		err = j.rewrite()
+	}
+	if err != nil {
 		j.fail(err)
-	case j.size > slack+4*j.base:
-		if err := j.rewrite(); err != nil {
-			j.fail(err)
-		}
 	}
 }
 
@@ -196,7 +194,7 @@ func (j *Journal) write(rs ...record) {
 func (j *Journal) fail(err error) {
 	j.err = err
 	j.next = time.Now().Add(retry)
-	if e := j.out.Truncate(0); e != nil {
+	if e := j.out.empty(); e != nil {
 		j.err = errors.Join(err, e, os.Remove(j.path))
 	}
 	j.report(j.err)
@@ -223,7 +221,7 @@ func (j *Journal) recover() {
 func (j *Journal) rewrite() error {
 	j.state.forget(time.Now())
 	tmp := j.path + ".new"
-	out, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -231,18 +229,18 @@ func (j *Journal) rewrite() error {
 	for r := range j.state.records() {
 		b = r.append(b)
 	}
-	_, err = out.Write(b)
+	_, err = f.Write(b)
 	if err == nil {
 		err = os.Rename(tmp, j.path)
 	}
 	if err != nil {
-		out.Close()
+		f.Close()
 		_ = os.Remove(tmp)
 		return err
 	}
 	if j.out != nil {
-		j.out.Close()
+		_ = j.out.drop() // nothing is in it any more that counts
 	}
-	j.out, j.size, j.base = out, int64(len(b)), int64(len(b))
+	j.out, j.base = &tail{f: f, size: int64(len(b))}, int64(len(b))
 	return nil
 }

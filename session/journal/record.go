@@ -55,15 +55,14 @@ const (
 )
 
 // append encodes r at the end of b.
-func (r record) append(b []byte) []byte {
-	body, err := json.Marshal(r)
-	if err != nil { // of strings and numbers it cannot be
-		panic("journal: " + err.Error())
-	}
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(body)))
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[len(b)-4:], castagnoli))
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(body, castagnoli))
-	return append(b, body...)
+func (r *record) append(b []byte) []byte {
+	at := len(b)
+	b = r.encode(append(b, make([]byte, prefix)...))
+	head, body := b[at:][:prefix], b[at+prefix:]
+	binary.LittleEndian.PutUint32(head, uint32(len(body)))
+	binary.LittleEndian.PutUint32(head[4:], crc32.Checksum(head[:4], castagnoli))
+	binary.LittleEndian.PutUint32(head[8:], crc32.Checksum(body, castagnoli))
+	return b
 }
 
 // errForeign: the file was not written by a gateway, or was damaged since.
@@ -86,8 +85,8 @@ func load(path string) (State, error) {
 	return s, nil
 }
 
-// read decodes a journal. A record that is cut off at the end was never written as
-// far as anybody knows; any other damage is errForeign.
+// read decodes a journal. A record that is cut off at the end, or begins or ends with
+// a zero, was never written as far as anybody knows; any other damage is errForeign.
 func read(b []byte) (State, error) {
 	var s State
 	if len(b) == 0 {
@@ -98,7 +97,7 @@ func read(b []byte) (State, error) {
 		return State{}, errForeign
 	}
 	s.make()
-	for len(b) >= prefix {
+	for len(b) > prefix && b[prefix] != 0 {
 		n := binary.LittleEndian.Uint32(b)
 		if crc32.Checksum(b[:4], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
 			return State{}, errForeign
@@ -107,6 +106,9 @@ func read(b []byte) (State, error) {
 			break
 		}
 		body := b[prefix : prefix+n]
+		if n > 0 && body[n-1] == 0 { // a page that did not reach the disk
+			break
+		}
 		if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
 			return State{}, errForeign
 		}
@@ -114,7 +116,7 @@ func read(b []byte) (State, error) {
 		if err := json.Unmarshal(body, &r); err != nil {
 			return State{}, fmt.Errorf("%w: %w", errForeign, err)
 		}
-		s.apply(r)
+		s.apply(&r)
 		b = b[prefix+n:]
 	}
 	if s.Node == "" {

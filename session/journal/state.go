@@ -131,15 +131,16 @@ func (s *State) make() {
 	}
 }
 
-// apply does what r says. What it says of something unknown is nothing.
-func (s *State) apply(r record) {
+// apply does what r says, and keeps what r points to. What it says of something
+// unknown is nothing.
+func (s *State) apply(r *record) {
 	switch r.Op {
 	case opNode:
 		s.Node, s.Incarnation, s.Secret, s.Boot = r.Node.ID, r.Node.Incarnation, r.Node.Secret, r.Node.Boot
 	case opOpened:
-		c := *r.Session
+		c := r.Session
 		c.Answers, c.Losses = map[string]Answer{}, map[Owner]Lost{}
-		s.Sessions[c.ID] = &c
+		s.Sessions[c.ID] = c
 	case opClosed:
 		delete(s.Sessions, r.ID)
 	case opSpent, opAnswered, opUnanswered, opLost:
@@ -151,7 +152,7 @@ func (s *State) apply(r record) {
 	}
 }
 
-func (c *Session) apply(r record) {
+func (c *Session) apply(r *record) {
 	switch r.Op {
 	case opSpent:
 		c.Spent = true
@@ -164,7 +165,7 @@ func (c *Session) apply(r record) {
 	}
 }
 
-func (s *State) applyPlace(r record) {
+func (s *State) applyPlace(r *record) {
 	k := Key{r.Name, r.Slot}
 	p := s.Places[k]
 	if p == nil {
@@ -177,8 +178,8 @@ func (s *State) applyPlace(r record) {
 	case opIdle:
 		delete(s.Places, k)
 	case opTold:
-		t := *r.Turn
-		p.Turn, p.Fence = &t, t.Fence
+		t := r.Turn
+		p.Turn, p.Fence = t, t.Fence
 		s.Places[k] = p
 		if c := s.Sessions[t.Session]; c != nil {
 			delete(c.Losses, Owner{k.Name, t.Thread})
@@ -201,9 +202,9 @@ func (s *State) applyPlace(r record) {
 }
 
 // records that say what s knows.
-func (s *State) records() iter.Seq[record] {
-	return func(yield func(record) bool) {
-		if !yield(record{Op: opNode, Node: &Node{s.Node, s.Incarnation, s.Secret, s.Boot}}) {
+func (s *State) records() iter.Seq[*record] {
+	return func(yield func(*record) bool) {
+		if !yield(&record{Op: opNode, Node: &Node{s.Node, s.Incarnation, s.Secret, s.Boot}}) {
 			return
 		}
 		for _, c := range s.Sessions {
@@ -214,8 +215,7 @@ func (s *State) records() iter.Seq[record] {
 			}
 		}
 		for k, p := range s.Places {
-			r := k.record(opWants)
-			r.Number = int64(p.Fence)
+			r := &record{Op: opWants, Name: k.Name, Slot: k.Slot, Number: int64(p.Fence)}
 			if p.Turn != nil {
 				r.Op, r.Turn, r.Number = opTold, p.Turn, 0
 			}
@@ -225,7 +225,7 @@ func (s *State) records() iter.Seq[record] {
 		}
 		for _, c := range s.Sessions { // at last: a turn that is told ends a loss
 			for _, l := range c.Losses {
-				if !yield(record{Op: opLost, ID: c.ID, Lost: &l}) {
+				if !yield(&record{Op: opLost, ID: c.ID, Lost: &l}) {
 					return
 				}
 			}
@@ -233,14 +233,14 @@ func (s *State) records() iter.Seq[record] {
 	}
 }
 
-func (c *Session) records() iter.Seq[record] {
-	return func(yield func(record) bool) {
-		all := []record{{Op: opOpened, Session: c}}
+func (c *Session) records() iter.Seq[*record] {
+	return func(yield func(*record) bool) {
+		all := []*record{{Op: opOpened, Session: c}}
 		if c.Spent {
-			all = append(all, record{Op: opSpent, ID: c.ID})
+			all = append(all, &record{Op: opSpent, ID: c.ID})
 		}
 		for _, a := range c.Answers {
-			all = append(all, record{Op: opAnswered, ID: c.ID, Answer: &a})
+			all = append(all, &record{Op: opAnswered, ID: c.ID, Answer: &a})
 		}
 		for _, r := range all {
 			if !yield(r) {
