@@ -2,8 +2,8 @@
 //
 // A Backend answers one question at a time and never waits: who waits, for how
 // long, and what a failure means is decided in package session, once for all
-// stores. A store keeps, for each lock name, at most one hold and a first-in
-// first-out queue of contenders. A contender is a node (one gateway process),
+// stores. A store keeps, for each lock name, its hold, or the holds that
+// may be at the same time, and a first-in first-out queue of contenders. A contender is a node (one gateway process),
 // or, where the order has to be exact over all nodes, one waiter of a node.
 //
 // A grant reaches a contender in one of two ways. In the answer to its own
@@ -32,6 +32,10 @@ var (
 	// ErrFence: the fence is not the newest that the store knows of; nothing was
 	// changed.
 	ErrFence = errors.New("not the newest fence")
+	// ErrConflict: the name is used as another kind: a lock, shared or not, or a
+	// semaphore of one size, or in a way of a program outside lockgw with which that
+	// cannot be shared; nothing was changed.
+	ErrConflict = errors.New("the name is in use as something else")
 	// ErrUnavailable: no answer, so the outcome is unknown. The same request,
 	// with the same number, may be sent again.
 	ErrUnavailable = errors.New("store unavailable")
@@ -50,6 +54,16 @@ type Owner string
 // Fence is a fencing token: larger for every later grant of the same name, gaps
 // allowed. It stays below 2^53. 0 means that the store cannot order grants.
 type Fence uint64
+
+// Mode says who may hold a name at the same time. A name has holds of one kind at a
+// time: locks, which are Exclusive or Shared, or those of a semaphore of one size.
+type Mode int
+
+// The modes; n > 0 is a semaphore, which as many as n may hold.
+const (
+	Exclusive Mode = 0
+	Shared    Mode = -1
+)
 
 // Node names one gateway process to the store. A later process of the same
 // node has a larger Incarnation; the store then refuses the earlier one.
@@ -77,6 +91,7 @@ type Request struct {
 	// Attempt is the Seq of the request by which the contender stands in the
 	// queue or was granted the name.
 	Attempt uint64
+	Mode    Mode          // of the hold; where it is not Exclusive, Turns is 1
 	Owner   Owner         // written into the lock as its holder
 	Count   int           // how often Owner has entered, at least 1
 	TTL     time.Duration // the lease
@@ -103,10 +118,12 @@ type Answer struct {
 	Hold   Fence // first fence of the hold
 	Block  Fence // first fence of the newest block; Turns of them are reserved
 	Turns  int
-	// Others: another contender stands in the queue.
+	// Others: a contender of another node stands in the queue.
 	Others bool
-	// Wait is how long the present hold lasts if nobody prolongs it; when it is
-	// over, the sender should ask again. 0: unknown.
+	// Ahead: so many contenders stand in the queue before the sender.
+	Ahead int
+	// Wait is how long the present hold, or the one of several that matters to the
+	// sender, lasts if nobody prolongs it; when it is over, the sender should ask again. 0: unknown.
 	Wait time.Duration
 	// Provisional: the name was passed to another contender, which has to
 	// confirm within Wait.
@@ -165,6 +182,10 @@ type Status struct {
 	TTL     time.Duration // rest of the lease; 0: free or without end
 	Waiters int           // callers in the queue, as far as the store was told
 	Record  string        // see Request.Record
+	// Mode of the hold; Holders have the name, and the rest is about the newest of
+	// them. 0: one has it, or nobody.
+	Mode    Mode
+	Holders int
 }
 
 // Info is what a store can promise. It does not change.
@@ -174,6 +195,7 @@ type Info struct {
 	Queue   bool   // a store-wide first-in first-out queue
 	Push    bool   // hints; without them a waiter learns of a release by its timer
 	Shared  bool   // other gateways and programs may see the same locks
+	Modes   bool   // shared holds and semaphores; without, Acquire knows Exclusive alone
 	MinTTL  time.Duration
 }
 
@@ -183,15 +205,15 @@ type Info struct {
 // ErrUnavailable when it has no answer by the end of ctx, and may be repeated
 // then. All time inside a store is the store's own.
 type Backend interface {
-	// Acquire asks for the name. If it is free and nobody reachable stands
-	// before the sender, it is granted: a hold by Owner with a lease of TTL and
-	// a block of Turns fences, each larger than Floor and than any fence
-	// before. Otherwise the sender is queued if Queue, else the error is
+	// Acquire asks for the name. If it is free, or held in a Mode that lets the
+	// sender in, and nobody reachable stands before the sender, it is granted: a hold
+	// by Owner with a lease of TTL and a block of Turns fences, each larger than Floor
+	// and than any fence before. ErrConflict. Otherwise the sender is queued if Queue, else the error is
 	// ErrHeld and the Answer tells Wait.
 	// A repeat after the grant grants the same hold again, with the lease set
 	// anew, and does not touch what was described since; so does an Acquire that finds a provisional hold of its own
 	// Attempt. A hold left over from an earlier number is dropped first.
-	// Reads Seq, Owner, TTL, Turns, Floor, Queue, Waiters, Record.
+	// Reads Seq, Mode, Owner, TTL, Turns, Floor, Queue, Waiters, Record.
 	Acquire(ctx context.Context, r Request) (Answer, error)
 	// Confirm turns the provisional hold Hold into a lease of TTL by Owner and
 	// takes the sender out of the queue. ErrNotHeld: it has run out.
@@ -223,10 +245,10 @@ type Backend interface {
 	// in the queue, a hold, is dropped and passed on, as by Release. Hold 0 names
 	// none. A store that lives in the gateway and knows nothing of the name yet
 	// believes what it is told.
-	// Reads Seq, Hold, TTL, Turns, Floor, Owner, Count, Turn, Record.
+	// Reads Seq, Mode, Hold, TTL, Turns, Floor, Owner, Count, Turn, Record.
 	Reclaim(ctx context.Context, r Request) (Answer, error)
-	// Break takes the name from whoever holds it, through lockgw or not, if Turn is
-	// the fence that Inspect tells of the hold (Turn, or Top of one outside lockgw).
+	// Break takes the name from one who holds it, through lockgw or not, if Turn is
+	// the fence that Inspect tells of that hold (Turn, or Top of one outside lockgw).
 	// It goes on as Release does; the node that held the name hears HintBroken.
 	// ErrNotHeld: nobody holds it. ErrFence. Reads Turn, Delay.
 	Break(ctx context.Context, r Request) (Answer, error)

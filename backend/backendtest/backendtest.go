@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 			c.run(&bench{T: t, open: open(t)})
 		})
 	}
+	t.Run("modes", func(t *testing.T) { runModes(t, open) })
 }
 
 var cases = []struct {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -12,7 +13,7 @@ type contender struct{ node, slot string }
 // lock is all that the store keeps for one name.
 type lock struct {
 	name     string
-	hold     *hold
+	holds    []*hold   // one, or as many as its mode lets in
 	delayed  time.Time // ungrantable until then
 	queue    []entry   // by the time of entering
 	suspect  map[string]bool
@@ -20,12 +21,14 @@ type lock struct {
 	top      backend.Fence // newest fence reserved
 	given    backend.Fence // last fence of the last hold that was released,
 	reserved backend.Fence // and top at that time
+	granting bool          // this store has granted it
 	sweepAt  int           // how many floors make it worth looking for old ones
 	touched  time.Time
 }
 
 type hold struct {
 	by          contender
+	mode        backend.Mode
 	inc         uint64 // incarnation of the node
 	seq         uint64 // request by which it was granted
 	fence       backend.Fence
@@ -85,7 +88,7 @@ func (s *Store) sweep() {
 		if looked++; looked > 4 {
 			return
 		}
-		if l.held() == nil && len(l.queue) == 0 && !l.touched.IsZero() && time.Since(l.touched) > fenceTTL {
+		if !l.held() && len(l.queue) == 0 && !l.touched.IsZero() && time.Since(l.touched) > fenceTTL {
 			delete(s.names, n)
 		}
 	}
@@ -108,12 +111,55 @@ func (l *lock) admit(c contender, inc, seq uint64, numbered bool) bool {
 	return true
 }
 
-// held is the present hold, nil if the name is free.
-func (l *lock) held() *hold {
-	if l.hold != nil && !time.Now().Before(l.hold.until) {
-		l.hold = nil
+// held: somebody has the name, or is left without it for a delay.
+func (l *lock) held() bool {
+	now := time.Now()
+	l.holds = slices.DeleteFunc(l.holds, func(h *hold) bool { return !now.Before(h.until) })
+	return len(l.holds) > 0
+}
+
+// heldBy is c's hold, nil if it has none.
+func (l *lock) heldBy(c contender) *hold {
+	l.held()
+	for _, h := range l.holds {
+		if h.by == c {
+			return h
+		}
 	}
-	return l.hold
+	return nil
+}
+
+// the is c's hold that begins with fence, nil if that is over.
+func (l *lock) the(c contender, fence backend.Fence) *hold {
+	if h := l.heldBy(c); h != nil && h.fence == fence {
+		return h
+	}
+	return nil
+}
+
+// room: those who hold the name let in one more of that mode.
+func (l *lock) room(m backend.Mode) bool {
+	switch {
+	case !l.held():
+		return !time.Now().Before(l.delayed)
+	case l.holds[0].mode != m || m == backend.Exclusive:
+		return false
+	default:
+		return m == backend.Shared || len(l.holds) < int(m)
+	}
+}
+
+// clashes: the name is of another kind as long as somebody holds it or waits for it.
+func (l *lock) clashes(m backend.Mode) bool {
+	kind := func(m backend.Mode) backend.Mode { return max(m, backend.Exclusive) }
+	switch {
+	case l.held():
+		return kind(l.holds[0].mode) != kind(m)
+	case len(l.queue) > 0:
+		return kind(l.queue[0].req.Mode) != kind(m)
+	default:
+		return false
+	}
 }
 
 // describe takes from r whose turn it is.
@@ -121,14 +167,13 @@ func (h *hold) describe(r backend.Request) {
 	h.described, h.owner, h.count, h.turn, h.record = r.Seq, r.Owner, r.Count, r.Turn, r.Record
 }
 
-func (l *lock) heldBy(c contender) bool {
-	h := l.held()
-	return h != nil && h.by == c
-}
-
-func (l *lock) free(delay time.Duration) {
-	l.hold = nil
-	if delay > 0 {
+// free drops h. With a delay, nobody has what it had for so long.
+func (l *lock) free(h *hold, delay time.Duration) {
+	l.holds = slices.DeleteFunc(l.holds, func(x *hold) bool { return x == h })
+	switch {
+	case delay > 0 && h.mode != backend.Exclusive:
+		l.holds = append(l.holds, &hold{mode: h.mode, fence: h.fence, until: time.Now().Add(delay)})
+	case delay > 0:
 		l.delayed = time.Now().Add(delay)
 	}
 }
@@ -140,29 +185,28 @@ func (l *lock) reserve(turns int, least backend.Fence) backend.Fence {
 	return f
 }
 
-// lease makes the hold of c, perhaps provisional, a lease by r.Owner.
-func (l *lock) lease(c contender, r backend.Request) backend.Answer {
-	if h := l.hold; h.provisional {
+// lease makes the hold h, perhaps provisional, a lease by r.Owner.
+func (l *lock) lease(h *hold, r backend.Request) backend.Answer {
+	if h.provisional {
 		h.provisional, h.until = false, time.Now().Add(r.TTL)
 		h.owner, h.count, h.record, h.turn = r.Owner, max(r.Count, 1), r.Record, max(h.turn, r.Turn)
 	}
-	l.prolong(r.TTL)
-	l.dequeue(c)
-	return l.granted(c)
+	h.prolong(r.TTL)
+	l.dequeue(h.by)
+	return l.granted(h)
 }
 
 // prolong has the hold last for ttl from now on, or longer if it did already: a
 // late repeat must not undo what a later request has set.
-func (l *lock) prolong(ttl time.Duration) {
-	if until := time.Now().Add(ttl); until.After(l.hold.until) {
-		l.hold.until = until
+func (h *hold) prolong(ttl time.Duration) {
+	if until := time.Now().Add(ttl); until.After(h.until) {
+		h.until = until
 	}
 }
 
-// granted is the answer that c has the hold.
-func (l *lock) granted(c contender) backend.Answer {
-	h := l.hold
-	return backend.Answer{Granted: true, Hold: h.fence, Block: h.block, Turns: h.turns, Others: l.othersWait(c)}
+// granted is the answer that h is held.
+func (l *lock) granted(h *hold) backend.Answer {
+	return backend.Answer{Granted: true, Hold: h.fence, Block: h.block, Turns: h.turns, Others: l.othersWait(h.by)}
 }
 
 // withdraw takes back what the request attempt has left of c: its place in the
@@ -171,15 +215,15 @@ func (l *lock) withdraw(c contender, attempt uint64) {
 	if l.queued(c, attempt) {
 		l.dequeue(c)
 	}
-	if l.heldBy(c) && l.hold.seq == attempt {
-		l.free(0)
+	if h := l.heldBy(c); h != nil && h.seq == attempt {
+		l.free(h, 0)
 	}
 }
 
 func (l *lock) enqueue(c contender, inc uint64, r backend.Request) {
 	until := time.Now().Add(r.TTL + time.Minute)
-	if h := l.held(); h != nil {
-		until = h.until.Add(r.TTL + time.Minute)
+	if l.held() {
+		until = l.last().until.Add(r.TTL + time.Minute)
 	}
 	i := slices.IndexFunc(l.queue, func(e entry) bool { return e.by == c })
 	if i < 0 {
@@ -198,22 +242,37 @@ func (l *lock) queued(c contender, seq uint64) bool {
 }
 
 func (l *lock) othersWait(c contender) bool {
-	return slices.ContainsFunc(l.queue, func(e entry) bool { return e.by != c })
+	return slices.ContainsFunc(l.queue, func(e entry) bool { return e.by.node != c.node })
 }
 
-// refusal is the answer to who cannot have the name now.
-func (l *lock) refusal() backend.Answer {
-	if h := l.held(); h != nil {
-		return backend.Answer{Wait: time.Until(h.until), Provisional: h.provisional, Holder: l.status()}
+// last is the hold that ends last; there is one.
+func (l *lock) last() *hold {
+	return slices.MaxFunc(l.holds, func(a, b *hold) int { return a.until.Compare(b.until) })
+}
+
+// refusal is the answer to c, who cannot have the name now.
+func (l *lock) refusal(c contender, m backend.Mode) backend.Answer {
+	a := backend.Answer{
+		Wait: max(time.Until(l.delayed), 0), Holder: l.status(),
+		Ahead: slices.IndexFunc(l.queue, func(e entry) bool { return e.by == c }),
 	}
-	return backend.Answer{Wait: max(time.Until(l.delayed), 0), Holder: l.status()}
+	if l.held() {
+		h := l.last()
+		if m == l.holds[0].mode && m > 0 { // any of a semaphore's will do
+			h = slices.MinFunc(l.holds, func(a, b *hold) int { return a.until.Compare(b.until) })
+		}
+		a.Wait, a.Provisional = time.Until(h.until), h.provisional
+	}
+	return a
 }
 
 func (l *lock) status() backend.Status {
 	s := backend.Status{Name: l.name, Top: l.top}
-	if h := l.held(); h != nil {
+	if l.held() {
+		h := slices.MaxFunc(l.holds, func(a, b *hold) int { return cmp.Compare(a.fence, b.fence) })
 		s.Held, s.Owner, s.Count, s.Node = true, h.owner, h.count, h.by.node
 		s.Hold, s.Turn, s.TTL, s.Record = h.fence, max(h.turn, h.fence), time.Until(h.until), h.record
+		s.Mode, s.Holders = h.mode, len(l.holds)
 	} else if l.top == l.reserved {
 		s.Top = l.given
 	}

@@ -49,7 +49,7 @@ func Open(s *Store, n backend.Node) *Backend {
 
 // Info implements backend.Backend.
 func (b *Backend) Info() backend.Info {
-	return backend.Info{Type: "memory", Fencing: true, Queue: true, Push: true}
+	return backend.Info{Type: "memory", Fencing: true, Queue: true, Push: true, Modes: true}
 }
 
 // Listen implements backend.Backend.
@@ -99,17 +99,22 @@ func (b *Backend) Acquire(_ context.Context, r backend.Request) (backend.Answer,
 // contend is what Acquire and the requests that queue have in common.
 func (b *Backend) contend(l *lock, r backend.Request) (backend.Answer, error) {
 	me := b.sender(r)
-	if l.heldBy(me) {
-		if l.hold.seq == r.Seq && l.hold.inc == b.node.Incarnation {
-			return l.lease(me, r), nil
+	if h := l.heldBy(me); h != nil {
+		if h.seq == r.Seq && h.inc == b.node.Incarnation {
+			return l.lease(h, r), nil
 		}
-		l.free(0)
+		l.free(h, 0)
+	}
+	if l.clashes(r.Mode) {
+		l.dequeue(me)
+		b.store.promote(l, nil, r)
+		return backend.Answer{}, backend.ErrConflict
 	}
 	l.enqueue(me, b.node.Incarnation, r)
-	if b.store.promote(l, &me, r) {
-		return l.lease(me, r), nil
+	if h := b.store.promote(l, &me, r); h != nil {
+		return l.lease(h, r), nil
 	}
-	a := l.refusal()
+	a := l.refusal(me, r.Mode)
 	if a.Queued = r.Queue; !r.Queue {
 		l.dequeue(me)
 		return a, backend.ErrHeld
@@ -121,10 +126,11 @@ func (b *Backend) contend(l *lock, r backend.Request) (backend.Answer, error) {
 // Confirm implements backend.Backend.
 func (b *Backend) Confirm(_ context.Context, r backend.Request) (backend.Answer, error) {
 	return b.change(r, false, func(l *lock) (backend.Answer, error) {
-		if !l.heldBy(b.sender(r)) || l.hold.fence != r.Hold {
+		h := l.the(b.sender(r), r.Hold)
+		if h == nil {
 			return backend.Answer{}, backend.ErrNotHeld
 		}
-		return l.lease(b.sender(r), r), nil
+		return l.lease(h, r), nil
 	})
 }
 
@@ -132,23 +138,24 @@ func (b *Backend) Confirm(_ context.Context, r backend.Request) (backend.Answer,
 func (b *Backend) Extend(_ context.Context, r backend.Request) (backend.Answer, error) {
 	return b.change(r, true, func(l *lock) (backend.Answer, error) {
 		me := b.sender(r)
+		h := l.heldBy(me)
 		switch {
-		case r.Queue && l.heldBy(me) && l.hold.seq == r.Seq, r.Queue && l.queued(me, r.Seq):
+		case r.Queue && h != nil && h.seq == r.Seq, r.Queue && l.queued(me, r.Seq):
 			return b.contend(l, r) // a repeat: it has let go already
-		case !l.heldBy(me) || l.hold.fence != r.Hold:
+		case h == nil || h.fence != r.Hold:
 			return backend.Answer{}, backend.ErrNotHeld
-		case l.hold.block != r.Block: // a repeat: the block is reserved
+		case h.block != r.Block: // a repeat: the block is reserved
 		case l.othersWait(me) && r.Queue:
-			l.free(0)
+			l.free(h, 0)
 			return b.contend(l, r)
 		case l.othersWait(me):
-			l.prolong(r.TTL)
-			return backend.Answer{Hold: l.hold.fence, Others: true}, nil
+			h.prolong(r.TTL)
+			return backend.Answer{Hold: h.fence, Others: true}, nil
 		default:
-			l.hold.block, l.hold.turns = l.reserve(r.Turns, r.Floor), r.Turns
+			h.block, h.turns = l.reserve(r.Turns, r.Floor), r.Turns
 		}
-		l.prolong(r.TTL)
-		return l.granted(me), nil
+		h.prolong(r.TTL)
+		return l.granted(h), nil
 	})
 }
 
@@ -156,9 +163,11 @@ func (b *Backend) Extend(_ context.Context, r backend.Request) (backend.Answer, 
 func (b *Backend) Release(_ context.Context, r backend.Request) (backend.Answer, error) {
 	return b.change(r, true, func(l *lock) (backend.Answer, error) {
 		me := b.sender(r)
-		if l.heldBy(me) && l.hold.fence == r.Hold {
-			l.given, l.reserved = max(r.Turn, l.hold.fence), l.top
-			l.free(r.Delay)
+		if h := l.the(me, r.Hold); h != nil {
+			if h.mode == backend.Exclusive {
+				l.given, l.reserved = max(r.Turn, h.fence), l.top
+			}
+			l.free(h, r.Delay)
 		}
 		if r.Queue {
 			return b.contend(l, r)
@@ -172,8 +181,11 @@ func (b *Backend) Release(_ context.Context, r backend.Request) (backend.Answer,
 // confirm.
 func (b *Backend) passOn(l *lock, r backend.Request) backend.Answer {
 	b.store.promote(l, nil, r)
-	if h := l.held(); h != nil && h.provisional {
-		return backend.Answer{Provisional: true, Wait: time.Until(h.until)}
+	l.held()
+	for _, h := range l.holds {
+		if h.provisional {
+			return backend.Answer{Provisional: true, Wait: time.Until(h.until)}
+		}
 	}
 	return backend.Answer{}
 }
@@ -182,9 +194,9 @@ func (b *Backend) passOn(l *lock, r backend.Request) backend.Answer {
 func (b *Backend) Cancel(_ context.Context, r backend.Request) error {
 	_, err := b.change(r, true, func(l *lock) (backend.Answer, error) {
 		me := b.sender(r)
-		if l.heldBy(me) && l.hold.fence == r.Hold {
+		if h := l.the(me, r.Hold); h != nil {
 			l.dequeue(me)
-			l.free(0)
+			l.free(h, 0)
 		}
 		l.withdraw(me, r.Attempt)
 		return b.passOn(l, r), nil
@@ -197,20 +209,22 @@ func (b *Backend) Reclaim(_ context.Context, r backend.Request) (backend.Answer,
 	return b.change(r, true, func(l *lock) (backend.Answer, error) {
 		me, inc := b.sender(r), b.node.Incarnation
 		l.dequeue(me)
-		if r.Hold != 0 && l.top == 0 { // the store that granted it has ended with the process
-			l.hold, l.top = &hold{by: me, fence: r.Hold, until: time.Now().Add(r.TTL)}, max(r.Floor, r.Hold)
+		if r.Hold != 0 && !l.granting && l.heldBy(me) == nil && l.room(r.Mode) { // the store that granted it has ended with the process
+			l.holds = append(l.holds, &hold{by: me, mode: r.Mode, fence: r.Hold, until: time.Now().Add(r.TTL)})
+			l.top = max(l.top, r.Floor, r.Hold)
 		}
-		if h := l.held(); h != nil && h.by == me && h.fence == r.Hold {
+		h := l.heldBy(me)
+		if h != nil && h.fence == r.Hold {
 			if h.inc != inc || h.seq != r.Seq { // else a repeat
 				h.inc, h.seq, h.provisional = inc, r.Seq, false
 				h.block, h.turns = l.reserve(r.Turns, r.Floor), r.Turns
 				h.describe(r)
 			}
-			l.prolong(r.TTL)
-			return l.granted(me), nil
+			h.prolong(r.TTL)
+			return l.granted(h), nil
 		}
-		if l.heldBy(me) {
-			l.free(0)
+		if h != nil {
+			l.free(h, 0)
 		}
 		return b.passOn(l, r), nil
 	})
@@ -219,19 +233,22 @@ func (b *Backend) Reclaim(_ context.Context, r backend.Request) (backend.Answer,
 // Break implements backend.Backend.
 func (b *Backend) Break(_ context.Context, r backend.Request) (backend.Answer, error) {
 	return b.change(r, false, func(l *lock) (backend.Answer, error) {
-		switch h := l.held(); {
-		case h == nil:
+		if !l.held() {
 			return backend.Answer{}, backend.ErrNotHeld
-		case r.Turn != max(h.turn, h.fence):
-			return backend.Answer{}, backend.ErrFence
-		default:
-			if n := b.store.nodes[h.by.node]; n != nil && n.node.Incarnation == h.inc {
-				n.inbox.put(backend.Hint{Kind: backend.HintBroken, Name: l.name, Slot: h.by.slot, Fence: h.fence})
-			}
-			l.given, l.reserved = r.Turn, l.top
-			l.free(r.Delay)
-			return b.passOn(l, r), nil
 		}
+		i := slices.IndexFunc(l.holds, func(h *hold) bool { return r.Turn == max(h.turn, h.fence) })
+		if i < 0 {
+			return backend.Answer{}, backend.ErrFence
+		}
+		h := l.holds[i]
+		if n := b.store.nodes[h.by.node]; n != nil && n.node.Incarnation == h.inc {
+			n.inbox.put(backend.Hint{Kind: backend.HintBroken, Name: l.name, Slot: h.by.slot, Fence: h.fence})
+		}
+		if h.mode == backend.Exclusive {
+			l.given, l.reserved = r.Turn, l.top
+		}
+		l.free(h, r.Delay)
+		return b.passOn(l, r), nil
 	})
 }
 
@@ -244,11 +261,12 @@ func (b *Backend) Promote(_ context.Context, name string) (backend.Answer, error
 // Describe implements backend.Backend.
 func (b *Backend) Describe(_ context.Context, r backend.Request) error {
 	_, err := b.change(r, false, func(l *lock) (backend.Answer, error) {
-		if !l.heldBy(b.sender(r)) || l.hold.fence != r.Hold {
+		h := l.the(b.sender(r), r.Hold)
+		if h == nil {
 			return backend.Answer{}, backend.ErrNotHeld
 		}
-		if r.Seq >= l.hold.described {
-			l.hold.describe(r)
+		if r.Seq >= h.described {
+			h.describe(r)
 		}
 		return backend.Answer{}, nil
 	})
@@ -261,12 +279,13 @@ func (b *Backend) Renew(_ context.Context, rs []backend.Renewal) ([]error, error
 	defer b.store.mu.Unlock()
 	errs := make([]error, len(rs))
 	for i, r := range rs {
-		l := b.store.names[r.Name]
-		if l == nil || !l.heldBy(contender{b.node.ID, r.Slot}) || l.hold.fence != r.Hold {
-			errs[i] = backend.ErrNotHeld
-			continue
+		errs[i] = backend.ErrNotHeld
+		if l := b.store.names[r.Name]; l != nil {
+			if h := l.the(contender{b.node.ID, r.Slot}, r.Hold); h != nil {
+				errs[i] = nil
+				h.prolong(r.TTL)
+			}
 		}
-		l.prolong(r.TTL)
 	}
 	return errs, nil
 }
@@ -287,7 +306,7 @@ func (b *Backend) List(_ context.Context, prefix, cursor string, limit int) ([]b
 	defer b.store.mu.Unlock()
 	var names []string
 	for n, l := range b.store.names {
-		if strings.HasPrefix(n, prefix) && n > cursor && (l.held() != nil || len(l.queue) > 0) {
+		if strings.HasPrefix(n, prefix) && n > cursor && (l.held() || len(l.queue) > 0) {
 			names = append(names, n)
 		}
 	}

@@ -8,50 +8,55 @@ import (
 	"github.com/lockgw/lockgw/backend"
 )
 
-// promote gives a free name to the first reachable contender in the queue, those
-// last whose node let a provisional hold run out. For asks, whose answer carries
-// the grant, the hold is a lease at once and the result is true; any other has
-// to confirm.
-func (s *Store) promote(l *lock, asks *contender, r backend.Request) bool {
+// promote gives the name to the first reachable contender in the queue, and to those
+// after it who may have it at the same time; last to those whose node let a provisional
+// hold run out. The hold of asks, whose answer carries the grant, is a lease at once
+// and is returned; any other has to be confirmed.
+func (s *Store) promote(l *lock, asks *contender, r backend.Request) (granted *hold) {
 	now := time.Now()
-	if l.held() != nil || now.Before(l.delayed) {
-		return false
-	}
 	l.queue = slices.DeleteFunc(l.queue, func(e entry) bool { return !now.Before(e.until) })
 	for _, suspects := range []bool{false, true} {
-		for i, e := range l.queue {
-			if l.suspect[e.by.node] != suspects {
-				continue
-			}
-			if asks != nil && e.by == *asks {
-				l.grant(e, r.Floor)
-				return true
-			}
-			if n := s.nodes[e.by.node]; n != nil && n.node.Incarnation == e.inc {
-				l.grant(e, r.Floor)
-				l.hold.provisional, l.hold.until = true, now.Add(Window)
-				l.suspect[e.by.node] = true // until it asks for something
-				n.inbox.put(backend.Hint{Kind: backend.HintGranted, Name: l.name, Slot: e.by.slot, Fence: l.hold.fence})
-				s.tellSecond(l, i)
-				return false
+		for _, e := range slices.Clone(l.queue) {
+			n := s.nodes[e.by.node]
+			asking := asks != nil && e.by == *asks
+			reachable := asking || n != nil && n.node.Incarnation == e.inc
+			switch {
+			case l.suspect[e.by.node] != suspects && (!suspects || !asking), !reachable, l.heldBy(e.by) != nil:
+			case !l.room(e.req.Mode):
+				return granted // nobody overtakes it
+			case asking:
+				granted = l.grant(e, r.Floor)
+			default:
+				s.offer(l, e, r.Floor)
 			}
 		}
 	}
-	return false
+	return granted
 }
 
-func (l *lock) grant(e entry, least backend.Fence) {
+func (l *lock) grant(e entry, least backend.Fence) *hold {
 	f := l.reserve(e.req.Turns, max(least, e.req.Floor))
-	l.hold = &hold{
-		by: e.by, inc: e.inc, seq: e.req.Seq, fence: f, block: f, turns: e.req.Turns, turn: f,
+	h := &hold{
+		by: e.by, mode: e.req.Mode, inc: e.inc, seq: e.req.Seq, fence: f, block: f, turns: e.req.Turns, turn: f,
 		owner: e.req.Owner, count: 1, record: e.req.Record, until: time.Now().Add(e.req.TTL),
 	}
+	l.holds, l.granting = append(l.holds, h), true
+	return h
 }
 
-// tellSecond has the next in the queue watch the provisional hold of the i-th.
-func (s *Store) tellSecond(l *lock, i int) {
+// offer passes the name to e, which has to be confirmed within the window.
+func (s *Store) offer(l *lock, e entry, least backend.Fence) {
+	h := l.grant(e, least)
+	h.provisional, h.until = true, time.Now().Add(Window)
+	l.suspect[e.by.node] = true // until it asks for something
+	s.nodes[e.by.node].inbox.put(backend.Hint{Kind: backend.HintGranted, Name: l.name, Slot: e.by.slot, Fence: h.fence})
+	s.tellSecond(l, e.by)
+}
+
+// tellSecond has the next in the queue watch the provisional hold of c.
+func (s *Store) tellSecond(l *lock, c contender) {
 	for _, e := range l.queue {
-		if e.by.node == l.queue[i].by.node {
+		if e.by.node == c.node {
 			continue
 		}
 		if n := s.nodes[e.by.node]; n != nil {
@@ -63,10 +68,10 @@ func (s *Store) tellSecond(l *lock, i int) {
 
 // tellHolder lets the holding node know that another one waits.
 func (s *Store) tellHolder(l *lock, c contender) {
-	h := l.held()
-	if h == nil || h.by.node == c.node {
+	if !l.held() || l.holds[0].by.node == c.node {
 		return
 	}
+	h := l.holds[0]
 	if n := s.nodes[h.by.node]; n != nil && n.node.Incarnation == h.inc {
 		n.inbox.put(backend.Hint{Kind: backend.HintOthers, Name: l.name, Slot: h.by.slot})
 	}

@@ -7,21 +7,33 @@ if not taken() then
   return { 'nothold' }
 end
 local h = hold()
-local newest = int(reserved)
-if h then
-  newest = int(math.max(h.turn, h.fence))
-else -- what was reserved and not given, when the last hold of lockgw ended, does not count
-  local given, then_reserved = string.match(redis.call('GET', last) or '', '^(%d+) (%d+)$')
-  if then_reserved == newest then
-    newest = given
+if several() then
+  for _, c in ipairs(redis.call('HKEYS', shares)) do
+    local s = share(c)
+    if s and int(math.max(s.turn, s.fence)) == turn then
+      h = s
+    end
   end
 end
-if turn ~= newest then
+local top = int(reserved)
+if h then
+  top = int(math.max(h.turn, h.fence))
+else -- what was reserved and not given, when the last hold of lockgw ended, does not count
+  local given, then_reserved = string.match(redis.call('GET', last) or '', '^(%d+) (%d+)$')
+  if then_reserved == top then
+    top = given
+  end
+end
+if turn ~= top or several() and not h then
   return { 'fence' }
 end
 if h then
-  put(last, newest .. ' ' .. int(reserved))
+  if not h.share then
+    put(last, top .. ' ' .. int(reserved))
+  end
   redis.call('PUBLISH', channel_of(h.by, h.inc), 'b ' .. h.fence .. ' ' .. slot_of(h.by) .. ' ' .. name)
+  let_go(h, delay)
+else
+  free(delay)
 end
-free(delay)
 return pass_on()

@@ -3,10 +3,10 @@ if not admit(true) then
   return { 'stale' }
 end
 awake()
-local h = hold()
-if mine(h) and h.fence == the_hold then
+local h = held_by(me)
+if h and h.fence == the_hold then
   dequeue(me)
-  free('0')
+  let_go(h, '0')
 end
 withdraw()
 return pass_on()

@@ -4,25 +4,46 @@
 local function slot_of(contender) return string.match(contender, '%.(.+)$') or '-' end
 
 -- awake forgives the sender's node the provisional hold that it let run out.
-local function awake() redis.call('HDEL', entries, '~' .. node_of(me)) end
+local function awake()
+  redis.call('HDEL', entries, '~' .. node_of(me))
+  sweep()
+end
 
 -- hold is the present hold if it is one of lockgw. The state alone proves
 -- nothing: somebody may have deleted the lock, or taken it since.
 local function hold()
-  local h = redis.call('HMGET', state, 'by', 'inc', 'seq', 'fence', 'block', 'turns', 'turn', 'owner', 'provisional', 'record')
+  local h = redis.call('HMGET', state, 'by', 'inc', 'seq', 'fence', 'block', 'turns', 'turn', 'owner', 'provisional', 'record', 'described')
   if not h[1] or redis.pcall('HEXISTS', lock, h[8]) ~= 1 then
     return nil
   end
   return {
     by = h[1], inc = h[2], seq = h[3], fence = h[4], block = h[5], turns = h[6], turn = h[7], owner = h[8],
-    provisional = h[9] == '1', record = h[10],
+    provisional = h[9] == '1', record = h[10], described = h[11] or '0',
   }
 end
 
 local function taken() return redis.call('EXISTS', lock) == 1 end
 
+-- held_by is c's hold: the only one, or its share.
+local function held_by(c)
+  local h = hold()
+  if h then
+    return h.by == c and h or nil
+  end
+  return share(c)
+end
+
+-- let_go drops the hold h.
+local function let_go(h, delay)
+  if h.share then
+    give_up(h, delay)
+  else
+    free(delay)
+  end
+end
+
 -- An entry is what has to be known of a contender to grant to it.
-local entry_form = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (.*)$'
+local entry_form = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%-?%d+) (%S+) (.*)$'
 
 local function entry(contender)
   local text = redis.call('HGET', entries, contender)
@@ -30,8 +51,8 @@ local function entry(contender)
     return nil
   end
   local e = {}
-  e.inc, e.seq, e.till, e.ttl, e.turns, e.least, e.waiters, e.owner, e.record = string.match(text, entry_form)
-  return e
+  e.inc, e.seq, e.till, e.ttl, e.turns, e.least, e.waiters, e.mode, e.owner, e.record = string.match(text, entry_form)
+  return e.inc and e
 end
 
 -- enqueue: who is there already keeps the ticket. The entry ends by itself when
@@ -42,7 +63,7 @@ local function enqueue()
     local newest = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
     redis.call('ZADD', queue, int(math.max(us, (tonumber(newest[2] or '0')) + 1)), me)
   end
-  redis.call('HSET', entries, me, table.concat({ inc, seq, int(ms + life), ttl, turns, least, waiters, owner, record }, ' '))
+  redis.call('HSET', entries, me, table.concat({ inc, seq, int(ms + life), ttl, turns, least, waiters, mode, owner, record }, ' '))
   for _, key in ipairs({ queue, entries }) do
     if redis.call('PTTL', key) < life + remember then
       redis.call('PEXPIRE', key, int(life + remember))
@@ -55,24 +76,30 @@ local function dequeue(contender)
   redis.call('HDEL', entries, contender)
 end
 
+-- others_wait: a contender of another node stands in the queue, or so many do that
+-- this is likely.
 local function others_wait()
-  local n = redis.call('ZCARD', queue)
-  if n > 0 and redis.call('ZSCORE', queue, me) then
-    n = n - 1
+  local some = redis.call('ZRANGE', queue, 0, 16)
+  for _, c in ipairs(some) do
+    if node_of(c) ~= node_of(me) then
+      return true
+    end
   end
-  return n > 0
+  return #some > 16
 end
 
 -- grant is a new hold in the words of an answer.
 local function grant(c, e, life, provisional)
-  local f = make(c, e, life, provisional)
+  local f = (e.mode == '0' and make or make_share)(c, e, life, provisional)
   return { 'granted', f, f, e.turns, others_wait() and 1 or 0 }
 end
 
--- prolong has the hold last for ttl from now on, or longer if it did already: a
+-- prolong has the hold h last for ttl from now on, or longer if it did already: a
 -- late repeat must not undo what a later request has set.
-local function prolong()
-  if redis.call('PTTL', lock) < tonumber(ttl) then
+local function prolong(h)
+  if h.share then
+    until_then(h.by, ms + ttl)
+  elseif redis.call('PTTL', lock) < tonumber(ttl) then
     redis.call('PEXPIRE', lock, ttl)
     redis.call('PEXPIRE', state, ttl)
   end
@@ -84,25 +111,41 @@ end
 
 -- own makes owner the one in the lock.
 local function own(h)
-  redis.call('HSET', lock, owner, count)
-  if h.owner ~= owner then -- not before: without a field the key would be gone, and its expiry
-    redis.call('HDEL', lock, h.owner)
+  local before, now = h.owner, owner
+  if h.share then
+    before, now = field_of(before, h.fence), field_of(now, h.fence)
   end
+  redis.call('HSET', lock, now, count)
+  if before ~= now then -- not before: without a field the key would be gone, and its expiry
+    redis.call('HDEL', lock, before)
+  end
+end
+
+-- write has the store keep what was changed of the hold h.
+local function write(h)
+  if h.share then
+    write_share(h)
+    return
+  end
+  redis.call('HSET', state, 'inc', h.inc, 'seq', h.seq, 'block', h.block, 'turns', h.turns, 'turn', h.turn,
+    'owner', h.owner, 'provisional', h.provisional and '1' or '0', 'record', h.record, 'described', h.described)
 end
 
 -- describe writes whose turn it is under the hold h.
 local function describe(h)
   own(h)
-  redis.call('HSET', state, 'owner', owner, 'turn', turn, 'record', record, 'described', seq)
+  h.owner, h.turn, h.record, h.described = owner, turn, record, seq
+  write(h)
 end
 
 -- lease makes the hold h of the sender, perhaps provisional, a lease by owner.
 local function lease(h)
   if h.provisional then
     own(h)
-    redis.call('HSET', state, 'owner', owner, 'turn', int(math.max(h.turn, turn)), 'provisional', '0', 'record', record)
+    h.owner, h.turn, h.provisional, h.record = owner, int(math.max(h.turn, turn)), false, record
+    write(h)
   end
-  prolong()
+  prolong(h)
   dequeue(me)
   return granted(h)
 end
@@ -110,12 +153,12 @@ end
 -- withdraw takes back what the request numbered attempt has left of the sender: its
 -- place in the queue, or what it was granted there.
 local function withdraw()
-  local e, h = entry(me), hold()
+  local e, h = entry(me), held_by(me)
   if e and e.seq == attempt then
     dequeue(me)
   end
-  if h and h.by == me and h.seq == attempt then
-    free('0')
+  if h and h.seq == attempt then
+    let_go(h, '0')
   end
 end
 
@@ -137,6 +180,7 @@ end
 
 -- offer passes the name to c, who has to confirm within the window. A node that
 -- nobody listens for is passed over.
+local offered = false
 local function offer(c, e)
   local f = next_fence(least, e.least)
   if redis.call('PUBLISH', channel_of(c, e.inc), 'g ' .. int(f) .. ' ' .. slot_of(c) .. ' ' .. name) == 0 then
@@ -145,16 +189,23 @@ local function offer(c, e)
   grant(c, e, window, '1')
   redis.call('HSET', entries, '~' .. node_of(c), '1') -- until it asks for something
   tell_second(c)
+  offered = true
   return true
 end
 
--- promote gives a free name to the first reachable contender, those last whose
--- node let a provisional hold run out. The answer is asks' lease, if it is asks.
+-- hears: c's node listens. The message means nothing to it.
+local function hears(c, e)
+  return redis.call('PUBLISH', channel_of(c, e.inc), 'p ' .. slot_of(c) .. ' ' .. name) > 0
+end
+
+-- promote gives the name to the first reachable contender, and to those after it who
+-- may have it at the same time; last to those whose node let a provisional hold run
+-- out. The answer is asks' lease, if it is among them.
 local function promote(asks)
-  if taken() then
+  if taken() and not several() then
     return nil
   end
-  local deaf = {}
+  local deaf, answer = {}, nil
   for _, suspect in ipairs({ false, true }) do
     local i = 0
     local some = redis.call('ZRANGE', queue, 0, 31)
@@ -165,40 +216,49 @@ local function promote(asks)
         if not e or tonumber(e.till) <= ms then
           dequeue(c)
           i = i - 1
-        elseif (redis.call('HEXISTS', entries, '~' .. node) == 1) == suspect then
-          if c == asks then
-            dequeue(c)
-            return grant(c, e, e.ttl, '0')
-          end
-          if not deaf[node] then
-            if offer(c, e) then
-              return nil
+        elseif (redis.call('HEXISTS', entries, '~' .. node) == 1) == suspect and not share(c) then
+          if taken() and not room(e.mode) then
+            if c == asks or not deaf[node] and hears(c, e) then
+              return answer -- nobody overtakes it
             end
             deaf[node] = true
+          elseif c == asks then
+            dequeue(c)
+            i = i - 1
+            answer = grant(c, e, e.ttl, '0')
+          elseif not deaf[node] then
+            deaf[node] = not offer(c, e)
+          end
+          if hold() then
+            return answer
           end
         end
       end
       some = redis.call('ZRANGE', queue, i, i + 31)
     end
   end
-  return nil
+  return answer
 end
 
 -- holder is who has the name now: rest of the lease, whether provisional, ...
 local function holder(word)
-  local h = hold()
-  local left = redis.call('PTTL', lock)
+  local ahead = redis.call('ZRANK', queue, me) or 0
+  local m = several()
+  local h, left = hold(), redis.call('PTTL', lock)
+  if m then
+    h, left = share(redis.call('ZREVRANGE', ends, 0, 0)[1]), frees(mode)
+  end
   if h then
-    return { word, left, h.provisional and 1 or 0, 0, h.owner, node_of(h.by), h.fence, h.turn, h.record }
+    return { word, left, h.provisional and 1 or 0, 0, h.owner, node_of(h.by), h.fence, h.turn, h.record, ahead }
   end
   if left == -2 then
-    return { word, 0, 0, 0, '', '', '0', '0', '' }
+    return { word, 0, 0, 0, '', '', '0', '0', '', ahead }
   end
   local field = ''
   if redis.call('TYPE', lock).ok == 'hash' then
     field = redis.call('HKEYS', lock)[1]
   end
-  return { word, left, 0, 1, field, '', '0', '0', '' }
+  return { word, left, 0, 1, field, '', '0', '0', '', ahead }
 end
 
 -- tell_holder lets the holding node know that another one waits.
@@ -209,14 +269,42 @@ local function tell_holder()
   end
 end
 
+-- A lock, shared or not, and semaphores of different sizes are of different kinds,
+-- and a name is of one kind as long as somebody holds it or waits for it.
+local function kind(m) return tonumber(m) > 0 and m or 'lock' end
+
+-- clashes: the name is of another kind, or its holder outside lockgw is one with
+-- which that kind cannot be shared safely.
+local function clashes()
+  local present
+  if not taken() then
+    local first = redis.call('ZRANGE', queue, 0, 0)[1]
+    local e = first and entry(first)
+    present = e and e.mode
+  elseif hold() then
+    present = '0'
+  else
+    present = several()
+    if not present then
+      return kind(mode) ~= 'lock' or redis.pcall('HEXISTS', lock, 'mode') == 1
+    end
+  end
+  return present and kind(present) ~= kind(mode)
+end
+
 -- contend asks for the name, as Backend.Acquire says.
 local function contend()
-  local h = taken() and hold()
-  if h and h.by == me then
+  local h = held_by(me)
+  if h then
     if h.seq == seq and h.inc == inc then
       return lease(h)
     end
-    free('0')
+    let_go(h, '0')
+  end
+  if clashes() then
+    dequeue(me)
+    promote(nil)
+    return { 'conflict' }
   end
   if redis.call('EXISTS', lock, queue) == 0 then
     return grant(me, asked(), ttl, '0')
@@ -241,10 +329,8 @@ local function pass_on()
   end
   promote(nil)
   local h = hold()
-  if h and h.provisional then
-    return { 'done', redis.call('PTTL', lock) }
+  if offered or h and h.provisional then
+    return { 'done', window }
   end
   return { 'done', 0 }
 end
-
-local function mine(h) return h and h.by == me end

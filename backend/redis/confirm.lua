@@ -3,8 +3,8 @@ if not admit(false) then
   return { 'stale' }
 end
 awake()
-local h = hold()
-if not mine(h) or h.fence ~= the_hold then
+local h = held_by(me)
+if not h or h.fence ~= the_hold then
   return { 'nothold' }
 end
 return lease(h)

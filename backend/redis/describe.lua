@@ -3,11 +3,11 @@ if not admit(false) then
   return { 'stale' }
 end
 awake()
-local h = hold()
-if not mine(h) or h.fence ~= the_hold then
+local h = held_by(me)
+if not h or h.fence ~= the_hold then
   return { 'nothold' }
 end
-if tonumber(seq) >= tonumber(redis.call('HGET', state, 'described') or '0') then
+if tonumber(seq) >= tonumber(h.described) then
   describe(h)
 end
 return { 'done', 0 }

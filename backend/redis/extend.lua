@@ -3,27 +3,27 @@ if not admit(true) then
   return { 'stale' }
 end
 awake()
-local h = hold()
+local h = held_by(me)
 if wants_queue then -- a repeat of one that has let go already
   local e = entry(me)
-  if (mine(h) and h.seq == seq) or (e and e.seq == seq) then
+  if (h and h.seq == seq) or (e and e.seq == seq) then
     return contend()
   end
 end
-if not mine(h) or h.fence ~= the_hold then
+if not h or h.fence ~= the_hold then
   return { 'nothold' }
 end
 if h.block == block then -- else a repeat: the block is reserved
   if others_wait() then
     if wants_queue then
-      free('0')
+      let_go(h, '0')
       return contend()
     end
-    prolong()
+    prolong(h)
     return { 'others' }
   end
   h.block, h.turns = reserve(turns, least), turns
-  redis.call('HSET', state, 'block', h.block, 'turns', turns)
+  write(h)
 end
-prolong()
+prolong(h)
 return granted(h)

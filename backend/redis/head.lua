@@ -8,17 +8,20 @@
 --      6 last      "fence counter" when a hold was released: the last fence it gave
 --      7 floor     "incarnation seq" of the newest request of this contender
 --      8 nodefloor the same of its node, for the incarnation; often the same key
+--      9 shares    hash contender -> its hold, where several have the name at once: see shares.lua
+--     10 ends      zset contender -> when that ends, ms
 -- ARGV 1 contender (node or node.slot)   2 incarnation   3 seq
 --      4 Redisson's channel   5 window ms   6 fence ttl ms, 0: for ever   7 name
 --      8 hold   9 block   10 attempt   11 owner   12 count   13 ttl ms   14 turns   15 floor of the fence
 --      16 queue 0|1   17 waiters   18 turn   19 delay ms   20 record
+--     21 mode: 0 exclusive, -1 shared, n of a semaphore of n
 --
 -- Numbers that are only passed on or compared for equality stay the text they came
 -- as: to print one costs as much as a command.
-local lock, state, queue, entries, counter, last, floor, nodefloor = unpack(KEYS)
+local lock, state, queue, entries, counter, last, floor, nodefloor, shares, ends = unpack(KEYS)
 local me, inc, seq, channel, window, fence_ttl, name = unpack(ARGV, 1, 7)
 local the_hold, block, attempt, owner, count, ttl, turns, least = unpack(ARGV, 8, 15)
-local wants_queue, waiters, turn, delay, record = ARGV[16] == '1', unpack(ARGV, 17, 20)
+local wants_queue, waiters, turn, delay, record, mode = ARGV[16] == '1', unpack(ARGV, 17, 21)
 local remember = '60000' -- ms; longer than a request can be under way
 
 local clock = redis.call('TIME')
@@ -72,7 +75,7 @@ end
 
 -- asked is what has to be known of the sender to grant to it.
 local function asked()
-  return { inc = inc, seq = seq, ttl = ttl, turns = turns, least = least, owner = owner, record = record }
+  return { inc = inc, seq = seq, ttl = ttl, turns = turns, least = least, owner = owner, record = record, mode = mode }
 end
 
 -- make makes a new hold for contender c by its entry e, and returns its fence.

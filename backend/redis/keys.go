@@ -7,6 +7,7 @@ import "strings"
 type keys struct {
 	lock, channel, counter             string
 	state, queue, entries, last, floor string
+	shares, ends                       string
 }
 
 // keysOf raw, which is the configured prefix and the lock's name. They are parts of
@@ -18,7 +19,7 @@ func keysOf(raw string) keys {
 		own = "lockgw:lockgw:" // "{a}" is another lock than "a"; no name begins with lockgw:
 	}
 	all := channel + tag + counter + tag +
-		own + tag + ":s" + own + tag + ":q" + own + tag + ":w" + own + tag + ":f" + own + tag + ":r:"
+		own + tag + ":s" + own + tag + ":q" + own + tag + ":w" + own + tag + ":f" + own + tag + ":h" + own + tag + ":e" + own + tag + ":r:"
 	cut := func(n int) string {
 		part := all[:n]
 		all = all[n:]
@@ -28,7 +29,8 @@ func keysOf(raw string) keys {
 	return keys{
 		lock:    raw,
 		channel: cut(len(channel) + len(tag)), counter: cut(len(counter) + len(tag)),
-		state: cut(n), queue: cut(n), entries: cut(n), last: cut(n), floor: all,
+		state: cut(n), queue: cut(n), entries: cut(n), last: cut(n),
+		shares: cut(n), ends: cut(n), floor: all,
 	}
 }
 

@@ -39,7 +39,7 @@ type wire struct {
 	hold, block, least   uint64
 	turn                 uint64
 	ttl, delay           int64 // ms
-	queue                int
+	queue, mode          int
 }
 
 // message of r to the scripts about one name; see head.lua.
@@ -51,13 +51,13 @@ func (b *Backend) message(r backend.Request) message {
 		ttl: r.TTL.Milliseconds(), delay: r.Delay.Milliseconds(),
 	}
 	w.floor, w.nodeFloor = w.keys.floor+w.me, w.keys.floor+b.cfg.Node.ID
-	w.Count, w.Turns = max(r.Count, 1), max(r.Turns, 1)
+	w.Count, w.Turns, w.mode = max(r.Count, 1), max(r.Turns, 1), int(r.Mode)
 	if r.Queue {
 		w.queue = 1
 	}
-	return append(newMessage(8, 20),
-		&w.lock, &w.state, &w.keys.queue, &w.entries, &w.counter, &w.last, &w.floor, &w.nodeFloor,
+	return append(newMessage(10, 21),
+		&w.lock, &w.state, &w.keys.queue, &w.entries, &w.counter, &w.last, &w.floor, &w.nodeFloor, &w.shares, &w.ends,
 		&w.me, &w.inc, &w.Seq, &w.channel, &w.window, &w.fenceTTL, &w.Name,
 		&w.hold, &w.block, &w.Attempt, (*string)(&w.Owner), &w.Count, &w.ttl, &w.Turns, &w.least,
-		&w.queue, &w.Waiters, &w.turn, &w.delay, &w.Record)
+		&w.queue, &w.Waiters, &w.turn, &w.delay, &w.Record, &w.mode)
 }

@@ -4,17 +4,17 @@ if not admit(true) then
 end
 awake()
 dequeue(me)
-local h = hold()
-if mine(h) and h.fence == the_hold then
+local h = held_by(me)
+if h and h.fence == the_hold then
   if h.inc ~= inc or h.seq ~= seq then -- else a repeat
     h.block, h.turns = reserve(turns, least), turns
-    redis.call('HSET', state, 'inc', inc, 'seq', seq, 'block', h.block, 'turns', turns, 'provisional', '0')
+    h.inc, h.seq, h.provisional = inc, seq, false
     describe(h)
   end
-  prolong()
+  prolong(h)
   return granted(h)
 end
-if mine(h) then
-  free('0')
+if h then
+  let_go(h, '0')
 end
 return pass_on()

@@ -37,8 +37,14 @@ const Window = time.Second
 //go:embed head.lua
 var head string
 
+//go:embed shares.lua
+var sharesLua string
+
 //go:embed common.lua
-var common string
+var commonLua string
+
+// common is what all scripts share but the quick ones.
+var common = sharesLua + commonLua
 
 //go:embed acquire_quick.lua
 var acquireQuick string
@@ -136,7 +142,7 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 
 // Info implements backend.Backend.
 func (b *Backend) Info() backend.Info {
-	return backend.Info{Type: "redis", Fencing: true, Queue: true, Push: true, Shared: true}
+	return backend.Info{Type: "redis", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true}
 }
 
 // Ping implements backend.Backend. Without messages waiters are served by timers
@@ -269,10 +275,10 @@ func (b *Backend) Describe(ctx context.Context, r backend.Request) error {
 
 // Renew implements backend.Backend.
 func (b *Backend) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	m := newMessage(2*len(rs), 3*len(rs))
+	m := newMessage(4*len(rs), 3*len(rs))
 	for _, r := range rs {
 		k := keysOf(b.cfg.KeyPrefix + r.Name)
-		m = append(m, k.lock, k.state)
+		m = append(m, k.lock, k.state, k.shares, k.ends)
 	}
 	for _, r := range rs {
 		m = append(m, b.contender(r.Slot), uint64(r.Hold), r.TTL.Milliseconds())

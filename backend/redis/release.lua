@@ -1,9 +1,11 @@
 -- KEYS, ARGV: see head.lua. It was admitted by release_quick.lua.
 awake()
-local h = hold()
-if mine(h) and h.fence == the_hold then
-  given()
-  free(delay)
+local h = held_by(me)
+if h and h.fence == the_hold then
+  if not h.share then
+    given()
+  end
+  let_go(h, delay)
 end
 if wants_queue then
   return contend()

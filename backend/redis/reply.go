@@ -59,6 +59,8 @@ func (a reply) refused() error {
 		return backend.ErrNotHeld
 	case "fence":
 		return backend.ErrFence
+	case "conflict":
+		return backend.ErrConflict
 	default:
 		return nil
 	}
@@ -77,7 +79,7 @@ func (a reply) answer() (backend.Answer, error) {
 		return backend.Answer{Provisional: a.number(1) > 0, Wait: a.millis(1)}, nil
 	case "queued", "held":
 		ans := backend.Answer{
-			Queued: word == "queued", Wait: a.millis(1), Provisional: a.number(2) == 1,
+			Queued: word == "queued", Wait: a.millis(1), Provisional: a.number(2) == 1, Ahead: int(a.number(9)),
 			Holder: backend.Status{
 				Held: a.text(4) != "" || a.number(3) == 1, Foreign: a.number(3) == 1, Owner: backend.Owner(a.text(4)),
 				Node: a.text(5), Hold: a.fence(6), Turn: a.fence(7), TTL: a.millis(1), Record: a.text(8),
