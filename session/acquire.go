@@ -22,8 +22,8 @@ type Acquire struct {
 	MaxHold time.Duration // ends the hold however alive the session is; 0: the session's
 	MinHold time.Duration // the name is kept for so long even if released before
 	Note    string        // for people
-	Shared  bool          // CodeUnsupported for now
-	Limit   int           // of a semaphore; CodeUnsupported for now
+	Shared  bool          // others may hold the name too, if they share it
+	Limit   int           // of a semaphore, which so many may hold; 0: a lock
 	// Key makes a repeat of the same acquire return the first answer.
 	Key string
 	// OnQueued, if set, is called once when the caller has to wait.
@@ -36,13 +36,27 @@ type Grant struct {
 	New   bool // false: the session held the name already, and has entered again
 }
 
+func (a *Acquire) mode() backend.Mode {
+	if a.Shared {
+		return backend.Shared
+	}
+	return backend.Mode(a.Limit)
+}
+
+// MaxLimit is the size of the largest semaphore.
+const MaxLimit = 100_000
+
 // MaxNote is the longest note, in bytes.
 const MaxNote = 256
 
 // Acquire waits for name until it is granted, a.Wait is over, ctx is done or the
 // session ends. A caller that holds the name already enters again at once and
 // keeps its fence; each entry has to be released. What a re-entry asks of the
-// lease can only make it longer.
+// lease can only make it longer. An exclusive hold may be entered as a shared one.
+//
+// A name is of one kind as long as somebody holds it or waits for it: a lock, whose
+// holds are exclusive or shared, or a semaphore of one size. Whoever comes first is
+// served first, so that nobody who shares a name overtakes one who wants it alone.
 //
 // Whoever tells the grant to somebody must do so by Lease.View, whose error
 // means that it must not be told any more.
@@ -59,6 +73,9 @@ func (s *Session) Acquire(ctx context.Context, name string, a Acquire) (Grant, e
 		return s.acquire(ctx, name, a, nil)
 	}
 	what := fmt.Sprintf("acquire %s %d %v %v %v %v %v", name, a.Thread, a.Wait, a.TTL, a.Fixed, a.MaxHold, a.MinHold)
+	if m := a.mode(); m != backend.Exclusive {
+		what += fmt.Sprintf(" %d", m)
+	}
 	v, err := s.once(ctx, &receipt{a.Key, what}, func(r *receipt) (any, error) { return s.acquire(ctx, name, a, r) })
 	g, _ := v.(Grant)
 	return g, err
@@ -91,10 +108,12 @@ func (s *Session) check(name string, a *Acquire) error {
 		return Invalid("note", "is %d bytes long, the limit is %d", len(a.Note), MaxNote)
 	case !utf8.ValidString(a.Note) || strings.ContainsFunc(a.Note, unicode.IsControl):
 		return Invalid("note", "must be UTF-8 without control characters")
-	case a.Shared:
-		return &Error{Code: CodeUnsupported, Lock: name, Detail: "shared locks are not in this version"}
-	case a.Limit != 0:
-		return &Error{Code: CodeUnsupported, Lock: name, Detail: "semaphores are not in this version"}
+	case a.Limit < 0 || a.Limit > MaxLimit:
+		return Invalid("limit", "must be between 1 and %d", MaxLimit)
+	case a.Shared && a.Limit != 0:
+		return Invalid("limit", "does not go with a shared hold, which has no limit")
+	case a.mode() != backend.Exclusive && !s.m.Info().Modes:
+		return &Error{Code: CodeUnsupported, Lock: name, Detail: "this store has neither shared locks nor semaphores"}
 	}
 	return nil
 }
@@ -136,7 +155,8 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 	case s.spent:
 		return nil, nil, nil, endedError(releasedReason)
 	case s.holds[k] != nil:
-		return s.holds[k], nil, nil, nil
+		l := s.holds[k]
+		return l, nil, nil, l.admits(a.mode())
 	case s.waiting[k] != nil:
 		return nil, s.waiting[k], nil, nil
 	case len(s.waiting) >= lim.WaitsPerSession:
@@ -228,7 +248,7 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 	}
 	l := &Lease{
 		s: s, name: name, thread: a.Thread, owner: h.Owner, ttl: a.TTL, fixed: a.Fixed, hold: a.MaxHold, least: a.MinHold,
-		holder: h, repeat: r, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		mode: a.mode(), holder: h, repeat: r, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		hasty: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()),
 	}
 	began := time.Now()
@@ -283,9 +303,8 @@ func orNil(l *Lease, err *Error) (*Lease, error) {
 
 // enter puts l into the queue of its name. See place.enter for the request.
 func (m *Manager) enter(l *Lease) (*request, error) {
-	k := m.keyFor(l.name)
 	for {
-		p := m.place(k)
+		p := m.place(m.keyFor(l.name, l.mode))
 		if p == nil {
 			return nil, m.drainingError(l.name)
 		}
@@ -306,7 +325,7 @@ func (p *place) tellQueued(l *Lease, f func(int, *Holder)) {
 	var holder *Holder
 	if due {
 		l.announce = false
-		position, holder = p.queue.position(l), p.holderNow()
+		position, holder = p.position(l), p.holderNow()
 		p.m.event(EventQueued, l, "")
 	}
 	p.mu.Unlock()

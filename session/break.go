@@ -63,6 +63,8 @@ func (p *place) breakTurn(ctx context.Context, fence backend.Fence) (done bool, 
 	switch {
 	case l == nil || !p.has():
 		return false, nil
+	case l.fence != fence && l.mode != backend.Exclusive:
+		return false, nil // another holder's, perhaps
 	case l.fence != fence:
 		return true, fenceMismatch(p.key.name)
 	}

@@ -1,13 +1,18 @@
 package session
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/lockgw/lockgw/backend"
+)
 
 // cycle refuses a wait that would never end: of an owner for a name whose holder
 // waits, directly or through others, for a name that this owner holds. CodeConflict.
 //
 // It sees the owners of this node. What another node holds ends the search, so a
 // cycle through two nodes lasts until one of the waits is over. An owner that waits
-// for several names at once is taken to need all of them.
+// for several names at once is taken to need all of them. A semaphore keeps nobody
+// waiting for one holder alone, so it is left out.
 //
 // The caller is in s.waiting already: of two who close a cycle at the same time, one
 // at least sees the other.
@@ -19,19 +24,21 @@ func (s *Session) cycle(name string, thread int64) error {
 	seen := map[string]bool{}
 	for todo := []string{name}; len(todo) > 0; todo = todo[1:] {
 		next := todo[0]
-		l, h := s.m.heldHere(next)
-		if l == nil || seen[next] {
+		if seen[next] {
 			continue
 		}
-		if seen[next] = true; holder == nil {
-			holder = &h
+		seen[next] = true
+		for _, l := range s.m.heldHere(next) {
+			if holder == nil {
+				holder = &l.holder
+			}
+			if l.s == s && l.thread == thread {
+				return &Error{Code: CodeConflict, Lock: name, Holder: holder, Detail: fmt.Sprintf(
+					"the wait would never end: its holder waits, directly or through others, for %q, which this session holds; "+
+						"release that first, or ask for all names in one request", next)}
+			}
+			todo = append(todo, l.s.waitsOf(l.thread)...)
 		}
-		if l.s == s && l.thread == thread {
-			return &Error{Code: CodeConflict, Lock: name, Holder: holder, Detail: fmt.Sprintf(
-				"the wait would never end: its holder waits, directly or through others, for %q, which this session holds; "+
-					"release that first, or ask for all names in one request", next)}
-		}
-		todo = append(todo, l.s.waitsOf(l.thread)...)
 	}
 	return nil
 }
@@ -62,17 +69,22 @@ func (s *Session) waitsOf(thread int64) []string {
 	return names
 }
 
-// heldHere is the hold of name by a session of this node, nil if there is none.
-func (m *Manager) heldHere(name string) (*Lease, Holder) {
+// holdingOf is a hold as another session sees it.
+type holdingOf struct {
+	s      *Session
+	thread int64
+	holder Holder
+}
+
+// heldHere are the holds of name by sessions of this node.
+func (m *Manager) heldHere(name string) []holdingOf {
+	var out []holdingOf
 	for _, p := range m.placesOf(name) {
 		p.mu.Lock()
-		l := p.cur
-		if l != nil && l.phase == granted {
-			h := l.holder
-			p.mu.Unlock()
-			return l, h
+		if l := p.cur; l != nil && l.phase == granted && l.mode <= backend.Exclusive {
+			out = append(out, holdingOf{l.s, l.thread, l.holder})
 		}
 		p.mu.Unlock()
 	}
-	return nil, Holder{}
+	return out
 }

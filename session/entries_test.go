@@ -217,6 +217,7 @@ func TestBadArguments(t *testing.T) {
 			"thread":   {{Thread: -1}},
 			"max_hold": {{MaxHold: -1}},
 			"min_hold": {{MinHold: -1}, {MinHold: 25 * time.Hour}, {MinHold: time.Minute, MaxHold: time.Second}},
+			"limit":    {{Limit: -1}, {Limit: session.MaxLimit + 1}, {Limit: 1, Shared: true}},
 			"note":     {{Note: strings.Repeat("n", 257)}, {Note: "a\nb"}, {Note: "\x1b[2J"}, {Note: "\xff"}},
 		} {
 			for _, a := range bad {
@@ -227,11 +228,7 @@ func TestBadArguments(t *testing.T) {
 				}
 			}
 		}
-		_, err := s.Acquire(t.Context(), "bad", session.Acquire{Shared: true})
-		wantCode(t, err, session.CodeUnsupported)
-		_, err = s.Acquire(t.Context(), "bad", session.Acquire{Limit: 3})
-		wantCode(t, err, session.CodeUnsupported)
-		_, err = s.Renew(t.Context(), "..", 1, time.Millisecond)
+		_, err := s.Renew(t.Context(), "..", 1, time.Millisecond)
 		wantCode(t, err, session.CodeInvalid)
 		if after := c.nodes[0].Stats(); after != before {
 			t.Errorf("stats = %+v after bad requests, want %+v", after, before)

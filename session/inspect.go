@@ -31,6 +31,7 @@ func statusOf(st backend.Status) Status {
 	s := Status{Name: st.Name, State: StateFree, Waiters: st.Waiters, Fence: st.Top, TTL: st.TTL}
 	if st.Held {
 		s.State, s.Holder, s.Fence = StateHeld, holderOf(st), max(st.Turn, st.Hold)
+		s.Mode, s.Holders = st.Mode, max(st.Holders, 1)
 	}
 	return s
 }
@@ -55,17 +56,22 @@ func (p *place) addTo(s *Status) {
 	for l := p.queue.first; l != nil; l = l.next {
 		s.Queue = append(s.Queue, l.holder)
 	}
-	if l := p.cur; l != nil && p.has() && now < p.hold.deadline {
+	l := p.cur
+	if l == nil || !p.has() || now >= p.hold.deadline {
+		return
+	}
+	if s.Holders = max(s.Holders, 1); l.mode == backend.Exclusive || l.fence >= s.Fence {
 		h := l.holder
-		s.State, s.Holder, s.Fence, s.TTL = StateHeld, &h, l.fence, p.hold.deadline-now
+		s.State, s.Holder, s.Fence, s.TTL, s.Mode = StateHeld, &h, l.fence, p.hold.deadline-now, l.mode
 	}
 }
 
-// placesOf are the places of a name; more than one where the order is strict.
+// placesOf are the places of a name; more than one where its callers stand in the
+// store's queue by themselves.
 func (m *Manager) placesOf(name string) []*place {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.cfg.Fairness.Strict {
+	if m.slotted[name] == 0 {
 		if p := m.places[placeKey{name: name}]; p != nil {
 			return []*place{p}
 		}
@@ -139,11 +145,11 @@ func (m *Manager) Check(ctx context.Context, name string, fence backend.Fence) e
 	}
 }
 
-// lastTurn is the newest fence given by this node, if it has the name; else 0.
+// lastTurn is the newest fence given by this node, if it has the name alone; else 0.
 func (p *place) lastTurn() backend.Fence {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.phase != holding || p.late() {
+	if p.phase != holding || p.late() || p.cur != nil && p.cur.mode != backend.Exclusive {
 		return 0
 	}
 	return p.hold.last

@@ -17,6 +17,7 @@ type Lease struct {
 	owner  backend.Owner
 	ttl    time.Duration
 	fixed  bool
+	mode   backend.Mode
 	hold   time.Duration // max_hold, 0: none
 	least  time.Duration // min_hold
 	holder Holder
@@ -48,6 +49,18 @@ const (
 	kept               // released, but min_hold keeps the name
 	over
 )
+
+// admits: the holder of l may enter again in that mode.
+func (l *Lease) admits(m backend.Mode) error {
+	if m == l.mode || m == backend.Shared && l.mode == backend.Exclusive {
+		return nil
+	}
+	detail := "this session and thread holds it in another mode; release that hold first"
+	if m == backend.Exclusive && l.mode == backend.Shared {
+		detail = "this session and thread shares the lock and would wait for itself; release the shared hold first"
+	}
+	return &Error{Code: CodeConflict, Lock: l.name, Detail: detail}
+}
 
 func (l *Lease) signal() {
 	select {

@@ -51,6 +51,7 @@ type place struct {
 	crowded  bool           // likewise, that another node waits
 	watchAt  time.Duration  // idle: see whether what we passed on was confirmed
 	told     int            // waiters that the store was told of
+	ahead    int            // contenders before us in the store's queue, as of the last answer
 	carrier  bool           // the caller of advance will carry what it sends
 	carried  *request       // what it has to carry
 	watching bool           // a Promote is under way
@@ -262,13 +263,23 @@ func (p *place) refusal(l *Lease, code Code) *Error {
 	if code == CodeWaitTimeout {
 		e.Detail = "another held the lock for all of the wait"
 	}
-	if e.Position = p.queue.n + 1; l.queued {
-		e.Position = p.queue.position(l)
-	}
+	e.Position = p.position(l)
 	if e.Holder = p.holderNow(); e.Holder == nil {
 		e.Detail = "others wait for the lock and come first"
 	}
 	return e
+}
+
+// position of l, which waits or would wait; 1 is next.
+func (p *place) position(l *Lease) int {
+	n := p.queue.n + 1
+	if l.queued {
+		n = p.queue.position(l)
+	}
+	if p.key.slot != "" { // the queue is the store's
+		n += p.ahead
+	}
+	return n
 }
 
 // holderNow is who has the name, as far as this node knows without asking.

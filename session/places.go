@@ -17,14 +17,21 @@ func (m *Manager) place(k placeKey) *place {
 		delete(m.noted, k)
 		p = &place{m: m, key: k, noted: noted}
 		m.places[k] = p
+		if k.slot != "" {
+			m.slotted[k.name]++
+		}
 	}
 	return p
 }
 
-// keyFor is where a new waiter for name stands: with all others of this node, or
-// by itself where the store orders all waiters.
-func (m *Manager) keyFor(name string) placeKey {
-	if !m.cfg.Fairness.Strict {
+// keyFor is where a new waiter for name stands: with all others of this node, or by
+// itself where the store orders all waiters. That is so for those who do not want the
+// name alone, and, so that nobody is overtaken, for all who come while one of these
+// is here.
+func (m *Manager) keyFor(name string, mode backend.Mode) placeKey {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.cfg.Fairness.Strict && mode == backend.Exclusive && m.slotted[name] == 0 {
 		return placeKey{name: name}
 	}
 	return placeKey{name, strconv.FormatUint(m.slots.Add(1), 10)}
@@ -35,6 +42,11 @@ func (m *Manager) forget(p *place) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.places, p.key)
+	if n := m.slotted[p.key.name] - 1; p.key.slot != "" && n > 0 {
+		m.slotted[p.key.name] = n
+	} else if p.key.slot != "" {
+		delete(m.slotted, p.key.name)
+	}
 	if p.noted {
 		m.putAside(p.key)
 	}

@@ -141,6 +141,9 @@ func (p *place) answer(q *request, a backend.Answer, err error) {
 	case errors.Is(err, backend.ErrStale):
 		p.req = nil
 		p.overtaken()
+	case errors.Is(err, backend.ErrConflict):
+		p.req = nil
+		p.clash(q)
 	case err == nil, errors.Is(err, backend.ErrHeld), errors.Is(err, backend.ErrNotHeld):
 		p.req = nil
 		p.take(q, a, err)
@@ -149,6 +152,16 @@ func (p *place) answer(q *request, a backend.Answer, err error) {
 		p.cannot(q, err)
 	}
 	p.advance()
+}
+
+// clash: the name is of another kind at present.
+func (p *place) clash(q *request) {
+	if q.done != nil {
+		close(q.done)
+	}
+	p.phase = idle
+	p.refuseAll(&Error{Code: CodeConflict, Detail: "it is in use as something else: as a lock, a semaphore of another size, " +
+		"or by a program outside lockgw in a way with which this request does not go; use another name"})
 }
 
 // cannot: the store answered with an error of its own, and may have done part of
@@ -232,7 +245,7 @@ func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 			p.hold.described = a.Block
 		}
 	case a.Queued:
-		p.phase, p.holder, p.told = queued, a.Holder, q.r.Waiters
+		p.phase, p.holder, p.told, p.ahead = queued, a.Holder, q.r.Waiters, a.Ahead
 		p.again = now + q.r.TTL
 		if a.Wait > 0 {
 			p.again = now + min(a.Wait+slack+rand.N(slack), q.r.TTL)
@@ -243,7 +256,7 @@ func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
 		p.queue.tellCurious()
 	case errors.Is(err, backend.ErrHeld):
-		p.phase, p.holder = idle, a.Holder
+		p.phase, p.holder, p.ahead = idle, a.Holder, a.Ahead
 		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
 	default:
 		p.phase = idle

@@ -66,22 +66,35 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 	return s
 }
 
-// reclaim asks the store for what the process before had of a name.
+// reclaim asks the store for what the process before had of a name. A store that
+// lives in this process, and has to be told of all holds before it grants any, has
+// answered when reclaim returns.
 func (m *Manager) reclaim(k journal.Key) {
 	p := m.place(placeKey{k.Name, k.Slot})
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.carrier = !m.Info().Shared
+	p.askForPast()
+	q := p.carried
+	p.carrier, p.carried = false, nil
+	p.advance()
+	p.mu.Unlock()
+	if q != nil {
+		p.carry(q)
+	}
+}
+
+func (p *place) askForPast() {
+	m, k := p.m, p.key
 	p.noted, p.phase = true, reclaiming
-	r := backend.Request{TTL: m.cfg.TTL, Turns: m.cfg.Fairness.MaxTurns, Floor: m.floor(k.Name), Count: 1}
+	r := backend.Request{TTL: m.cfg.TTL, Turns: p.turns(), Floor: m.floor(k.name), Count: 1}
 	if l := p.cur; l != nil {
 		r = p.description(l, l.count)
-		r.Seq, r.TTL, r.Turns, r.Floor = 0, p.hold.ttl, m.cfg.Fairness.MaxTurns, m.floor(k.Name)
+		r.Seq, r.Mode, r.TTL, r.Turns, r.Floor = 0, l.mode, p.hold.ttl, p.turns(), m.floor(k.name)
 		if l.fixed {
 			r.TTL = max(p.hold.deadline-m.cfg.Clock(), time.Millisecond) // no longer than it was told
 		}
 	}
 	p.ask(reclaim, r)
-	p.advance()
 }
 
 // resume gives t's turn back to the session s, if that is there and the deadline is
@@ -91,7 +104,7 @@ func (p *place) resume(t *journal.Turn, s *Session) {
 		return
 	}
 	l := &Lease{
-		s: s, p: p, name: p.key.name, thread: t.Thread, ttl: t.TTL, fixed: t.Fixed, phase: granted, told: true,
+		s: s, p: p, name: p.key.name, thread: t.Thread, ttl: t.TTL, fixed: t.Fixed, mode: backend.Mode(t.Mode), phase: granted, told: true,
 		fence: backend.Fence(t.Fence), count: t.Count, maxHoldAt: t.MaxHoldAt, keepUntil: t.KeepUntil,
 		done: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
@@ -243,7 +256,7 @@ func (l *Lease) entry() journal.Turn {
 	h := &l.p.hold
 	return journal.Turn{
 		Session: l.s.id, Thread: l.thread, Hold: uint64(h.fence), Fence: uint64(l.fence), Count: l.count,
-		TTL: max(l.ttl, h.ttl), Fixed: l.fixed, MaxHoldAt: l.maxHoldAt, KeepUntil: l.keepUntil, Deadline: h.deadline,
+		TTL: max(l.ttl, h.ttl), Fixed: l.fixed, Mode: int(l.mode), MaxHoldAt: l.maxHoldAt, KeepUntil: l.keepUntil, Deadline: h.deadline,
 		Note: l.holder.Note, Since: l.holder.Since,
 	}
 }

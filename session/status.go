@@ -48,6 +48,10 @@ type Status struct {
 	Queue   []Holder // this node's callers, the next one first
 	Fence   backend.Fence
 	TTL     time.Duration // rest of the lease
+	Mode    backend.Mode  // while it is held
+	// Holders is how many hold it; if more than one, the rest is about the one with
+	// the newest fence.
+	Holders int
 }
 
 // View is a hold as its session sees it at one moment.

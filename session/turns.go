@@ -30,13 +30,22 @@ func (p *place) askFor(v verb, seq uint64) {
 	p.ask(v, r)
 }
 
+// turns is how many fences to ask for at once: one where each caller stands in the
+// store's queue by itself.
+func (p *place) turns() int {
+	if p.key.slot != "" {
+		return 1
+	}
+	return p.m.cfg.Fairness.MaxTurns
+}
+
 // forFirst is what every request says about the first in the queue.
 func (p *place) forFirst() backend.Request {
 	l := p.queue.first
 	granted := l.holder
 	granted.Since = time.Now()
 	return backend.Request{
-		Owner: l.owner, Count: 1, TTL: l.ttl, Turns: p.m.cfg.Fairness.MaxTurns,
+		Mode: l.mode, Owner: l.owner, Count: 1, TTL: l.ttl, Turns: p.turns(),
 		Floor: p.m.floor(p.key.name), Waiters: p.queue.n, Record: granted.record(),
 	}
 }

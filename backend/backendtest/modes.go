@@ -16,6 +16,7 @@ var modes = []struct {
 }{
 	{"shared holds are held at the same time", sharedTogether},
 	{"each of several holds is renewed, described and released by itself", sharesApart},
+	{"each of several holds ends with its own lease", sharesEndApart},
 	{"a repeated acquire grants the same shared hold", repeatShared},
 	{"an exclusive waiter waits for all shared holds", exclusiveAfterShared},
 	{"nobody shares past an exclusive waiter", sharedBehindExclusive},
@@ -145,6 +146,19 @@ func sharesApart(b *bench) {
 	n.wantHolders(backend.Shared, 1)
 	n.drop(r2, a2.Hold)
 	n.free()
+}
+
+func sharesEndApart(b *bench) {
+	n, m := b.node("a"), b.node("b")
+	for i, d := range []time.Duration{time.Second, ttl, time.Second} {
+		r := n.in(backend.Shared, fmt.Sprint(i))
+		r.TTL = d
+		n.wantGranted(n.Acquire(n.ctx(), r))
+	}
+	time.Sleep(1100 * time.Millisecond)
+	n.wantHolders(backend.Shared, 1)
+	m.line(backend.Exclusive, "")
+	n.wantHolders(backend.Shared, 1)
 }
 
 func repeatShared(b *bench) {

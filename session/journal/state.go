@@ -113,6 +113,7 @@ type Turn struct {
 	Count     int           `json:"count"`
 	TTL       time.Duration `json:"ttl"`
 	Fixed     bool          `json:"fixed,omitempty"`
+	Mode      int           `json:"mode,omitempty"` // see backend.Mode
 	MaxHoldAt time.Duration `json:"max,omitempty"`
 	KeepUntil time.Duration `json:"keep,omitempty"`
 	Kept      bool          `json:"kept,omitempty"`  // released, and kept by min_hold

@@ -92,7 +92,7 @@ var bugs = []bug{
 	},
 	{
 		name: "reclaim keeps what is not named", file: "backend/memory/memory.go",
-		old: "		if l.heldBy(me) {\n\t\t\tl.free(0)\n\t\t}\n\t\treturn b.passOn(l, r), nil\n\t})\n}\n\n// Break", new: "		return b.passOn(l, r), nil\n\t})\n}\n\n// Break",
+		old: "		if h != nil {\n\t\t\tl.free(h, 0)\n\t\t}\n\t\treturn b.passOn(l, r), nil\n\t})\n}\n\n// Break", new: "		return b.passOn(l, r), nil\n\t})\n}\n\n// Break",
 	},
 	{
 		name: "reclaim keeps the place in the queue", file: "backend/memory/memory.go",
@@ -100,11 +100,11 @@ var bugs = []bug{
 	},
 	{
 		name: "script: reclaim keeps what is not named", file: "backend/redis/reclaim.lua", test: "./backend/redis",
-		old: "if mine(h) then\n  free('0')\nend\n", new: "",
+		old: "if h then\n  let_go(h, '0')\nend\n", new: "",
 	},
 	{
 		name: "script: reclaim without a look at the fence", file: "backend/redis/reclaim.lua", test: "./backend/redis",
-		old: "if mine(h) and h.fence == the_hold then", new: "if mine(h) then",
+		old: "if h and h.fence == the_hold then", new: "if h then",
 	},
 	{
 		name: "given to others before the deadline that was told", file: "session/restore.go",
@@ -235,19 +235,19 @@ var bugs = []bug{
 	},
 	{
 		name: "store: the head leaves the queue at the grant", file: "backend/memory/promote.go",
-		old: "				l.hold.provisional, l.hold.until = true, now.Add(Window)\n", new: "				l.hold.provisional, l.hold.until = true, now.Add(Window)\n\t\t\t\tl.dequeue(e.by)\n\t\t\t\treturn false\n",
+		old: "	h.provisional, h.until = true, time.Now().Add(Window)\n", new: "	h.provisional, h.until = true, time.Now().Add(Window)\n\tl.dequeue(e.by)\n",
 	},
 	{
 		name: "store: no suspects", file: "backend/memory/promote.go", test: "./backend/memory",
-		old: "				l.suspect[e.by.node] = true // until it asks for something\n", new: "",
+		old: "	l.suspect[e.by.node] = true // until it asks for something\n", new: "",
 	},
 	{
 		name: "store: a repeat does not set the lease anew", file: "backend/memory/memory.go",
-		old: "			return l.lease(me, r), nil\n\t\t}\n\t\tl.free(0)", new: "			return l.granted(me), nil\n\t\t}\n\t\tl.free(0)",
+		old: "			return l.lease(h, r), nil\n\t\t}\n\t\tl.free(h, 0)", new: "			return l.granted(h), nil\n\t\t}\n\t\tl.free(h, 0)",
 	},
 	{
 		name: "store: a hold left over is granted again", file: "backend/memory/memory.go", test: "./backend/memory",
-		old: "if l.hold.seq == r.Seq && l.hold.inc == b.node.Incarnation {", new: "if true {",
+		old: "if h.seq == r.Seq && h.inc == b.node.Incarnation {", new: "if true {",
 	},
 	{
 		name: "store: cancel only leaves the queue", file: "backend/memory/memory.go", test: "./backend/memory",
@@ -255,15 +255,15 @@ var bugs = []bug{
 	},
 	{
 		name: "store: release without a look at the fence", file: "backend/memory/memory.go",
-		old: "if l.heldBy(me) && l.hold.fence == r.Hold {\n\t\t\tl.given", new: "if l.held() != nil {\n\t\t\tl.given",
+		old: "if h := l.the(me, r.Hold); h != nil {\n\t\t\tif h.mode", new: "if l.held() {\n\t\t\th := l.holds[0]\n\t\t\tif h.mode",
 	},
 	{
 		name: "store: renewal without a look at the fence", file: "backend/memory/memory.go", test: "./backend/memory",
-		old: "|| l.hold.fence != r.Hold {\n\t\t\terrs[i]", new: "{\n\t\t\terrs[i]",
+		old: "if h := l.the(contender{b.node.ID, r.Slot}, r.Hold); h != nil {", new: "if h := l.heldBy(contender{b.node.ID, r.Slot}); h != nil {",
 	},
 	{
 		name: "store: a late renewal shortens", file: "backend/memory/lock.go", test: "./backend/memory",
-		old: "until.After(l.hold.until) {\n\t\tl.hold.until", new: "true {\n\t\tl.hold.until",
+		old: "until.After(h.until) {", new: "true {",
 	},
 	{
 		name: "store: fences by counting alone", file: "backend/memory/lock.go", test: "./backend/memory",
@@ -348,7 +348,7 @@ var bugs = []bug{
 	},
 	{
 		name: "script: release without a look at the fence", file: "backend/redis/release.lua", test: "./backend/redis",
-		old: "if mine(h) and h.fence == the_hold then", new: "if mine(h) then",
+		old: "if h and h.fence == the_hold then", new: "if h then",
 	},
 	{
 		name: "script: renewal without a look at the fence", file: "backend/redis/renew.lua", test: "./backend/redis",
@@ -400,10 +400,58 @@ var bugs = []bug{
 	},
 	{
 		name: "store: extend writes the owner", file: "backend/memory/memory.go",
-		old: "		l.prolong(r.TTL)\n\t\treturn l.granted(me), nil", new: "		l.hold.owner, l.hold.count = r.Owner, max(r.Count, 1)\n\t\tl.prolong(r.TTL)\n\t\treturn l.granted(me), nil",
+		old: "		h.prolong(r.TTL)\n\t\treturn l.granted(h), nil", new: "		h.owner, h.count = r.Owner, max(r.Count, 1)\n\t\th.prolong(r.TTL)\n\t\treturn l.granted(h), nil",
 	},
 	{
 		name: "store: descriptions in any order", file: "backend/memory/memory.go",
-		old: "if r.Seq >= l.hold.described {", new: "if true {",
+		old: "if r.Seq >= h.described {", new: "if true {",
+	},
+	{
+		name: "who shares a name is overtaken by turns", file: "session/places.go",
+		old: " && m.slotted[name] == 0 {", new: " {",
+	},
+	{
+		name: "an exclusive entry into a shared hold", file: "session/lease.go",
+		old: "if m == l.mode || m == backend.Shared && l.mode == backend.Exclusive {", new: "if true {",
+	},
+	{
+		name: "a restart forgets the mode", file: "session/restore.go",
+		old: "r.Seq, r.Mode, r.TTL,", new: "r.Seq, _, r.TTL,",
+	},
+	{
+		name: "an embedded store grants before it knows of all holds", file: "session/restore.go",
+		old: "	p.carrier = !m.Info().Shared\n", new: "",
+	},
+	{
+		name: "a cycle through a semaphore", file: "session/cycle.go",
+		old: " && l.mode <= backend.Exclusive {", new: " && l.mode <= backend.Exclusive+1000 {",
+	},
+	{
+		name: "script: a semaphore without a size", file: "backend/redis/shares.lua", test: "./backend/redis",
+		old: " and (tonumber(m) < 0 or redis.call('ZCARD', ends) < tonumber(m))", new: "",
+	},
+	{
+		name: "script: who shares overtakes who waits for the name alone", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "              return answer -- nobody overtakes it\n", new: "",
+	},
+	{
+		name: "script: a waiter that is gone keeps all others waiting", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "if c == asks or not deaf[node] and hears(c, e) then", new: "if true then",
+	},
+	{
+		name: "script: one name of two kinds", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "  return present and kind(present) ~= kind(mode)\n", new: "  return false\n",
+	},
+	{
+		name: "script: a permit outlives its lease", file: "backend/redis/shares.lua", test: "./backend/redis",
+		old: "  for _, c in ipairs(over) do\n    drop_share(c)\n  end\n", new: "",
+	},
+	{
+		name: "script: the lock ends with the first of several holds", file: "backend/redis/shares.lua", test: "./backend/redis",
+		old: "redis.call('ZREVRANGE', ends, 0, 0, 'WITHSCORES')\n  if not last", new: "redis.call('ZRANGE', ends, 0, 0, 'WITHSCORES')\n  if not last",
+	},
+	{
+		name: "script: one of several is renewed without a look at the fence", file: "backend/redis/renew.lua", test: "./backend/redis",
+		old: "if f == fence and till > ms", new: "if f and till > ms",
 	},
 }
