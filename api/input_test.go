@@ -226,15 +226,3 @@ func TestIdempotencyKeyMustBeVisible(t *testing.T) {
 	r.header = http.Header{"Idempotency-Key": {strings.Repeat("~", 64)}}
 	g.must(201, r)
 }
-
-func TestNotInThisVersion(t *testing.T) {
-	g := newGateway(t, session.Config{})
-	var rows []badRequest
-	for _, r := range []request{
-		{method: "PUT", path: "/v1/locks/a?mode=shared"}, {method: "PUT", path: "/v1/locks/a?limit=2"},
-		{method: "POST", path: "/v1/locks/a/hold?mode=shared"},
-	} {
-		rows = append(rows, badRequest{r, 501, session.CodeUnsupported, "not in this version"})
-	}
-	g.refuseAll(rows)
-}

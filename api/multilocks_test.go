@@ -283,8 +283,6 @@ func TestMultilockBadRequests(t *testing.T) {
 		badRequest{request{method: "DELETE", path: multilocks, token: unknown}, 401, session.CodeNoSession, ""},
 		badRequest{request{method: "POST", path: multilocks, body: `{"names":["a"]}`, token: unknown}, 401, session.CodeNoSession, ""},
 		badRequest{request{method: "DELETE", path: multilocks, body: `{"names":["a"]}`, token: token}, 403, session.CodeNotOwner, "does not hold"},
-		badRequest{request{method: "POST", path: multilocks, body: `{"names":["a"],"mode":"shared"}`}, 501, session.CodeUnsupported, "not in this version"},
-		badRequest{request{method: "POST", path: multilocks, body: `{"names":["a"],"limit":2}`}, 501, session.CodeUnsupported, "not in this version"},
 		badRequest{request{method: "PUT", path: multilocks, body: `{"names":["a"]}`}, 405, codeMethodNotAllowed, "PUT"},
 	)
 	for _, method := range []string{"POST", "DELETE"} {

@@ -11,8 +11,10 @@ import (
 type status struct {
 	Name    string        `json:"name"`
 	State   session.State `json:"state"`
-	Mode    string        `json:"mode,omitempty"` // while it is held
-	Holder  *holder       `json:"holder,omitempty"`
+	Mode    string        `json:"mode,omitempty"`    // while it is held
+	Holders int           `json:"holders,omitempty"` // how many hold it
+	Limit   int           `json:"limit,omitempty"`   // how many may, of a semaphore
+	Holder  *holder       `json:"holder,omitempty"`  // the newest of them
 	Waiters int           `json:"waiters"`
 	Queue   []holder      `json:"queue"` // of this node
 	Fence   backend.Fence `json:"fence"` // newest known, 0: none
@@ -37,7 +39,7 @@ func statusOf(st session.Status) status {
 		Queue: make([]holder, 0, len(st.Queue)), Fence: st.Fence, TTLMS: st.TTL.Milliseconds(),
 	}
 	if st.State == session.StateHeld {
-		s.Mode = "exclusive"
+		s.Mode, s.Holders, s.Limit = st.Mode.String(), st.Holders, st.Mode.Limit()
 	}
 	for i := range st.Queue {
 		s.Queue = append(s.Queue, *holderOf(&st.Queue[i]))

@@ -65,6 +65,21 @@ const (
 	Shared    Mode = -1
 )
 
+// String is exclusive, shared or semaphore.
+func (m Mode) String() string {
+	switch {
+	case m == Exclusive:
+		return "exclusive"
+	case m < 0:
+		return "shared"
+	default:
+		return "semaphore"
+	}
+}
+
+// Limit is the size of a semaphore; 0 of a lock.
+func (m Mode) Limit() int { return max(int(m), 0) }
+
 // Node names one gateway process to the store. A later process of the same
 // node has a larger Incarnation; the store then refuses the earlier one.
 type Node struct {

@@ -15,6 +15,8 @@ type LockOptions struct {
 	TTL     time.Duration // of the lease
 	Thread  int64         // completes the owner id; 0 means 1
 	MaxHold time.Duration
+	Shared  bool   // others may hold it too, if they share it
+	Limit   int    // of a semaphore, which so many may hold; 0: a lock
 	Note    string // for people
 	Request string // id that makes a repeat return the first answer
 }
@@ -29,6 +31,12 @@ func (c *Client) Lock(ctx context.Context, name string, o LockOptions) (session.
 	args = withThread(args, o.Thread)
 	args = withSeconds(args, "MAXHOLD", o.MaxHold)
 	args = withText(args, "NOTE", o.Note)
+	if o.Shared {
+		args = append(args, "SHARED")
+	}
+	if o.Limit > 0 {
+		args = append(args, "LIMIT", strconv.Itoa(o.Limit))
+	}
 	args = withText(args, "REQ", o.Request)
 	f, err := c.mapped(ctx, args...)
 	if err != nil {

@@ -55,6 +55,10 @@ func (f fields) status() session.Status {
 	st := session.Status{
 		Name: f.text("name"), State: session.State(f.text("state")), Waiters: int(f.number("waiters")),
 		Fence: backend.Fence(f.number("fence")), TTL: f.milliseconds("ttl_ms"),
+		Mode: backend.Mode(f.number("limit")), Holders: int(f.number("holders")),
+	}
+	if f.text("mode") == backend.Shared.String() {
+		st.Mode = backend.Shared
 	}
 	if m, ok := f["holder"].(map[string]any); ok {
 		h := fields(m).holder()

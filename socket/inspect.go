@@ -85,15 +85,17 @@ func (c *conn) writeView(v session.View) {
 
 // writeStatus writes what is known of a name, with the keys of the HTTP body.
 func (c *conn) writeStatus(st session.Status) {
-	c.w.Map(8)
+	c.w.Map(10)
 	c.pair("name", st.Name)
 	c.pair("state", string(st.State))
 	c.w.Bulk("mode")
 	if st.State == session.StateHeld {
-		c.w.Bulk("exclusive")
+		c.w.Bulk(st.Mode.String())
 	} else {
 		c.w.Null()
 	}
+	c.pairInt("holders", int64(st.Holders))
+	c.pairInt("limit", int64(st.Mode.Limit()))
 	c.w.Bulk("holder")
 	if st.Holder == nil {
 		c.w.Null()

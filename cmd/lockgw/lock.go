@@ -35,7 +35,7 @@ Prefer run where the work is one command: it ends the hold with it.`,
 		Args:              usageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: g.completeFirst,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkNames(args...); err != nil {
+			if err := errors.Join(checkMode(cmd.Flags(), o.Shared, o.Limit), checkNames(args...)); err != nil {
 				return err
 			}
 			life := cmp.Or(keepalive, o.MaxHold, lockLife)
@@ -52,6 +52,7 @@ Prefer run where the work is one command: it ends the hold with it.`,
 	positiveVar(f, &o.MaxHold, "max-hold", "end the hold after so long")
 	positiveVar(f, &keepalive, "keepalive", "end the hold after so long without a command about it (default: --max-hold, else 1h)")
 	threadVar(f, &o.Thread)
+	modeVars(f, &o.Shared, &o.Limit)
 	f.StringVar(&o.Note, "note", "", "text that is shown to those who wait")
 	exitCodeVar(f, &conflictCode, "conflict-exit-code", "E", "exit code when the lock was not acquired")
 	return cmd

@@ -25,6 +25,9 @@ func (o *outputFlag) add(f *pflag.FlagSet) {
 type lockOut struct {
 	Name    string        `json:"name"`
 	State   session.State `json:"state"`
+	Mode    string        `json:"mode,omitempty"`
+	Holders int           `json:"holders,omitempty"`
+	Limit   int           `json:"limit,omitempty"`
 	Holder  *holderOut    `json:"holder"`
 	Waiters int           `json:"waiters"`
 	Queue   []*holderOut  `json:"queue"`
@@ -41,6 +44,9 @@ func newLockOut(st session.Status, now time.Time) lockOut {
 	l := lockOut{
 		Name: st.Name, State: st.State, Holder: newHolderOut(st.Holder, now), Waiters: st.Waiters,
 		Queue: []*holderOut{}, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(),
+	}
+	if st.State == session.StateHeld {
+		l.Mode, l.Holders, l.Limit = st.Mode.String(), st.Holders, st.Mode.Limit()
 	}
 	for _, h := range st.Queue {
 		l.Queue = append(l.Queue, newHolderOut(&h, now))
@@ -94,13 +100,25 @@ func (o outputFlag) writeTable(w io.Writer, all []session.Status, now time.Time)
 		if st.Holder != nil {
 			h, holder, from = *st.Holder, holderText(st.Holder), age(since(*st.Holder, now))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d", st.Name, st.State, holder, from, leaseText(st), st.Waiters, st.Fence)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d", st.Name, stateText(st), holder, from, leaseText(st), st.Waiters, st.Fence)
 		if o.format == "wide" {
 			fmt.Fprintf(t, "\t%s\t%s\t%s", dash(string(h.Owner)), uidText(h.UID), dash(printable(h.Note)))
 		}
 		fmt.Fprintln(t)
 	}
 	return t.Flush()
+}
+
+// stateText is the state, and who else may hold the name.
+func stateText(st session.Status) string {
+	switch {
+	case st.State != session.StateHeld || st.Mode == backend.Exclusive:
+		return string(st.State)
+	case st.Mode == backend.Shared:
+		return fmt.Sprintf("%s, shared by %d", st.State, st.Holders)
+	default:
+		return fmt.Sprintf("%s, %d of %d", st.State, st.Holders, st.Mode.Limit())
+	}
 }
 
 func leaseText(st session.Status) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/lockgw/lockgw/session"
 )
 
 // runOptions are the flags of `lockgw run`.
@@ -65,6 +68,16 @@ executed or found.`,
 	return cmd
 }
 
+// notCommands keeps 1, by which other verbs say that the gateway refused, for the
+// command that is run.
+func notCommands(err error) error {
+	var e *exitError
+	if errors.As(err, &e) && e.code == exitRefused && e.err != nil {
+		return exit(exitFailed, e.err)
+	}
+	return err
+}
+
 func (o *runOptions) add(f *pflag.FlagSet) {
 	o.gatewayFlags.add(f)
 	durationVar(f, &o.wait, "wait", "how long to wait for the locks (default: as long as it takes)")
@@ -74,13 +87,29 @@ func (o *runOptions) add(f *pflag.FlagSet) {
 	positiveVar(f, &o.maxRuntime, "max-runtime", "stop the command after so long")
 	durationVar(f, &o.killAfter, "kill-after", "how long a command may take to stop before it is killed")
 	signalVar(f, &o.signal, "signal", "signal that asks the command to stop")
-	f.BoolVarP(&o.shared, "shared", "s", false, "hold together with other shared holders")
-	f.IntVar(&o.limit, "limit", 0, "hold together with at most so many others")
+	modeVars(f, &o.shared, &o.limit)
 	exitCodeVar(f, &o.conflictCode, "conflict-exit-code", "E", "exit code when the locks were not acquired")
 	choiceVar(f, &o.onUnavailable, "on-unavailable", "", "what to do when the gateway or its store is: fail, skip the command, or run it unlocked", "fail", "skip", "run")
 	f.StringVar(&o.note, "note", "", "text that is shown to those who wait (default: the name of the command)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not report the wait and its end")
 	f.BoolVar(&o.json, "json", false, "report on stderr as JSON, one object a line")
+}
+
+// modeVars adds the flags that say who else may hold a lock.
+func modeVars(f *pflag.FlagSet, shared *bool, limit *int) {
+	f.BoolVarP(shared, "shared", "s", false, "let others hold the lock too, if they share it")
+	f.IntVar(limit, "limit", 0, "let so many hold the lock at the same time (a semaphore)")
+}
+
+func checkMode(f *pflag.FlagSet, shared bool, limit int) error {
+	switch {
+	case f.Changed("limit") && (limit < 1 || limit > session.MaxLimit):
+		return usagef("--limit: must be between 1 and %d", session.MaxLimit)
+	case shared && limit > 0:
+		return usagef("--shared and --limit exclude each other")
+	default:
+		return nil
+	}
 }
 
 // read checks what flags alone do not.
@@ -93,10 +122,9 @@ func (o *runOptions) read(cmd *cobra.Command, args []string) error {
 		return usagef("no lock name before --, as in: lockgw run NAME -- COMMAND")
 	case dash == len(args):
 		return usagef("no command after --, as in: lockgw run NAME -- COMMAND")
-	case cmd.Flags().Changed("limit") && o.limit < 1:
-		return usagef("--limit: must be at least 1")
-	case o.shared, o.limit > 0:
-		return usagef("shared locks and limits are unsupported in this version")
+	}
+	if err := checkMode(cmd.Flags(), o.shared, o.limit); err != nil {
+		return err
 	}
 	o.names, o.argv = slices.Clone(args[:dash]), args[dash:]
 	slices.Sort(o.names)

@@ -75,7 +75,7 @@ func acquire(ctx context.Context, o *runOptions, r *report, k *keeper) (*hold, e
 func (h *hold) refresh(ctx context.Context) error {
 	info, err := h.client.Load().Session(ctx)
 	if err != nil {
-		return gatewayError(h.socket, err)
+		return notCommands(gatewayError(h.socket, err))
 	}
 	for i, v := range h.views {
 		if at := slices.IndexFunc(info.Holds, func(w session.View) bool { return w.Name == v.Name }); at >= 0 {
@@ -98,7 +98,7 @@ func (h *hold) connect(ctx context.Context, k *keeper) (err error) {
 	}
 	info, err := h.client.Load().Session(ctx)
 	if err != nil {
-		return gatewayError(h.socket, err)
+		return notCommands(gatewayError(h.socket, err))
 	}
 	h.owner = backend.Owner(info.UUID + ":1")
 	if !h.bound {
@@ -160,7 +160,7 @@ func (h *hold) lock(ctx context.Context, name string, start time.Time) (session.
 		if !o.forever {
 			wait = min(wait, max(0, o.wait-time.Since(start)))
 		}
-		v, err := c.Lock(ctx, name, socket.LockOptions{Wait: wait, TTL: o.ttl, Note: o.note})
+		v, err := c.Lock(ctx, name, socket.LockOptions{Wait: wait, TTL: o.ttl, Shared: o.shared, Limit: o.limit, Note: o.note})
 		switch {
 		case errors.Is(err, socket.ErrNotAcquired) && (o.forever || wait == longest):
 		case waitTooLong(err) && longest > time.Second:
@@ -181,7 +181,7 @@ func (h *hold) notLocked(ctx context.Context, name string, err error) error {
 	if errors.Is(err, socket.ErrNotAcquired) {
 		err = notAcquired(ctx, h.client.Load(), name)
 	}
-	return conflict(gatewayError(h.socket, err), h.o.conflictCode)
+	return conflict(notCommands(gatewayError(h.socket, err)), h.o.conflictCode)
 }
 
 func (h *hold) names() []string {

@@ -47,7 +47,7 @@ type sessionAnswer struct {
 	Detail string       `json:"detail"`
 }
 
-// exitCode is that of the same refusal over resp.sock.
+// exitCode is that of `run` after the same refusal over resp.sock.
 func (a sessionAnswer) exitCode() int {
 	switch {
 	case a.status == http.StatusServiceUnavailable:
@@ -55,7 +55,7 @@ func (a sessionAnswer) exitCode() int {
 	case a.status == http.StatusTooManyRequests:
 		return exitNotAcquired
 	default:
-		return exitRefused
+		return exitFailed
 	}
 }
 

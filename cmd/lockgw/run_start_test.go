@@ -83,7 +83,7 @@ func TestOpenBoundRefusals(t *testing.T) {
 		{501, `{"code":"unsupported"}`, false, 0},
 		{503, `{"code":"draining"}`, false, exitUnavailable},
 		{429, `{"code":"too_many_sessions"}`, false, exitNotAcquired},
-		{403, `{"code":"forbidden"}`, false, exitRefused},
+		{403, `{"code":"forbidden"}`, false, exitFailed},
 		{201, `nonsense`, false, exitUnavailable},
 	} {
 		dir := shortDir(t)

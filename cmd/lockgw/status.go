@@ -80,7 +80,7 @@ func writeBlock(w io.Writer, st session.Status, now time.Time) error {
 	}
 	fmt.Fprintln(t, "Lock Info:")
 	line("Name", "%s", st.Name)
-	line("State", "%s", st.State)
+	line("State", "%s", stateText(st))
 	if st.Holder != nil {
 		holderLines(line, *st.Holder, now)
 	}
