@@ -67,6 +67,7 @@ func (t *Turn) encode(b []byte) []byte {
 	b = strconv.AppendInt(append(b, `,"count":`...), int64(t.Count), 10)
 	b = strconv.AppendInt(append(b, `,"ttl":`...), int64(t.TTL), 10)
 	b = flag(b, `,"fixed":`, t.Fixed)
+	b = number(b, `,"mode":`, int64(t.Mode))
 	b = number(b, `,"max":`, int64(t.MaxHoldAt))
 	b = number(b, `,"keep":`, int64(t.KeepUntil))
 	b = flag(b, `,"kept":`, t.Kept)
