@@ -211,7 +211,10 @@ type Info struct {
 	Push    bool   // hints; without them a waiter learns of a release by its timer
 	Shared  bool   // other gateways and programs may see the same locks
 	Modes   bool   // shared holds and semaphores; without, Acquire knows Exclusive alone
-	MinTTL  time.Duration
+	// Restores: the store may forget a hold, and Reclaim by the holder brings it back
+	// as long as nobody can have been granted the name since.
+	Restores bool
+	MinTTL   time.Duration
 }
 
 // Backend is a store as seen by one node.
@@ -259,8 +262,9 @@ type Backend interface {
 	// Turn and Record are as for Describe. What else was left of the sender, a place
 	// in the queue, a hold, is dropped and passed on, as by Release. Hold 0 names
 	// none. A store that lives in the gateway and knows nothing of the name yet
-	// believes what it is told.
-	// Reads Seq, Mode, Hold, TTL, Turns, Floor, Owner, Count, Turn, Record.
+	// believes what it is told. So does one that Restores and may have forgotten, if
+	// it knows of no fence above Floor.
+	// Reads Seq, Mode, Hold, Block, TTL, Turns, Floor, Owner, Count, Turn, Record.
 	Reclaim(ctx context.Context, r Request) (Answer, error)
 	// Break takes the name from one who holds it, through lockgw or not, if Turn is
 	// the fence that Inspect tells of that hold (Turn, or Top of one outside lockgw).

@@ -57,8 +57,8 @@ func (p *place) write(ctx context.Context, l *Lease, d int, answer *receipt) (in
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if notHeld(err) && p.has() && p.hold.fence == r.Hold {
-		p.lose(reasonGone)
+	if notHeld(err) && p.phase == holding && p.hold.fence == r.Hold {
+		p.missing()
 	}
 	p.advance()
 	if over := l.errLocked(p.m.cfg.Clock()); over != nil {

@@ -33,10 +33,24 @@ func (p *place) hinted(h backend.Hint) {
 		}
 	case backend.HintWatch:
 		p.askBy(now + h.After + slack)
-	case backend.HintFree, backend.HintResync:
+	case backend.HintFree:
 		p.askBy(1)
+	case backend.HintResync:
+		p.askBy(1)
+		p.look()
 	}
 	p.advance()
+}
+
+// look has the store say whether it still has the hold: it may be another one by now.
+func (p *place) look() {
+	switch l := p.cur; {
+	case p.phase != holding || l == nil || !l.told || !p.m.Info().Restores:
+	case l.fixed:
+		p.missing() // a renewal would make the lease longer
+	default:
+		p.renew()
+	}
 }
 
 // askBy has a contender ask again at that time, if it would not do so earlier. An

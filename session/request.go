@@ -271,7 +271,7 @@ func (p *place) takeExtend(q *request, a backend.Answer, err error) {
 	p.hint = 0
 	switch {
 	case err != nil:
-		p.lose(reasonGone)
+		p.missing()
 	case p.late():
 	default:
 		p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))

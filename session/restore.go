@@ -141,7 +141,8 @@ func (p *place) takeReclaim(q *request, a backend.Answer) {
 	p.phase, p.attempt = holding, q.r.Seq
 	p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))
 	p.hold.renewAt, p.hold.failing = q.sentAt+third(q.r.TTL), false
-	p.hold.block, p.hold.next, p.hold.left = a.Block, a.Block, a.Turns
+	p.hold.block, p.hold.next, p.hold.left, p.hold.more = a.Block, a.Block, a.Turns, 0
+	p.tellTurn(EventRenewed, "")
 	if a.Others {
 		p.othersWait()
 		p.hold.left = 0 // or the turns of two blocks would pass before another node's

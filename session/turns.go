@@ -104,6 +104,29 @@ func (p *place) lose(reason string) {
 	p.letGo(p.m.cfg.Delay)
 }
 
+// missing: the store does not have the hold. One that may forget is told of it, once:
+// until the answer the hold is held as before.
+func (p *place) missing() {
+	if l := p.cur; l == nil || !l.told || !p.m.Info().Restores {
+		p.lose(reasonGone)
+		return
+	}
+	if !p.hold.failing {
+		p.hold.failing = true
+		p.tellTurn(EventJeopardy, "the store may have forgotten the hold")
+	}
+	p.m.raise(p.key.name, p.hold.top())
+	p.askForPast()
+}
+
+// top is the last fence that is reserved.
+func (h *hold) top() backend.Fence {
+	if h.more > 0 {
+		return h.block + backend.Fence(h.more) - 1
+	}
+	return h.next + backend.Fence(h.left) - 1
+}
+
 // drop ends the present turn by a loss. A caller that was not told waits again.
 func (p *place) drop(l *Lease, reason string) {
 	switch {
@@ -203,8 +226,9 @@ func (p *place) renewed(r backend.Renewal, sentAt time.Duration, err error) {
 		}
 	case notHeld(err) && p.hold.broken:
 		p.lose(reasonBroken)
+	case notHeld(err) && p.phase == reclaiming: // the store is being told
 	case notHeld(err):
-		p.lose(reasonGone)
+		p.missing()
 	default:
 		p.hold.renewAt = now + max(p.hold.ttl/10, 2*slack)
 		if !p.hold.failing {

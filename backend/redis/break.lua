@@ -19,7 +19,7 @@ local top = int(reserved)
 if h then
   top = int(math.max(h.turn, h.fence))
 else -- what was reserved and not given, when the last hold of lockgw ended, does not count
-  local given, then_reserved = string.match(redis.call('GET', last) or '', '^(%d+) (%d+)$')
+  local given, then_reserved = string.match(redis.call('GET', last) or '', '^(%d+) (%d+)')
   if then_reserved == top then
     top = given
   end
@@ -29,7 +29,7 @@ if turn ~= top or several() and not h then
 end
 if h then
   if not h.share then
-    put(last, top .. ' ' .. int(reserved))
+    put(last, top .. ' ' .. int(reserved) .. (wary and ' ' .. server() or ''))
   end
   redis.call('PUBLISH', channel_of(h.by, h.inc), 'b ' .. h.fence .. ' ' .. slot_of(h.by) .. ' ' .. name)
   let_go(h, delay)

@@ -131,6 +131,25 @@ local function write(h)
     'owner', h.owner, 'provisional', h.provisional and '1' or '0', 'record', h.record, 'described', h.described)
 end
 
+-- restore makes the sender's hold anew, as it says that it was.
+local function restore()
+  local h = {
+    by = me, inc = '0', seq = '0', fence = the_hold, block = block, turns = turns, turn = turn,
+    provisional = false, described = '0', owner = owner, record = record, share = mode ~= '0',
+  }
+  if h.share then
+    redis.call('HSET', lock, field_of(owner, the_hold), count, 'mode', 'lockgw ' .. mode)
+    until_then(me, ms + ttl)
+  else
+    redis.call('HSET', lock, owner, count)
+    redis.call('HSET', state, 'by', me, 'fence', the_hold)
+    redis.call('PEXPIRE', lock, ttl)
+  end
+  write(h)
+  redis.call('PEXPIRE', state, ttl)
+  return h
+end
+
 -- describe writes whose turn it is under the hold h.
 local function describe(h)
   own(h)
@@ -202,7 +221,7 @@ end
 -- may have it at the same time; last to those whose node let a provisional hold run
 -- out. The answer is asks' lease, if it is among them.
 local function promote(asks)
-  if taken() and not several() then
+  if taken() and not several() or not known() then
     return nil
   end
   local deaf, answer = {}, nil
@@ -252,7 +271,7 @@ local function holder(word)
     return { word, left, h.provisional and 1 or 0, 0, h.owner, node_of(h.by), h.fence, h.turn, h.record, ahead }
   end
   if left == -2 then
-    return { word, 0, 0, 0, '', '', '0', '0', '', ahead }
+    return { word, known() and 0 or 1000, 0, 0, '', '', '0', '0', '', ahead }
   end
   local field = ''
   if redis.call('TYPE', lock).ok == 'hash' then
@@ -306,7 +325,7 @@ local function contend()
     promote(nil)
     return { 'conflict' }
   end
-  if redis.call('EXISTS', lock, queue) == 0 then
+  if redis.call('EXISTS', lock, queue) == 0 and known() then
     return grant(me, asked(), ttl, '0')
   end
   enqueue()

@@ -4,7 +4,7 @@ if not admit(false) then
 end
 awake()
 local h = held_by(me)
-if not h or h.fence ~= the_hold then
+if not h or h.fence ~= the_hold or not known() then
   return { 'nothold' }
 end
 return lease(h)

@@ -15,13 +15,16 @@
 --      8 hold   9 block   10 attempt   11 owner   12 count   13 ttl ms   14 turns   15 floor of the fence
 --      16 queue 0|1   17 waiters   18 turn   19 delay ms   20 record
 --     21 mode: 0 exclusive, -1 shared, n of a semaphore of n
+--     22 guard: "" off; else one of " !?" and the ids of the servers that have forgotten
+--        nothing. " ": so has none that we know of; else one may have, and "?" is said with
+--        a request that may have been executed before
 --
 -- Numbers that are only passed on or compared for equality stay the text they came
 -- as: to print one costs as much as a command.
 local lock, state, queue, entries, counter, last, floor, nodefloor, shares, ends = unpack(KEYS)
 local me, inc, seq, channel, window, fence_ttl, name = unpack(ARGV, 1, 7)
 local the_hold, block, attempt, owner, count, ttl, turns, least = unpack(ARGV, 8, 15)
-local wants_queue, waiters, turn, delay, record, mode = ARGV[16] == '1', unpack(ARGV, 17, 21)
+local wants_queue, waiters, turn, delay, record, mode, guard = ARGV[16] == '1', unpack(ARGV, 17, 22)
 local remember = '60000' -- ms; longer than a request can be under way
 
 local clock = redis.call('TIME')
@@ -60,6 +63,25 @@ local function admit(numbered)
     redis.call('SET', nodefloor, inc .. ' 0', 'PX', remember)
   end
   return true
+end
+
+local wary = string.find(guard, '^[!?]') ~= nil
+
+-- server is the id of this run of this server.
+local function server()
+  local said = redis.pcall('INFO', 'server')
+  return type(said) == 'string' and string.match(said, 'run_id:(%x+)') or 'unknown'
+end
+
+-- known: the server has forgotten no grant of the name that may still be held. It has
+-- forgotten none at all, or has heard from the name's newest holder since.
+local function known()
+  if guard == '' then
+    return true
+  end
+  local id = server()
+  return string.find(guard, id, 1, true) ~= nil
+    or wary and string.match(redis.call('GET', last) or '', ' (%x+)$') == id
 end
 
 -- next_fence is above every one before, and above the floors that are given.

@@ -53,7 +53,7 @@ if left ~= -2 then
   end
 end
 -- What was reserved and not given, when the last hold ended, does not count.
-local given, reserved = string.match(redis.call('GET', last) or '', '^(%d+) (%d+)$')
+local given, reserved = string.match(redis.call('GET', last) or '', '^(%d+) (%d+)')
 if reserved == top then
   top = given
 end

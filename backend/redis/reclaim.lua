@@ -5,6 +5,26 @@ end
 awake()
 dequeue(me)
 local h = held_by(me)
+
+-- forgotten: the server may have lost the hold that the sender had, and has granted
+-- none since; what it has in its place is older.
+local function forgotten()
+  if the_hold == '0' or known() or reserved > tonumber(least) then
+    return false
+  end
+  local other = h or hold()
+  if other then
+    return tonumber(other.fence) < tonumber(the_hold)
+  end
+  return not taken() or mode ~= '0' and several() == mode
+end
+
+if (not h or h.fence ~= the_hold) and forgotten() then
+  if h or hold() then
+    let_go(h or hold(), '0')
+  end
+  h = restore()
+end
 if h and h.fence == the_hold then
   if h.inc ~= inc or h.seq ~= seq then -- else a repeat
     h.block, h.turns = reserve(turns, least), turns

@@ -28,6 +28,12 @@ type Config struct {
 	KeyPrefix string        // before every lock name; Redisson's NameMapper
 	FenceTTL  time.Duration // how long a fence counter outlives its last use; 0: for ever
 	Node      backend.Node
+	// Guard is one of GuardNone, GuardQuarantine and GuardWait; "": GuardNone. A
+	// quarantine lasts for Lease, which is the longest that a lease can last after its
+	// node has lost sight of Redis. GuardFile keeps what is known of servers.
+	Guard     string
+	Lease     time.Duration
+	GuardFile string
 	Log       *slog.Logger // nil: none
 }
 
@@ -108,6 +114,7 @@ type Backend struct {
 	requests      *pipeline
 	renewRequests *pipeline
 	hub           *hub
+	guard         *guard
 	hint          func(backend.Hint)
 
 	mu      sync.Mutex // guards the field below
@@ -135,6 +142,7 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 	goredis.SetLogger(clientLog{cfg.Log}) // for the whole process; it has one gateway
 	alone := *opt
 	b := &Backend{cfg: cfg, client: goredis.NewClient(opt), renewals: goredis.NewClient(&alone), foreign: map[place]bool{}}
+	b.guard = newGuard(cfg.Guard, cfg.Lease, cfg.GuardFile, cfg.Log)
 	b.requests, b.renewRequests = startPipeline(b.client), startPipeline(b.renewals)
 	b.hub = newHub(b.client, fmt.Sprintf("lockgw:node:%s:%d", cfg.Node.ID, cfg.Node.Incarnation), cfg.Log)
 	return b, nil
@@ -142,7 +150,7 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 
 // Info implements backend.Backend.
 func (b *Backend) Info() backend.Info {
-	return backend.Info{Type: "redis", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true}
+	return backend.Info{Type: "redis", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true, Restores: b.cfg.Guard == GuardQuarantine}
 }
 
 // Ping implements backend.Backend. Without messages waiters are served by timers
@@ -167,16 +175,30 @@ func (b *Backend) Close() error {
 
 // run runs one of the scripts about one name.
 func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply, error) {
-	v, err := b.requests.eval(ctx, r.Name, s, b.message(r))
-	if err != nil {
-		return nil, err
+	for {
+		v, err := b.requests.eval(ctx, r.Name, s, b.message(r))
+		if err != nil {
+			return nil, err
+		}
+		a, err := asReply(v)
+		if err != nil {
+			return nil, err
+		}
+		if a.text(0) != "strange" {
+			return a, a.refused()
+		}
+		c, err := b.server(ctx, r.Name)
+		if err != nil {
+			return nil, err
+		}
+		if err := b.guard.met(ctx, c, a.text(1)); err != nil {
+			return nil, err
+		}
 	}
-	a, err := asReply(v)
-	if err != nil {
-		return nil, err
-	}
-	return a, a.refused()
 }
+
+// server is the one that has name.
+func (b *Backend) server(context.Context, string) (*goredis.Client, error) { return b.client, nil }
 
 // ask runs a script that may grant, and watches a holder outside lockgw.
 func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backend.Answer, error) {
@@ -186,7 +208,26 @@ func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backen
 	}
 	a, err := v.answer()
 	b.watch(place{r.Name, r.Slot}, a.Queued && a.Holder.Foreign)
+	if b.cfg.Guard == GuardWait && a.Granted && (s != extendScript || a.Hold != r.Hold) {
+		err = b.replicate(ctx, r, a)
+	}
 	return a, err
+}
+
+// replicate returns nil once a replica has the grant a, which is undone otherwise. One
+// that was confirmed stays, and is confirmed again.
+func (b *Backend) replicate(ctx context.Context, r backend.Request, a backend.Answer) error {
+	c, err := b.server(ctx, r.Name)
+	if err == nil {
+		err = replicated(ctx, c, keysOf(b.cfg.KeyPrefix+r.Name).floor+"replica")
+	}
+	if err == nil || r.Seq == 0 {
+		return err
+	}
+	if failed := b.Cancel(ctx, backend.Request{Name: r.Name, Slot: r.Slot, Seq: r.Seq, Attempt: r.Seq, Hold: a.Hold}); failed != nil {
+		return fmt.Errorf("%w; nor could it be undone: %w", err, failed)
+	}
+	return err
 }
 
 // watch listens for, or stops listening for, the release of a holder outside
@@ -307,5 +348,8 @@ func (b *Backend) Listen(f func(backend.Hint)) {
 		if h, ok := parseHint(payload); ok {
 			f(h)
 		}
-	}, func() { f(backend.Hint{Kind: backend.HintResync}) })
+	}, func() {
+		b.guard.look(b.client)
+		f(backend.Hint{Kind: backend.HintResync})
+	})
 }

@@ -4,8 +4,12 @@ if not admit(true) then
   return { 'stale' }
 end
 
--- given notes the last fence that the hold gave.
-local function given() put(last, int(math.max(the_hold, turn)) .. ' ' .. int(reserved)) end
+-- given notes the last fence that the hold gave. Whoever gives it back for the first
+-- time has held the name until now, so that nobody else has been granted it.
+local function given()
+  local proof = string.sub(guard, 1, 1) == '!' and ' ' .. server() or ''
+  put(last, int(math.max(the_hold, turn)) .. ' ' .. int(reserved) .. proof)
+end
 
 if not wants_queue and redis.call('EXISTS', queue, entries) == 0 then
   local h = redis.call('HMGET', state, 'by', 'fence', 'owner')

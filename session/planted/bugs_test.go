@@ -222,7 +222,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a new connection for messages asks for nothing", file: "session/hints.go",
-		old: "case backend.HintFree, backend.HintResync:\n\t\tp.askBy(1)", new: "case backend.HintFree, backend.HintResync:",
+		old: "	case backend.HintResync:\n\t\tp.askBy(1)\n", new: "	case backend.HintResync:\n",
 	},
 
 	{
@@ -320,7 +320,7 @@ var bugs = []bug{
 	},
 	{
 		name: "script: a newcomer overtakes the queue", file: "backend/redis/common.lua", test: "./backend/redis",
-		old: "if redis.call('EXISTS', lock, queue) == 0 then", new: "if redis.call('EXISTS', lock) == 0 then",
+		old: "if redis.call('EXISTS', lock, queue) == 0 and known() then", new: "if redis.call('EXISTS', lock) == 0 and known() then",
 	},
 	{
 		name: "script: a quick newcomer overtakes the queue", file: "backend/redis/acquire_quick.lua", test: "./backend/redis",
@@ -453,5 +453,41 @@ var bugs = []bug{
 	{
 		name: "script: one of several is renewed without a look at the fence", file: "backend/redis/renew.lua", test: "./backend/redis",
 		old: "if f == fence and till > ms", new: "if f and till > ms",
+	},
+	{
+		name: "script: a server that may have forgotten grants", file: "backend/redis/head.lua", test: "./backend/redis",
+		old: "  if guard == '' then\n    return true\n  end\n  local id", new: "  if true then\n    return true\n  end\n  local id",
+	},
+	{
+		name: "script: a repeated release proves who was the last", file: "backend/redis/release_quick.lua", test: "./backend/redis",
+		old: "string.sub(guard, 1, 1) == '!'", new: "wary",
+	},
+	{
+		name: "script: a release proves nothing", file: "backend/redis/release_quick.lua", test: "./backend/redis",
+		old: "string.sub(guard, 1, 1) == '!'", new: "false",
+	},
+	{
+		name: "script: a hold is restored after a later grant", file: "backend/redis/reclaim.lua", test: "./backend/redis",
+		old: " or reserved > tonumber(least) then", new: " then",
+	},
+	{
+		name: "script: a broken hold is restored", file: "backend/redis/break.lua", test: "./backend/redis",
+		old: "(wary and ' ' .. server() or '')", new: "''",
+	},
+	{
+		name: "script: a grant that may have run out is confirmed", file: "backend/redis/confirm.lua", test: "./backend/redis",
+		old: " or not known() then", new: " then",
+	},
+	{
+		name: "script: an older holder keeps the newest from coming back", file: "backend/redis/reclaim.lua", test: "./backend/redis",
+		old: "return tonumber(other.fence) < tonumber(the_hold)", new: "return false",
+	},
+	{
+		name: "a forgotten hold is given up", file: "session/turns.go", test: "./backend/redis",
+		old: " || !p.m.Info().Restores {", new: " || true {",
+	},
+	{
+		name: "a fixed lease is not looked for", file: "session/hints.go", test: "./backend/redis",
+		old: "		p.missing() // a renewal would make the lease longer\n", new: "",
 	},
 }

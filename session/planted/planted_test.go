@@ -73,7 +73,7 @@ func find(t *testing.T, root string, b bug) {
 	}
 	args := []string{"test", "-vet=off", "-count=1", "-failfast", "-overlay=" + list}
 	if pkg == redis {
-		args = append(args, "-timeout=2m", "-run=^Test(Backend|Layout|NoKey|Redisson|LockTaken|String|OutOf|Fences|KeyPrefix|Options)")
+		args = append(args, "-timeout=2m", "-run=^Test(Backend|Layout|NoKey|Redisson|LockTaken|String|OutOf|Fences|KeyPrefix|Options|Guard|Quarantine|Forgotten|Broken)")
 	} else {
 		args = append(args, "-timeout=30s") // ten times what they take; a bug may show as a waiter that is stuck
 	}

@@ -1,0 +1,261 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// What Config.Guard may say about a Redis that may have forgotten grants: because it
+// was restarted, or because a replica has taken over which had not heard of all.
+const (
+	// GuardNone does nothing about it.
+	GuardNone = "none"
+	// GuardQuarantine has such a server grant nothing new until every lease that it
+	// may have forgotten is over, save names of which it has heard from the newest
+	// holder since. Who holds a name may have it written down again meanwhile.
+	GuardQuarantine = "quarantine"
+	// GuardWait has each grant wait until a replica has it.
+	GuardWait = "wait"
+)
+
+// guard knows the servers by the ids of their runs, which change when a server is
+// restarted and are another's when a replica has taken over. The scripts compare
+// them at each grant, so that no connection and no message can be mistaken about it.
+type guard struct {
+	period time.Duration // how long a strange server is not trusted
+	file   string        // where the ids outlive the process; "": nowhere
+	log    *slog.Logger
+	words  atomic.Pointer[guardWords]
+
+	mu      sync.Mutex           // guards the fields below
+	trusted []string             // ids, the newest last
+	strange map[string]time.Time // since when
+
+	saving sync.Mutex // of file; taken before mu
+}
+
+// guardWords are what to tell the scripts; see head.lua.
+type guardWords struct{ first, again string }
+
+const (
+	rememberServers = 64
+	// noServer is the id that scripts tell where INFO is forbidden.
+	noServer = "unknown"
+	// guardKey is on each server, with the id of the run that its gateways trust.
+	// The number is the first one whose slot the server has.
+	guardKey      = "lockgw:guard:{%d}"
+	guardKeyTries = 256
+)
+
+func newGuard(mode string, period time.Duration, file string, log *slog.Logger) *guard {
+	g := &guard{period: period, file: file, log: log, strange: map[string]time.Time{}}
+	if mode != GuardQuarantine {
+		g.words.Store(&guardWords{})
+		return g
+	}
+	if file != "" {
+		text, _ := os.ReadFile(file) // without, this node begins anew
+		g.trusted = strings.Fields(string(text))
+	}
+	g.tell()
+	return g
+}
+
+// tell has the scripts know what g knows.
+func (g *guard) tell() {
+	ids := strings.Join(g.trusted, " ")
+	w := &guardWords{first: " " + ids, again: " " + ids}
+	if len(g.strange) > 0 {
+		w = &guardWords{first: "!" + ids, again: "?" + ids}
+	}
+	g.words.Store(w)
+}
+
+// word for a request.
+func (g *guard) word(r backend.Request) *string {
+	w := g.words.Load()
+	if r.Repeat {
+		return &w.again
+	}
+	return &w.first
+}
+
+// look finds out about a server before a request meets it, so that those who give a
+// name back on it are heard as witnesses.
+func (g *guard) look(c *goredis.Client) {
+	if g.words.Load().first == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), ioTimeout)
+	defer cancel()
+	if said, err := readInfo(ctx, c, "server"); err == nil && said["run_id"] != "" {
+		_ = g.met(ctx, c, said["run_id"]) // who asks for a grant is told
+	}
+}
+
+// met decides about a server that a script has called strange. nil: it is trusted
+// now, ask again.
+func (g *guard) met(ctx context.Context, c *goredis.Client, id string) error {
+	since, trusted := g.known(id)
+	if trusted {
+		return nil
+	}
+	if since.IsZero() {
+		why, err := g.judge(ctx, c, id)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			since = g.suspect(id, why)
+		}
+	}
+	if left := g.period - time.Since(since); left > 0 && !since.IsZero() {
+		// Another gateway may have noticed earlier, and waited long enough.
+		if _, marked, err := mark(ctx, c); err != nil || marked != id {
+			return fmt.Errorf("%w: Redis was restarted or failed over and may have forgotten locks; it grants no new ones for another %v "+
+				"(backend.redis.guard)", backend.ErrRefused, left.Round(time.Second/10))
+		}
+	}
+	g.trust(id)
+	g.announce(ctx, c, id)
+	return nil
+}
+
+func (g *guard) known(id string) (since time.Time, trusted bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.strange[id], slices.Contains(g.trusted, id)
+}
+
+func (g *guard) suspect(id, why string) time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	since, known := g.strange[id]
+	if !known {
+		since = time.Now()
+		g.strange[id] = since
+		g.tell()
+		g.log.Warn("Redis may have forgotten locks; it grants no new ones for a while", "why", why, "for", g.period, "run_id", id)
+	}
+	return since
+}
+
+func (g *guard) trust(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, strange := g.strange[id]; strange {
+		g.log.Info("what Redis may have forgotten is over; it grants locks again", "run_id", id)
+	}
+	delete(g.strange, id)
+	g.trusted = append(g.trusted, id)
+	g.trusted = g.trusted[max(0, len(g.trusted)-rememberServers):]
+	g.tell()
+}
+
+// announce has the other gateways, and the next process of this one, know that the
+// server is trusted.
+func (g *guard) announce(ctx context.Context, c *goredis.Client, id string) {
+	if key, _, err := mark(ctx, c); err == nil && key != "" && id != noServer {
+		if err := c.Set(ctx, key, id, 0).Err(); err != nil {
+			g.log.Warn("other gateways cannot be told that this Redis is trusted, and may wait longer", "err", outcome(err))
+		}
+	}
+	if g.file == "" {
+		return
+	}
+	g.saving.Lock()
+	defer g.saving.Unlock()
+	g.mu.Lock()
+	text := strings.Join(g.trusted, "\n") + "\n"
+	g.mu.Unlock()
+	next := g.file + ".next"
+	err := os.WriteFile(next, []byte(text), 0o600)
+	if err == nil {
+		err = os.Rename(next, g.file)
+	}
+	if err != nil {
+		g.log.Warn("after its next start this gateway may trust a Redis too early", "err", err)
+	}
+}
+
+// judge says why the server cannot be trusted, "" if it can.
+func (g *guard) judge(ctx context.Context, c *goredis.Client, id string) (why string, err error) {
+	if id == noServer {
+		g.log.Warn("a restart of Redis cannot be seen, for its user may not run INFO; allow it (+info), or set backend.redis.guard to none")
+		return "", nil
+	}
+	g.mu.Lock()
+	past := len(g.trusted)+len(g.strange) > 0
+	g.mu.Unlock()
+	_, marked, err := mark(ctx, c)
+	switch {
+	case err != nil:
+		return "", err
+	case marked == id: // another gateway, or this one before it was started, has waited already
+		return "", nil
+	case marked == "" && !past:
+		return "", nil // nobody has used it before, as far as can be known
+	case lossless(ctx, c):
+		return "", nil
+	case marked == "":
+		return "it is empty", nil
+	default:
+		return "it was restarted, or has taken over from another server", nil
+	}
+}
+
+// mark reads the id that the server's gateways trust, and tells the key that has it.
+func mark(ctx context.Context, c *goredis.Client) (key, id string, err error) {
+	for i := range guardKeyTries {
+		key = fmt.Sprintf(guardKey, i)
+		id, err = c.Get(ctx, key).Result()
+		if goredis.HasErrorPrefix(err, "MOVED") || goredis.HasErrorPrefix(err, "ASK") {
+			continue // a slot of another server
+		}
+		if errors.Is(err, goredis.Nil) {
+			err = nil
+		}
+		return key, id, outcome(err)
+	}
+	return "", "", nil
+}
+
+// lossless: each write is on the server's own disk before it is answered.
+func lossless(ctx context.Context, c *goredis.Client) bool {
+	said, err := readInfo(ctx, c, "persistence", "replication")
+	if err != nil || said["aof_enabled"] != "1" || said["role"] != "master" || strings.Trim(said["master_replid2"], "0") != "" {
+		return false
+	}
+	sync, err := c.ConfigGet(ctx, "appendfsync").Result()
+	return err == nil && sync["appendfsync"] == "always"
+}
+
+// waitForReplica is how long a grant waits for a replica.
+const waitForReplica = 400 * time.Millisecond
+
+// replicated returns nil once a replica has all that c's server did until now.
+func replicated(ctx context.Context, c *goredis.Client, key string) error {
+	pipe := c.Pipeline()
+	pipe.Set(ctx, key, "1", time.Second) // WAIT waits for what its own connection wrote
+	acks := pipe.Do(ctx, "WAIT", 1, waitForReplica.Milliseconds())
+	if _, err := pipe.Exec(ctx); err != nil {
+		return outcome(err)
+	}
+	if n, err := acks.Int(); err != nil || n < 1 {
+		return fmt.Errorf("%w: no replica of Redis has taken the grant over within %v (backend.redis.guard: wait)",
+			backend.ErrRefused, waitForReplica)
+	}
+	return nil
+}
