@@ -128,7 +128,8 @@ type Answer struct {
 	// Granted: the sender has a lease of the TTL it asked for, counted from
 	// before it sent the request. Hold and Block say which.
 	Granted bool
-	// Queued: the sender stands in the store's queue.
+	// Queued: the sender stands in the store's queue; without Info.Queue, it will be
+	// told by HintFree.
 	Queued bool
 	Hold   Fence // first fence of the hold
 	Block  Fence // first fence of the newest block; Turns of them are reserved
@@ -165,7 +166,7 @@ const (
 	// HintWatch: the name was passed to the contender before Slot; ask again
 	// after After if nothing was heard.
 	HintWatch
-	// HintFree: a holder outside lockgw let go of the name; ask again.
+	// HintFree: the name may be free, and was passed to nobody; ask again.
 	HintFree
 	// HintBroken: the hold that begins with Fence was ended by Break; renew it to
 	// learn whether that is so.
@@ -215,6 +216,7 @@ type Info struct {
 	// as long as nobody can have been granted the name since.
 	Restores bool
 	MinTTL   time.Duration
+	MaxTTL   time.Duration // of a lease; 0: any
 }
 
 // Backend is a store as seen by one node.

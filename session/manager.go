@@ -55,6 +55,9 @@ func New(b backend.Backend, cfg Config) *Manager {
 		places: map[placeKey]*place{}, slotted: map[string]int{}, sessions: map[tokenHash]*Session{},
 		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, noted: map[placeKey]struct{}{},
 	}
+	if most := b.Info().MaxTTL; most > 0 {
+		m.cfg.Limits.MaxTTL = min(m.cfg.Limits.MaxTTL, most)
+	}
 	m.renewals.start(m)
 	m.restore(m.cfg.Past)
 	b.Listen(m.hinted)

@@ -216,12 +216,22 @@ func TestSharedWithoutModes(t *testing.T) {
 	})
 }
 
-// plain is a store of exclusive locks.
+func TestLongestLeaseOfTheStore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, func(_ int, b backend.Backend) backend.Backend { return plain{b} })
+		s := c.open(0)
+		_, err := s.Acquire(t.Context(), "a", session.Acquire{TTL: 61 * time.Second})
+		wantCode(t, err, session.CodeInvalid)
+		mustAcquire(t, s, "a", session.Acquire{TTL: time.Minute})
+	})
+}
+
+// plain is a store of exclusive locks with leases of a minute.
 type plain struct{ backend.Backend }
 
 func (p plain) Info() backend.Info {
 	i := p.Backend.Info()
-	i.Modes = false
+	i.Modes, i.MaxTTL = false, time.Minute
 	return i
 }
 

@@ -66,11 +66,11 @@ func (m *model) extend(s *state, r *request, mine bool) {
 		r.A = answer{Kind: notHeld}
 		return
 	case s.H.Block != r.Block: // a repeat: the block is reserved
-	case m.StoreYields && s.othersWait(r.By) && r.Queue:
+	case m.StoreYields && m.othersWait(s, r.By) && r.Queue:
 		s.free()
 		m.contend(s, r)
 		return
-	case m.StoreYields && s.othersWait(r.By):
+	case m.StoreYields && m.othersWait(s, r.By):
 		m.prolong(s, r)
 		r.A = answer{Kind: others}
 		return
@@ -172,7 +172,7 @@ func (m *model) reclaim(s *state, r *request, mine bool) {
 			h.Block, h.Turns = m.newBlock(s), m.Turns
 		}
 		h.Provisional, h.Inc, h.Seq, h.Left = false, r.Inc, r.Seq, m.Lease
-		r.A = answer{Kind: granted, Hold: h.Fence, Block: h.Block, Turns: h.Turns, Others: s.othersWait(r.By)}
+		r.A = answer{Kind: granted, Hold: h.Fence, Block: h.Block, Turns: h.Turns, Others: m.othersWait(s, r.By)}
 		return
 	}
 	if s.heldBy(r.By) {

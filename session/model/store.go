@@ -60,7 +60,7 @@ func (m *model) prolong(s *state, r *request) {
 
 func (m *model) granted(s *state, r *request) answer {
 	h := &s.H
-	return answer{Kind: granted, Hold: h.Fence, Block: h.Block, Turns: h.Turns, Others: s.othersWait(r.By), New: h.Fence != r.Hold}
+	return answer{Kind: granted, Hold: h.Fence, Block: h.Block, Turns: h.Turns, Others: m.othersWait(s, r.By), New: h.Fence != r.Hold}
 }
 
 // enqueue: who is there keeps the place.
@@ -96,9 +96,10 @@ func (s *state) queued(by, seq int8) bool {
 	return false
 }
 
-func (s *state) othersWait(by int8) bool {
+// othersWait: a contender of another node is in the queue.
+func (m *model) othersWait(s *state, by int8) bool {
 	for _, e := range s.Q {
-		if e.By != 0 && e.By != by {
+		if e.By != 0 && m.nodeOf(e.By) != m.nodeOf(by) {
 			return true
 		}
 	}

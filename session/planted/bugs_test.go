@@ -138,7 +138,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a hold lost here is not released", file: "session/turns.go",
-		old: "	p.letGo(p.m.cfg.Delay)\n}\n\n// drop", new: "	p.phase = idle\n}\n\n// drop",
+		old: "	p.letGo(p.m.cfg.Delay)\n}\n\n// missing", new: "	p.phase = idle\n}\n\n// missing",
 	},
 	{
 		name: "an extend that has let go is superseded by a release", file: "session/turns.go",
