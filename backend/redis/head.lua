@@ -12,13 +12,14 @@
 --      4 Redisson's channel   5 window ms   6 fence ttl ms, 0: for ever   7 name
 --      8 hold   9 block   10 attempt   11 owner   12 count   13 ttl ms   14 turns   15 floor of the fence
 --      16 queue 0|1   17 waiters   18 turn   19 delay ms   20 record
+--      21 how to publish on Redisson's channel: PUBLISH, SPUBLISH or both
 --
 -- Numbers that are only passed on or compared for equality stay the text they came
 -- as: to print one costs as much as a command.
 local lock, state, queue, entries, counter, last, floor, nodefloor = unpack(KEYS)
 local me, inc, seq, channel, window, fence_ttl, name = unpack(ARGV, 1, 7)
 local the_hold, block, attempt, owner, count, ttl, turns, least = unpack(ARGV, 8, 15)
-local wants_queue, waiters, turn, delay, record = ARGV[16] == '1', unpack(ARGV, 17, 20)
+local wants_queue, waiters, turn, delay, record, publish = ARGV[16] == '1', unpack(ARGV, 17, 21)
 local remember = '60000' -- ms; longer than a request can be under way
 
 local clock = redis.call('TIME')
@@ -94,5 +95,10 @@ local function free(delay)
     redis.call('HSET', lock, 'lockgw:delay', '1')
     redis.call('PEXPIRE', lock, delay)
   end
-  redis.call('PUBLISH', channel, '0')
+  if publish ~= 'both' then
+    redis.call(publish, channel, '0')
+  else
+    redis.call('PUBLISH', channel, '0')
+    redis.call('SPUBLISH', channel, '0')
+  end
 end

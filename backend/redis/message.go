@@ -55,9 +55,10 @@ func (b *Backend) message(r backend.Request) message {
 	if r.Queue {
 		w.queue = 1
 	}
-	return append(newMessage(8, 20),
+	return append(newMessage(8, 21),
 		&w.lock, &w.state, &w.keys.queue, &w.entries, &w.counter, &w.last, &w.floor, &w.nodeFloor,
 		&w.me, &w.inc, &w.Seq, &w.channel, &w.window, &w.fenceTTL, &w.Name,
 		&w.hold, &w.block, &w.Attempt, (*string)(&w.Owner), &w.Count, &w.ttl, &w.Turns, &w.least,
-		&w.queue, &w.Waiters, &w.turn, &w.delay, &w.Record)
+		&w.queue, &w.Waiters, &w.turn, &w.delay, &w.Record,
+		(*string)(&b.publish))
 }
