@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients clean needs
+.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test newcomer helm browser screenshots clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -62,9 +62,41 @@ bench: needs
 bench-peers: needs
 	cd bench && $(GO) run . -peers
 
+## browser: the web page in a real browser (installs Chromium where it is missing)
+browser: needs-browser
+	$(GO) test -tags browser -count=1 ./api/web
+
+## screenshots: the pictures of docs/web.md
+screenshots: needs-browser
+	mkdir -p docs/images
+	$(GO) test -tags browser -count=1 -run TestScreenshots ./api/web -screenshots $(CURDIR)/docs/images
+
 ## clients: the socket against Redis clients of other languages (needs python3, node and java)
 clients: build
 	socket/testdata/clients/run.sh
+
+## interop: programs that lock on the same Redis without lockgw, such as Java with Redisson; writes docs/interop.md
+interop:
+	cmd/lockgw/interop/run.sh -page=$(CURDIR)/docs/interop.md
+
+## packages: deb and rpm for amd64 and arm64, in bin/packages (see docs/install.md)
+VERSION ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v*' 2>/dev/null)),0.1.0-dev)
+ARCHES ?= amd64 arm64
+packages:
+	deploy/packages/build.sh $(VERSION) $(ARCHES)
+
+## packages-test: install, upgrade, remove and purge them in clean roots (needs root)
+packages-test:
+	deploy/packages/test.sh
+
+## newcomer: the first minute with lockgw, in a Debian with nothing but curl (needs root)
+newcomer:
+	deploy/newcomer.sh
+
+## helm: the chart, without a cluster (see docs/kubernetes.md)
+helm:
+	cd deploy/docker/probe && $(GO) vet ./... && $(GO) test ./...
+	cd helm/check && $(GO) vet ./... && $(GO) test -count=1 ./...
 
 clean:
 	rm -rf $(BIN)
@@ -75,6 +107,11 @@ needs:
 	echo "missing:$$missing; installing $(TEST_PACKAGES)"; \
 	[ "$$(id -u)" = 0 ] || { echo "not root: run apt-get install $(TEST_PACKAGES) as root first"; exit 1; }; \
 	apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(TEST_PACKAGES)
+
+needs-browser:
+	@command -v chromium >/dev/null && exit 0; \
+	[ "$$(id -u)" = 0 ] || { echo "not root: run apt-get install chromium as root first"; exit 1; }; \
+	apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium
 
 $(GOLANGCI):
 	GOBIN=$(CURDIR)/$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/web"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -43,7 +44,11 @@ type Config struct {
 	Connected func(c net.Conn, accepted time.Duration) (session.Liveness, error)
 	// Admin says who is there, if it is an administrator: the peer of a Unix socket,
 	// or whoever sends token ("": none). Without it nobody is.
-	Admin   func(by session.Peer, token string) (who string, ok bool)
+	Admin func(by session.Peer, token string) (who string, ok bool)
+	// Metrics serves /metrics; nil: there are none.
+	Metrics http.Handler
+	// Around is called before each endpoint, and may call Next; nil: nothing is.
+	Around  gin.HandlerFunc
 	Version string
 	Log     *slog.Logger
 
@@ -57,6 +62,7 @@ type Handler struct {
 	Config
 	engine *gin.Engine
 	hosts  map[string]bool
+	site   *web.Site
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -68,9 +74,12 @@ func New(cfg Config) *Handler {
 	}
 	cfg.bodyTimeout = cmp.Or(cfg.bodyTimeout, 5*time.Second)
 	cfg.commentEvery = cmp.Or(cfg.commentEvery, 10*time.Second)
-	h := &Handler{Config: cfg, hosts: hostSet(cfg.AllowedHosts)}
+	h := &Handler{Config: cfg, hosts: hostSet(cfg.AllowedHosts), site: web.New(openapiYAML)}
 	h.engine = newEngine()
 	h.engine.Use(h.recover)
+	if cfg.Around != nil {
+		h.engine.Use(cfg.Around)
+	}
 	h.engine.NoRoute(h.answer(noRoute))
 	h.engine.NoMethod(h.answer(noMethod))
 	h.routes(h.engine)
@@ -114,8 +123,12 @@ func (h *Handler) routes(r gin.IRoutes) {
 		{http.MethodGet, "/v1/events", h.allEvents},
 		{http.MethodGet, "/livez", h.livez},
 		{http.MethodGet, "/readyz", h.readyz},
+		{http.MethodGet, "/metrics", h.metrics},
 		{http.MethodGet, "/version", h.version},
 		{http.MethodGet, "/openapi.yaml", h.openapi},
+		{http.MethodGet, "/", h.page},
+		{http.MethodGet, "/docs", h.docs},
+		{http.MethodGet, "/web/:file", h.pagePart},
 	} {
 		r.Handle(e.method, e.path, h.answer(e.do))
 	}

@@ -34,7 +34,7 @@ func (h *Handler) recover(c *gin.Context) {
 		if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 			panic(v)
 		}
-		h.Log.Error("request panicked", "route", c.FullPath(), "request_id", requestID(c.Writer),
+		h.Log.ErrorContext(c.Request.Context(), "request panicked", "route", c.FullPath(), "request_id", requestID(c.Writer),
 			"panic", v, "stack", string(debug.Stack()))
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler)

@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -22,12 +24,17 @@ type check struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// livez tells that the process answers. It never asks the store: a restart would
-// not bring that back.
+// checkNames are those of h.checks.
+var checkNames = []string{"store", "serving", "journal"}
+
+// livez tells that the process answers, and that no lock's mutex is stuck: then it
+// hangs, which is as good as a refusal. It never asks the store: a restart would not
+// bring that back.
 func (h *Handler) livez(c *gin.Context) error {
 	if err := (fields{}).query(c.Request); err != nil {
 		return err
 	}
+	h.Manager.Stats()
 	writeJSON(c.Writer, http.StatusOK, struct {
 		Status string `json:"status"`
 	}{"alive"})
@@ -37,10 +44,11 @@ func (h *Handler) livez(c *gin.Context) error {
 // readyz tells whether a lock can be had here now, and if not why not.
 func (h *Handler) readyz(c *gin.Context) error {
 	var verbose bool
-	if err := (fields{"verbose": flag(&verbose)}).query(c.Request); err != nil {
+	var exclude []string
+	if err := (fields{"verbose": flag(&verbose), "exclude": someOf(&exclude, checkNames...)}).query(c.Request); err != nil {
 		return err
 	}
-	checks := h.checks(c.Request.Context())
+	checks := slices.DeleteFunc(h.checks(c.Request.Context()), func(k check) bool { return slices.Contains(exclude, k.Name) })
 	var failed, details = []check{}, []string{}
 	for _, k := range checks {
 		if !k.OK {
@@ -91,6 +99,19 @@ func (h *Handler) draining() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// someOf takes some of the words, separated by commas.
+func someOf(some *[]string, words ...string) setter {
+	return func(v value) error {
+		for word := range strings.SplitSeq(v.text, ",") {
+			if !slices.Contains(words, word) {
+				return fmt.Errorf("%s is not one of %s", quote(word), strings.Join(words, ", "))
+			}
+			*some = append(*some, word)
+		}
+		return nil
 	}
 }
 

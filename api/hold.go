@@ -162,7 +162,7 @@ func (h *Handler) streamError(ctx context.Context, s *stream, cl *claim, err err
 	}
 	p := problemOf(err)
 	p.Lock, p.RequestID = cl.name, requestID(s.w)
-	h.logDefect(s.w, p)
+	h.logDefect(ctx, s.w, p)
 	s.send(session.EventID{}, eventError, p)
 	return nil
 }

@@ -83,8 +83,8 @@ func TestNoSuchRoute(t *testing.T) {
 	g := newGateway(t, session.Config{})
 	var rows []badRequest
 	for _, path := range []string{
-		"/", "/v1", "/v1/", "/v1/locks/a/b", "/v1/locks/a/b/renew", "/v1/locks/a/", "/v1/locks/a/../b", "//v1/locks/a", "/v1//locks/a", "/v1/lock",
-		"/V1/locks/a", "/v1/locks%2Fa", "/v1/sessions/other", "/v1/sessions/", "/metrics", "/docs", "/livez/", "/debug/pprof/",
+		"/web", "/index.html", "/v1", "/v1/", "/v1/locks/a/b", "/v1/locks/a/b/renew", "/v1/locks/a/", "/v1/locks/a/../b", "//v1/locks/a", "/v1//locks/a", "/v1/lock",
+		"/V1/locks/a", "/v1/locks%2Fa", "/v1/sessions/other", "/v1/sessions/", "/docs/", "/livez/", "/debug/pprof/",
 	} {
 		for _, method := range []string{"GET", "PUT", "POST", "DELETE"} {
 			rows = append(rows, badRequest{request{method: method, path: path}, 404, codeNotFound, ""})

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -88,14 +89,14 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler)
 	}
 	p := problemOf(err)
-	h.logDefect(w, p)
+	h.logDefect(r.Context(), w, p)
 	writeProblem(w, p)
 }
 
 // logDefect logs what the client is not told.
-func (h *Handler) logDefect(w http.ResponseWriter, p *problem) {
+func (h *Handler) logDefect(ctx context.Context, w http.ResponseWriter, p *problem) {
 	if p.cause != nil {
-		h.Log.Error("request failed", "name", p.Lock, "request_id", requestID(w), "err", p.cause)
+		h.Log.ErrorContext(ctx, "request failed", "name", p.Lock, "request_id", requestID(w), "err", p.cause)
 	}
 }
 

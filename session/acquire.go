@@ -118,7 +118,7 @@ func (s *Session) check(name string, a *Acquire) error {
 	return nil
 }
 
-func (s *Session) acquire(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {
+func (s *Session) obtain(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {
 	k := holdKey{name, a.Thread}
 	for {
 		l, other, mine, err := s.begin(k, a)
@@ -249,7 +249,7 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 	l := &Lease{
 		s: s, name: name, thread: a.Thread, owner: h.Owner, ttl: a.TTL, fixed: a.Fixed, hold: a.MaxHold, least: a.MinHold,
 		mode: a.mode(), holder: h, repeat: r, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		hasty: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()),
+		hasty: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()), within: s.m.detach(ctx),
 	}
 	began := time.Now()
 	q, err := s.m.enter(l)

@@ -29,6 +29,8 @@ type Config struct {
 	Limits Limits
 	Clock  Clock // Boottime
 	Log    *slog.Logger
+
+	Observer Observer // nil: nobody is told what happens
 }
 
 // Fairness decides the order between nodes. Callers of one node are always

@@ -91,7 +91,7 @@ func (s *Session) Release(ctx context.Context, name string, thread int64, all bo
 	return r, err
 }
 
-func (s *Session) release(ctx context.Context, name string, thread int64, all bool, answer *receipt) (Released, error) {
+func (s *Session) surrender(ctx context.Context, name string, thread int64, all bool, answer *receipt) (Released, error) {
 	l, err := s.Lease(name, thread)
 	if err != nil {
 		return Released{}, err
@@ -109,6 +109,7 @@ func (s *Session) release(ctx context.Context, name string, thread int64, all bo
 		return Released{Pending: freeBy > 0, FreeBy: freeBy}, nil
 	}
 	began := time.Now()
+	q.within = s.m.detach(ctx)
 	if l.p.carry(q); q.isDone() {
 		return Released{}, nil
 	}

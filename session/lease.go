@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -25,6 +26,8 @@ type Lease struct {
 	done   chan struct{} // closed when over
 	wake   chan struct{} // of capacity 1: look at the fields below again
 
+	within context.Context // of the acquire, as Observer.Detach made it; nil: none
+
 	// The fields below are guarded by p.mu.
 	prev, next *Lease // in the queue
 	queued     bool
@@ -35,6 +38,8 @@ type Lease struct {
 	phase      leasePhase
 	told       bool
 	fence      backend.Fence
+	path       WakePath
+	ahead      int // waited here already when it came
 	count      int
 	maxHoldAt  time.Duration // on the clock; 0: never
 	keepUntil  time.Duration // min_hold, on the clock

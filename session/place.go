@@ -92,6 +92,7 @@ type hold struct {
 	broken    bool          // a message said that it was ended by force
 	describe  time.Duration // when to tell the store of the turn; 0: it knows
 	fresh     bool          // granted just now, for the ttl of the first in the queue
+	path      WakePath      // by which it was granted
 }
 
 // enter puts l at the end of the queue. false: p is gone, look it up again. The
@@ -102,7 +103,7 @@ func (p *place) enter(l *Lease) (ok bool, q *request, err *Error) {
 	if p.gone {
 		return false, nil, nil
 	}
-	l.p = p
+	l.p, l.ahead = p, p.queue.n
 	busy := p.cur != nil || p.queue.n > 0 || p.phase == queued
 	switch {
 	case l.hasty && busy:
@@ -237,6 +238,7 @@ func (p *place) finish(l *Lease, why *Error, e EventType, reason string) {
 	p.cur, l.phase, l.err = nil, over, why
 	if l.told {
 		p.m.event(e, l, reason)
+		p.observeEnd(l, e, reason)
 	}
 	close(l.done)
 	l.s.over(l, e, reason)

@@ -43,6 +43,8 @@ type request struct {
 	retryAt time.Duration
 	giveUp  time.Duration
 	done    chan struct{} // of a release: closed when it is answered or given up
+
+	within context.Context // of the caller who releases; nil: see parent
 }
 
 // ask makes and sends a request. What was under way is superseded: its answer
@@ -78,7 +80,7 @@ func (p *place) carry(q *request) {
 	defer p.m.wg.Done()
 	a, err := backend.Answer{}, errDefect
 	defer func() { p.answer(q, a, err) }()
-	ctx, cancel := context.WithTimeout(context.Background(), p.m.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(q.parent(), p.m.cfg.Timeout)
 	defer cancel()
 	a, err = p.m.do(ctx, q)
 }
@@ -225,7 +227,7 @@ func (p *place) take(q *request, a backend.Answer, err error) {
 // takeGrant: the answer to a request that asked for the name.
 func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 	now := p.m.cfg.Clock()
-	nudge, crowded := p.nudge, p.crowded
+	nudge, crowded, path := p.nudge, p.crowded, p.wakePath(q)
 	p.nudge, p.crowded = 0, false
 	if q.verb != confirm {
 		p.attempt = q.r.Seq
@@ -236,6 +238,7 @@ func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 		p.hold = hold{
 			fence: a.Hold, block: a.Block, next: a.Block, left: a.Turns, ttl: q.r.TTL, owner: q.r.Owner,
 			deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,
+			path: path,
 		}
 		p.hold.renewAt = q.sentAt + third(q.r.TTL)
 		if a.Others || crowded {

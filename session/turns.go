@@ -151,7 +151,7 @@ func (p *place) give(now time.Duration) {
 		p.hold.next, p.hold.left, p.hold.more = p.hold.block, p.hold.more, 0
 	}
 	l.phase, l.count, l.fence = granted, 1, p.hold.next
-	l.holder.Since = time.Now()
+	l.holder.Since, l.path = time.Now(), p.turnPath()
 	if l.hold > 0 {
 		l.maxHoldAt = now + l.hold
 	}
@@ -212,6 +212,7 @@ func (p *place) renewed(r backend.Renewal, sentAt time.Duration, err error) {
 		return
 	}
 	now := p.m.cfg.Clock()
+	p.observeRenewal(r, sentAt, now, err)
 	p.hold.renewing = false
 	switch {
 	case p.late(): // lost, whatever the store says

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,9 +17,14 @@ import (
 // closes at the end of the test.
 type Store func(t *testing.T, n backend.Node) backend.Backend
 
-// Run tests the store that open makes, anew for each test.
+// Run tests the store that open makes, anew for each test. What is said of a queue
+// is asked only of a store whose Info says that it keeps one.
 func Run(t *testing.T, open func(t *testing.T) Store) {
-	for _, c := range cases {
+	all := cases
+	if open(t)(t, backend.Node{ID: "info", Incarnation: 1}).Info().Queue {
+		all = slices.Concat(cases, queueCases)
+	}
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.run(&bench{T: t, open: open(t)})
@@ -27,10 +33,12 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 	t.Run("modes", func(t *testing.T) { runModes(t, open) })
 }
 
-var cases = []struct {
+type testCase struct {
 	name string
 	run  func(*bench)
-}{
+}
+
+var cases = []testCase{
 	{"acquire grants a free name", grantsFree},
 	{"acquire without queue is refused with the holder", refusesHeld},
 	{"a repeated acquire grants the same hold", repeatGrantsSame},
@@ -39,17 +47,8 @@ var cases = []struct {
 	{"an overtaken number is refused", refusesOvertaken},
 	{"an earlier incarnation is refused", refusesEarlierIncarnation},
 	{"a request about nothing it knows changes nothing", refusesUnknownHold},
-	{"release passes the name on, provisionally", releasePasses},
-	{"a provisional hold is confirmed into a lease", confirmLeases},
-	{"a provisional hold that nobody confirms runs out", provisionalEnds},
-	{"who was granted provisionally may ask again instead", askAgainTakesProvisional},
-	{"who let a provisional hold run out is picked last", suspectsLast},
-	{"nodes are served in the order in which they asked", firstInFirstOut},
-	{"who asks again keeps the place", keepsPlace},
-	{"a newcomer does not overtake the queue", noBarging},
 	{"a node that is gone is passed over", passesOverGone},
 	{"the holder hears that another waits", holderHears},
-	{"the second hears of a provisional hold", secondHears},
 	{"a late release ends nobody else's hold", lateRelease},
 	{"a release withdraws what a late acquire has left", lateAcquireIsWithdrawn},
 	{"a repeated release changes nothing", repeatRelease},
@@ -61,7 +60,6 @@ var cases = []struct {
 	{"a repeated extend that let go does not let go twice", repeatExtendYield},
 	{"extend without queue only says that another waits", prefetchTells},
 	{"cancel leaves the queue", cancelLeaves},
-	{"cancel gives back what was granted", cancelReleases},
 	{"cancel of one attempt leaves a later one alone", cancelOnlyItsAttempt},
 	{"reclaim adopts the hold of an earlier incarnation", reclaimAdopts},
 	{"a repeated reclaim returns the same block", repeatReclaim},
@@ -73,12 +71,26 @@ var cases = []struct {
 	{"renew does not revive", renewFinal},
 	{"a late renewal does not shorten", renewGrows},
 	{"a lease ends by itself", leaseEnds},
-	{"promote serves the queue when a lease has ended", promoteServes},
 	{"fences rise, also over a floor", fencesRise},
 	{"describe tells others of the present turn", describeTells},
 	{"inspect knows the last fence given", inspectTop},
 	{"list finds names by prefix", listPrefix},
 	{"a delay keeps the name from everybody", delayKeeps},
+}
+
+// queueCases are about stores that keep a queue.
+var queueCases = []testCase{
+	{"release passes the name on, provisionally", releasePasses},
+	{"a provisional hold is confirmed into a lease", confirmLeases},
+	{"a provisional hold that nobody confirms runs out", provisionalEnds},
+	{"who was granted provisionally may ask again instead", askAgainTakesProvisional},
+	{"who let a provisional hold run out is picked last", suspectsLast},
+	{"nodes are served in the order in which they asked", firstInFirstOut},
+	{"who asks again keeps the place", keepsPlace},
+	{"a newcomer does not overtake the queue", noBarging},
+	{"the second hears of a provisional hold", secondHears},
+	{"cancel gives back what was granted", cancelReleases},
+	{"promote serves the queue when a lease has ended", promoteServes},
 	{"slots of one node are contenders of their own", slotsContend},
 }
 
@@ -94,6 +106,7 @@ type node struct {
 	b     *bench
 	hints chan backend.Hint
 	seq   uint64
+	last  backend.Request
 }
 
 func (b *bench) node(id string) *node { return b.incarnation(id, 1) }
@@ -127,9 +140,10 @@ const (
 // req is a request with the next number.
 func (n *node) req() backend.Request {
 	n.seq++
-	return backend.Request{
+	n.last = backend.Request{
 		Name: name, Seq: n.seq, Owner: backend.Owner(fmt.Sprintf("owner-%p:1", n)), TTL: ttl, Turns: 4, Queue: true, Record: `{"x": 1}`,
 	}
+	return n.last
 }
 
 // granted asks and fails unless granted.
@@ -195,13 +209,30 @@ func (n *node) hears(k backend.HintKind) backend.Hint {
 	}
 }
 
-// confirmed waits for a grant and confirms it.
+// confirmed waits for a grant and confirms it; without a queue it waits for the hint
+// that the name is free and repeats its last request, by which it waits.
 func (n *node) confirmed() backend.Answer {
 	n.b.Helper()
+	if !n.Info().Queue {
+		n.hears(backend.HintFree)
+		return n.asksAgain()
+	}
 	h := n.hears(backend.HintGranted)
 	r := n.req()
 	r.Hold = h.Fence
 	return n.wantGranted(n.Confirm(n.ctx(), r))
+}
+
+// asksAgain asks until it is granted, for 10 s at most.
+func (n *node) asksAgain() backend.Answer {
+	n.b.Helper()
+	for began := time.Now(); ; {
+		a, err := n.Acquire(n.ctx(), n.last)
+		if err != nil || a.Granted || time.Since(began) > 10*time.Second {
+			return n.wantGranted(a, err)
+		}
+		time.Sleep(min(a.Wait, 100*time.Millisecond))
+	}
 }
 
 // silent fails if a grant arrives within a moment.

@@ -665,6 +665,10 @@ func delayKeeps(b *bench) {
 	if _, err := n.Promote(n.ctx(), name); err != nil {
 		b.Fatal(err)
 	}
+	if !n.Info().Queue { // who waits has a timer
+		m.asksAgain()
+		return
+	}
 	m.confirmed()
 }
 

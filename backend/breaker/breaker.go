@@ -44,6 +44,8 @@ type breaker struct {
 	cb    *gobreaker.TwoStepCircuitBreaker[backend.Answer]
 	inRow atomic.Uint32 // failures; gobreaker forgets its own count with the window
 	until atomic.Int64  // when it may close, in Unix nanoseconds
+
+	opened atomic.Uint64 // how often
 }
 
 // New gates Acquire of b. Once too many requests had no answer, Acquire returns
@@ -65,6 +67,7 @@ func New(b backend.Backend, log *slog.Logger) backend.Backend {
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			switch to {
 			case gobreaker.StateOpen:
+				g.opened.Add(1)
 				g.until.Store(time.Now().Add(openFor).UnixNano())
 				log.Warn("the store does not answer; new locks are refused", "retry_after", openFor)
 			case gobreaker.StateClosed:

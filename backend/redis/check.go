@@ -1,9 +1,11 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 type Eviction struct {
 	MaxMemory uint64 // bytes; 0: no limit
 	Policy    string // maxmemory-policy; "": the server does not say
+	Server    string // which of a cluster's; "": there is one alone
 }
 
 // Err says that the server may drop locks, why and how to mend it; nil if it does
@@ -25,22 +28,60 @@ func (e Eviction) Err() error {
 	if e.MaxMemory == 0 || e.Policy == "" || e.Policy == "noeviction" {
 		return nil
 	}
-	return fmt.Errorf("this Redis may drop locks when its memory is full, for maxmemory is %d and maxmemory-policy is %s: %s",
-		e.MaxMemory, e.Policy, mendEviction)
+	which := "this Redis"
+	if e.Server != "" {
+		which = "the Redis at " + e.Server
+	}
+	return fmt.Errorf("%s may drop locks when its memory is full, for maxmemory is %d and maxmemory-policy is %s: %s",
+		which, e.MaxMemory, e.Policy, mendEviction)
 }
 
 const mendEviction = "run CONFIG SET maxmemory-policy noeviction there, and put it into its configuration file, or use a Redis for locks alone"
 
-// Eviction asks the server. The zero Eviction is that of a server which forbids the
-// question; an error means that there was no answer.
+// Eviction asks the server, of a cluster each master, and returns the answer of the
+// worst. The zero Eviction is that of a server which forbids the question; an error
+// means that one has not answered.
 func (b *Backend) Eviction(ctx context.Context) (Eviction, error) {
-	said, err := readInfo(ctx, b.client, "memory")
+	masters, err := b.servers.masters(ctx)
+	if err != nil {
+		return Eviction{}, err
+	}
+	all := make([]Eviction, len(masters))
+	err = each(masters, func(i int, c *goredis.Client) (err error) {
+		all[i], err = evictionOf(ctx, c)
+		return err
+	})
+	if err != nil {
+		return Eviction{}, err
+	}
+	for i := range all {
+		if len(all) > 1 && all[i].Err() != nil {
+			all[i].Server = masters[i].Options().Addr
+		}
+	}
+	return slices.MaxFunc(all, func(a, b Eviction) int { return cmp.Compare(a.rank(), b.rank()) }), nil
+}
+
+// rank is larger for what is worse.
+func (e Eviction) rank() int {
+	switch {
+	case e.Err() != nil:
+		return 2
+	case e.Policy == "":
+		return 1
+	default:
+		return 0
+	}
+}
+
+func evictionOf(ctx context.Context, c *goredis.Client) (Eviction, error) {
+	said, err := readInfo(ctx, c, "memory")
 	if err != nil && !forbidden(err) {
 		return Eviction{}, outcome(err)
 	}
 	limit, policy := said["maxmemory"], said["maxmemory_policy"]
 	if policy == "" {
-		if said, err = b.client.ConfigGet(ctx, "maxmemory*").Result(); err != nil && !forbidden(err) {
+		if said, err = c.ConfigGet(ctx, "maxmemory*").Result(); err != nil && !forbidden(err) {
 			return Eviction{}, outcome(err)
 		}
 		limit, policy = said["maxmemory"], said["maxmemory-policy"]
@@ -55,13 +96,17 @@ func (b *Backend) Eviction(ctx context.Context) (Eviction, error) {
 // readInfo makes a map of the lines of INFO, "used_memory" -> "1024".
 func readInfo(ctx context.Context, c *goredis.Client, sections ...string) (map[string]string, error) {
 	text, err := c.Info(ctx, sections...).Result()
+	return infoLines(text), err
+}
+
+func infoLines(text string) map[string]string {
 	info := map[string]string{}
 	for line := range strings.Lines(text) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			info[name] = value
 		}
 	}
-	return info, err
+	return info
 }
 
 // forbidden: the server has answered that it does not answer that, as to a command

@@ -33,7 +33,7 @@ const (
 //	rediss://...                               TLS, trusting the system's roots
 //	redis+unix://[user:password@]/path/to.sock[?db=n]
 //
-// The query may hold db, ca_file, cert_file, key_file (rediss only) and what
+// The query may hold db, password_file, ca_file, cert_file, key_file (rediss only) and what
 // goredis.ParseURL knows, save what would make go-redis send a request twice or
 // wait without end. An error never contains the password.
 func options(rawurl string) (*goredis.Options, error) {
@@ -52,17 +52,28 @@ func options(rawurl string) (*goredis.Options, error) {
 	for _, name := range []string{"ca_file", "cert_file", "key_file"} {
 		q.Del(name)
 	}
+	password, err := take(q, "password")
+	if err != nil {
+		return nil, err
+	}
+	if _, given := u.User.Password(); given && password != "" {
+		return nil, errors.New("redis address: has two passwords")
+	}
 	u.RawQuery = q.Encode()
 
 	opt, err := goredis.ParseURL(u.String())
 	if err != nil {
 		return nil, fmt.Errorf("redis address: %s", strings.TrimPrefix(err.Error(), "redis: "))
 	}
+	opt.Password = cmp.Or(password, opt.Password)
 	if err := files.apply(opt.TLSConfig); err != nil {
 		return nil, fmt.Errorf("redis address: %w", err)
 	}
 	return settle(opt)
 }
+
+var errAtSign = errors.New("redis address: has an @ after the host; in a password write / as %2F, ? as %3F " +
+	"and # as %23, elsewhere write @ as %40")
 
 // parseURL says what is wrong in words of its own: those of package url quote the
 // part that they stumble over, which is often the password.
@@ -74,13 +85,12 @@ func parseURL(rawurl string) (*url.URL, error) {
 	}
 	_, tail, _ := strings.Cut(rawurl, "://")
 	if at := strings.IndexAny(tail, "/?#"); at >= 0 && strings.Contains(tail[at:], "@") {
-		return nil, errors.New("redis address: has an @ after the host; in a password write / as %2F, ? as %3F " +
-			"and # as %23, elsewhere write @ as %40")
+		return nil, errAtSign
 	}
 	db := strings.Trim(u.Path, "/")
 	switch {
 	case u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "redis+unix":
-		return nil, fmt.Errorf("redis address: unknown scheme %q, want redis, rediss or redis+unix", u.Scheme)
+		return nil, fmt.Errorf("redis address: unknown scheme %q, want redis, rediss, redis+unix, redis+sentinel or redis+cluster", u.Scheme)
 	case u.Opaque != "":
 		return nil, errors.New("redis address: the // after the scheme is missing")
 	case u.Fragment != "":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -44,69 +45,93 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 		return []Finding{{Fail, "address", err.Error(), "correct backend.url or backend.key_prefix"}}
 	}
 	defer b.Close()
-	x := &examination{b: b}
+	x := &examination{b: b, clustered: clustered(cfg.URL)}
+	if strings.Contains(cfg.URL, "+sentinel://") {
+		x.sentinel, _ = sentinelOptions(cfg.URL) // Open has read it
+	}
 	began := time.Now()
-	if err := x.ping(ctx); err != nil {
+	if err := x.connect(ctx); err != nil {
 		return []Finding{{Fail, "connection", err.Error(), "see that the server runs, that it can be reached from here, and that the address, user and password are right"}}
 	}
 	x.add(Finding{OK, "connection", fmt.Sprintf("answered after %v", time.Since(began).Round(10*time.Microsecond)), ""})
-	x.settings(ctx)
+	x.servers(ctx)
 	x.rights(ctx)
 	x.clock(ctx)
 	x.latency(ctx)
 	return x.findings
 }
 
-// examination of one server.
+// examination of one server, or of all masters of a cluster.
 type examination struct {
-	b        *Backend
-	findings []Finding
+	b         *Backend
+	clustered bool
+	sentinel  *goredis.FailoverOptions // nil: none
+	masters   []*goredis.Client
+	findings  []Finding
 }
 
 func (x *examination) add(f Finding) { x.findings = append(x.findings, f) }
 
+// connect finds the servers, each of which has to answer.
+func (x *examination) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	var err error
+	if x.masters, err = x.b.servers.masters(ctx); err != nil {
+		return err
+	}
+	return x.ping(ctx)
+}
+
 func (x *examination) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	return outcome(x.b.client.Ping(ctx).Err())
+	return each(x.masters, func(_ int, c *goredis.Client) error { return outcome(c.Ping(ctx).Err()) })
 }
 
 // askedSettings are those that the checks look at; others may be secret.
-var askedSettings = []any{"config", "get", "maxmemory", "maxmemory-policy", "appendonly", "save", "min-replicas-to-write", "tcp-keepalive", "timeout", "maxclients"}
+var askedSettings = []any{"config", "get", "maxmemory", "maxmemory-policy", "appendonly", "save", "min-replicas-to-write", "tcp-keepalive", "timeout", "maxclients", notifySetting}
 
 // settings reads what the server says of itself, as far as it does.
-func (x *examination) settings(ctx context.Context) {
+func settings(ctx context.Context, c *goredis.Client, clustered bool) (found []Finding) {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	info, err := readInfo(ctx, x.b.client)
+	info, err := readInfo(ctx, c)
 	if err != nil {
-		x.add(Finding{Warn, "info", "not told, so that its version and role are not known: " + outcome(err).Error(), "allow this user INFO: ACL SETUSER ... +info"})
+		found = append(found, Finding{Warn, "info", "not told, so that its version and role are not known: " + outcome(err).Error(), "allow this user INFO: ACL SETUSER ... +info"})
 	}
 	asked := goredis.NewMapStringStringCmd(ctx, askedSettings...)
-	if err := x.b.client.Process(ctx, asked); err != nil {
-		x.add(Finding{
+	if err := c.Process(ctx, asked); err != nil {
+		found = append(found, Finding{
 			Warn, "configuration", "not told, so that only what INFO tells was looked at: " + outcome(err).Error(),
 			"allow this user to read it, ACL SETUSER ... +config|get, or look yourself at timeout, tcp-keepalive, save and min-replicas-to-write",
 		})
 	}
 	for _, check := range serverChecks {
-		if f := check(serverFacts{info, asked.Val()}); f.Level != "" {
-			x.add(f)
+		if f := check(serverFacts{info, asked.Val(), clustered}); f.Level != "" {
+			found = append(found, f)
 		}
 	}
+	return found
 }
 
-// clock compares the server's time with ours.
+// clock compares the servers' time with ours, and tells of the one that is furthest off.
 func (x *examination) clock(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	began := time.Now()
-	theirs, err := x.b.client.Time(ctx).Result()
-	if err != nil {
-		x.add(Finding{Fail, "clock", outcome(err).Error(), "allow this user TIME: ACL SETUSER ... +time"})
-		return
+	var worst time.Duration
+	for _, c := range x.masters {
+		began := time.Now()
+		theirs, err := c.Time(ctx).Result()
+		if err != nil {
+			x.add(Finding{Fail, "clock", outcome(err).Error(), "allow this user TIME: ACL SETUSER ... +time"})
+			return
+		}
+		if ahead := theirs.Sub(began.Add(time.Since(began) / 2)); ahead.Abs() >= worst.Abs() {
+			worst = ahead
+		}
 	}
-	x.add(clockFinding(theirs.Sub(began.Add(time.Since(began) / 2))))
+	x.add(clockFinding(worst))
 }
 
 // clockFinding: leases are measured by the server alone, but fences do not fall

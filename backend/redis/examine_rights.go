@@ -15,7 +15,7 @@ import (
 // neededRights is what ACL SETUSER has to be told of a user of lockgw, with a %s for
 // the key prefix. scripting, because a script may do no more than its user.
 const neededRights = "~%[1]s* ~lockgw:* ~redisson_lock_token:* &lockgw:node:* &redisson_lock__channel:* " +
-	"+@connection +@scripting +@hash +@sortedset +@pubsub +@string +@keyspace -@dangerous +info +config|get +time"
+	"+@connection +@scripting +@hash +@sortedset +@pubsub +@string +@keyspace -@dangerous +info +config|get +time +cluster|slots +cluster|info"
 
 // rights finds out whether this user may do what a gateway does, by doing it.
 func (x *examination) rights(ctx context.Context) {
@@ -23,7 +23,12 @@ func (x *examination) rights(ctx context.Context) {
 	defer cancel()
 	mend := "ACL SETUSER ... " + fmt.Sprintf(neededRights, x.b.cfg.KeyPrefix)
 	p := probe{b: x.b, name: "lockgw-doctor-" + rand.Text()}
-	p.ps = x.b.client.Subscribe(ctx)
+	home, err := x.b.servers.of(ctx, x.b.cfg.KeyPrefix+p.name)
+	if err != nil {
+		x.add(Finding{Fail, "messages", err.Error(), mend})
+		return
+	}
+	p.home, p.ps = home, home.Subscribe(ctx)
 	defer p.ps.Close()
 	trip, err := p.listen(ctx)
 	if err != nil {
@@ -42,29 +47,46 @@ func (x *examination) rights(ctx context.Context) {
 type probe struct {
 	b    *Backend
 	name string
+	home *goredis.Client // has the lock
 	ps   *goredis.PubSub
 	seq  uint64
 }
 
 // listen subscribes to what a gateway hears and sends itself a message.
 func (p *probe) listen(ctx context.Context) (trip time.Duration, err error) {
+	if err := p.subscribe(ctx, "SUBSCRIBE", p.ps.Subscribe, p.b.channel); err != nil {
+		return 0, err
+	}
 	foreign := keysOf(p.b.cfg.KeyPrefix + p.name).channel
-	for _, channel := range []string{p.b.hub.channel, foreign} {
-		if err := p.ps.Subscribe(ctx, channel); err != nil {
-			return 0, fmt.Errorf("SUBSCRIBE %s: %w", channel, outcome(err))
+	if p.b.publish.plain() {
+		if err := p.subscribe(ctx, "SUBSCRIBE", p.ps.Subscribe, foreign); err != nil {
+			return 0, err
 		}
-		if _, err := p.ps.ReceiveTimeout(ctx, examineTimeout); err != nil {
-			return 0, fmt.Errorf("SUBSCRIBE %s: %w", channel, outcome(err))
+	}
+	if p.b.publish.sharded() {
+		if err := p.subscribe(ctx, "SSUBSCRIBE", p.ps.SSubscribe, foreign); err != nil {
+			return 0, err
 		}
 	}
 	began := time.Now()
-	if err := p.b.client.Publish(ctx, p.b.hub.channel, probePrefix).Err(); err != nil {
+	if err := p.home.Publish(ctx, p.b.channel, probePrefix).Err(); err != nil {
 		return 0, fmt.Errorf("PUBLISH: %w", outcome(err))
 	}
 	if _, err := p.hear(ctx, func(payload string) bool { return payload == probePrefix }); err != nil {
 		return 0, fmt.Errorf("a message to ourselves did not come back: %w", err)
 	}
 	return time.Since(began), nil
+}
+
+func (p *probe) subscribe(ctx context.Context, word string, command func(context.Context, ...string) error, channel string) error {
+	err := command(ctx, channel)
+	if err == nil {
+		_, err = p.ps.ReceiveTimeout(ctx, examineTimeout)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", word, channel, outcome(err))
+	}
+	return nil
 }
 
 // hear returns the first message to this node that is wanted.
@@ -74,7 +96,7 @@ func (p *probe) hear(ctx context.Context, wanted func(payload string) bool) (str
 		if err != nil {
 			return "", outcome(err)
 		}
-		if m, ok := received.(*goredis.Message); ok && m.Channel == p.b.hub.channel && wanted(m.Payload) {
+		if m, ok := received.(*goredis.Message); ok && m.Channel == p.b.channel && wanted(m.Payload) {
 			return m.Payload, nil
 		}
 	}

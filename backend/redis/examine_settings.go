@@ -11,6 +11,8 @@ import (
 type serverFacts struct {
 	info   map[string]string // INFO
 	config map[string]string // CONFIG GET; nil where it is forbidden
+
+	clustered bool // it is to be part of a cluster
 }
 
 // text is what INFO says under the one name, or else CONFIG GET under the other.
@@ -30,7 +32,7 @@ func number(text string) int {
 // server does not tell.
 var serverChecks = []func(serverFacts) Finding{
 	checkVersion, checkRole, checkCluster, checkEviction, checkPersistence, checkReplicas,
-	checkKeepAlive, checkIdleTimeout, checkClients,
+	checkKeepAlive, checkIdleTimeout, checkClients, checkNotifications,
 }
 
 func checkVersion(f serverFacts) Finding {
@@ -60,12 +62,12 @@ func checkRole(f serverFacts) Finding {
 }
 
 func checkCluster(f serverFacts) Finding {
-	if f.info["cluster_enabled"] != "1" {
+	if f.info["cluster_enabled"] != "1" || f.clustered {
 		return Finding{}
 	}
 	return Finding{
 		Fail, "cluster", "this server is part of a cluster, of whose keys it has only some",
-		"use redis+cluster:// where your version of lockgw has it, or a server without cluster-enabled",
+		"name it in backend.url by redis+cluster://, or use a server without cluster-enabled",
 	}
 }
 

@@ -37,11 +37,11 @@ func wantFinding(t *testing.T, found map[string]Finding, check string, level Lev
 func TestExamine(t *testing.T) {
 	s := redistest.Start(t, "--appendonly", "yes")
 	found := examine(t, s.URL(), "app:")
-	for _, check := range []string{"connection", "version", "role", "eviction", "persistence", "tcp-keepalive", "timeout", "maxclients", "messages", "locks", "clock"} {
+	for _, check := range []string{"connection", "version", "role", "eviction", "persistence", "tcp-keepalive", "timeout", "maxclients", "notifications", "messages", "locks", "clock"} {
 		wantFinding(t, found, check, OK, "")
 	}
-	if _, ok := found["latency"]; !ok || len(found) != 12 {
-		t.Errorf("found = %+v, want the eleven above and latency", found)
+	if _, ok := found["latency"]; !ok || len(found) != 13 {
+		t.Errorf("found = %+v, want the twelve above and latency", found)
 	}
 	for _, key := range s.Client().Keys(t.Context(), "*").Val() {
 		if ttl := s.Client().PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > time.Minute || !strings.Contains(key, "app:lockgw-doctor-") {
@@ -183,6 +183,10 @@ func TestFindings(t *testing.T) {
 		{"clients 79 of 100", checkClients(info("connected_clients", "79", "maxclients", "100")), OK, "79 of 100"},
 		{"clients 80 of 100", checkClients(info("connected_clients", "80", "maxclients", "100")), Warn, "80 of 100"},
 		{"clients not told", checkClients(info()), "", ""},
+		{"notifications", checkNotifications(serverFacts{config: map[string]string{notifySetting: "gxK"}}), OK, "at once"},
+		{"all notifications", checkNotifications(serverFacts{config: map[string]string{notifySetting: "AKE"}}), OK, "at once"},
+		{"notifications of events", checkNotifications(serverFacts{config: map[string]string{notifySetting: "AE"}}), OK, "until its lease is over"},
+		{"notifications not told", checkNotifications(info()), "", ""},
 		{"clock in time", clockFinding(-time.Second), OK, "1s"},
 		{"clock ahead", clockFinding(1500 * time.Millisecond), Warn, "+1.5 s"},
 		{"clock behind", clockFinding(-90 * time.Second), Warn, "-90.0 s"},

@@ -118,9 +118,12 @@ func TestGateAsksAgain(t *testing.T) {
 		g := NewGate(store, s.ask, slog.New(slog.NewTextHandler(&log, nil)))
 		var hints []backend.HintKind
 		g.Listen(func(h backend.Hint) { hints = append(hints, h.Kind) })
-		asks := func(when string, after time.Duration, n int) {
+		asks := func(when string, after time.Duration, n int, first ...backend.HintKind) {
 			t.Helper()
 			before := s.count()
+			for _, kind := range first {
+				store.hint(backend.Hint{Kind: kind})
+			}
 			time.Sleep(after)
 			synctest.Wait()
 			if got := s.count() - before; got != n {
@@ -141,8 +144,7 @@ func TestGateAsksAgain(t *testing.T) {
 		logs(1, "does not say")
 
 		s.says(dropping, nil)
-		store.hint(backend.Hint{Kind: backend.HintResync})
-		asks("a new connection", time.Second, 1)
+		asks("a new connection", time.Second, 1, backend.HintResync)
 		wantGate(t, g, "allkeys-lru")
 		asks("drops", 30*time.Second, 3)
 		logs(1, "no new locks are granted")
@@ -151,8 +153,7 @@ func TestGateAsksAgain(t *testing.T) {
 		asks("drops", 10*time.Second, 1)
 		wantGate(t, g, "")
 		logs(1, "new ones are granted")
-		store.hint(backend.Hint{Kind: backend.HintFree})
-		asks("safe", 3*time.Minute, 3)
+		asks("safe", 3*time.Minute, 3, backend.HintFree)
 		if len(hints) != 2 || hints[0] != backend.HintResync || hints[1] != backend.HintFree {
 			t.Errorf("hints passed on = %v, want both", hints)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 	"github.com/lockgw/lockgw/session"
 )
@@ -16,9 +17,18 @@ import (
 // gateways starts n gateways' cores on s.
 func gateways(t *testing.T, s *redistest.Server, n int, cfg session.Config) []*session.Manager {
 	t.Helper()
+	return gatewaysAt(t, s.URL(), n, cfg)
+}
+
+func gatewaysAt(t *testing.T, url string, n int, cfg session.Config) []*session.Manager {
+	t.Helper()
 	var out []*session.Manager
 	for i := range n {
-		b := open(t, s, "", backend.Node{ID: fmt.Sprintf("n%d", i), Incarnation: 1})
+		b, err := redis.Open(t.Context(), redis.Config{URL: url, FenceTTL: time.Hour, Node: backend.Node{ID: fmt.Sprintf("n%d", i), Incarnation: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = b.Close() })
 		cfg.Node = fmt.Sprintf("node-%d", i)
 		m := session.New(b, cfg)
 		t.Cleanup(func() {

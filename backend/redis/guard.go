@@ -94,12 +94,7 @@ func (g *guard) word(r backend.Request) *string {
 
 // look finds out about a server before a request meets it, so that those who give a
 // name back on it are heard as witnesses.
-func (g *guard) look(c *goredis.Client) {
-	if g.words.Load().first == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), ioTimeout)
-	defer cancel()
+func (g *guard) look(ctx context.Context, c *goredis.Client) {
 	if said, err := readInfo(ctx, c, "server"); err == nil && said["run_id"] != "" {
 		_ = g.met(ctx, c, said["run_id"]) // who asks for a grant is told
 	}
@@ -242,6 +237,20 @@ func lossless(ctx context.Context, c *goredis.Client) bool {
 	return err == nil && sync["appendfsync"] == "always"
 }
 
+// lookAtServers finds out about all servers before the requests meet them.
+func (b *Backend) lookAtServers() {
+	if b.cfg.Guard != GuardQuarantine {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), ioTimeout)
+	defer cancel()
+	masters, err := b.servers.masters(ctx)
+	if err != nil {
+		return // the requests will meet them
+	}
+	_ = each(masters, func(_ int, c *goredis.Client) error { b.guard.look(ctx, c); return nil })
+}
+
 // waitForReplica is how long a grant waits for a replica.
 const waitForReplica = 400 * time.Millisecond
 
@@ -258,4 +267,22 @@ func replicated(ctx context.Context, c *goredis.Client, key string) error {
 			backend.ErrRefused, waitForReplica)
 	}
 	return nil
+}
+
+// replicate returns nil once a replica has the grant a, which is undone otherwise. One
+// that was confirmed stays, and is confirmed again.
+func (b *Backend) replicate(ctx context.Context, r backend.Request, a backend.Answer) error {
+	raw := b.cfg.KeyPrefix + r.Name
+	c, err := b.servers.of(ctx, raw)
+	if err == nil {
+		err = replicated(ctx, c, keysOf(raw).floor+"replica")
+	}
+	if err == nil || r.Seq == 0 {
+		return err
+	}
+	undo := backend.Request{Name: r.Name, Slot: r.Slot, Seq: r.Seq, Attempt: r.Seq, Hold: a.Hold}
+	if failed := b.Cancel(ctx, undo); failed != nil {
+		return fmt.Errorf("%w; nor could it be undone: %w", err, failed)
+	}
+	return err
 }

@@ -14,8 +14,9 @@
 --      4 Redisson's channel   5 window ms   6 fence ttl ms, 0: for ever   7 name
 --      8 hold   9 block   10 attempt   11 owner   12 count   13 ttl ms   14 turns   15 floor of the fence
 --      16 queue 0|1   17 waiters   18 turn   19 delay ms   20 record
---     21 mode: 0 exclusive, -1 shared, n of a semaphore of n
---     22 guard: "" off; else one of " !?" and the ids of the servers that have forgotten
+--     21 how to publish on Redisson's channel: PUBLISH, SPUBLISH or both
+--     22 mode: 0 exclusive, -1 shared, n of a semaphore of n
+--     23 guard: "" off; else one of " !?" and the ids of the servers that have forgotten
 --        nothing. " ": so has none that we know of; else one may have, and "?" is said with
 --        a request that may have been executed before
 --
@@ -24,7 +25,7 @@
 local lock, state, queue, entries, counter, last, floor, nodefloor, shares, ends = unpack(KEYS)
 local me, inc, seq, channel, window, fence_ttl, name = unpack(ARGV, 1, 7)
 local the_hold, block, attempt, owner, count, ttl, turns, least = unpack(ARGV, 8, 15)
-local wants_queue, waiters, turn, delay, record, mode, guard = ARGV[16] == '1', unpack(ARGV, 17, 22)
+local wants_queue, waiters, turn, delay, record, publish, mode, guard = ARGV[16] == '1', unpack(ARGV, 17, 23)
 local remember = '60000' -- ms; longer than a request can be under way
 
 local clock = redis.call('TIME')
@@ -112,6 +113,16 @@ local function make(c, e, life, provisional)
   return f
 end
 
+-- announce tells Redisson that the name is free.
+local function announce()
+  if publish ~= 'both' then
+    redis.call(publish, channel, '0')
+  else
+    redis.call('PUBLISH', channel, '0')
+    redis.call('SPUBLISH', channel, '0')
+  end
+end
+
 -- free drops the hold. With a delay, a lock of nobody keeps the name from all.
 local function free(delay)
   redis.call('DEL', lock, state)
@@ -119,5 +130,5 @@ local function free(delay)
     redis.call('HSET', lock, 'lockgw:delay', '1')
     redis.call('PEXPIRE', lock, delay)
   end
-  redis.call('PUBLISH', channel, '0')
+  announce()
 end

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -37,9 +36,12 @@ type hub struct {
 	channel         string
 	log             *slog.Logger
 	period, timeout time.Duration // of probes; timeout is also of a new subscription
+	watched         publishing    // by which commands to watch a channel
 	onMessage       func(payload string)
 	onResync        func()
+	onLoss          func() // a subscription has ended; it may belong elsewhere
 
+	id     string // begins the probes of this hub, for others may share its channel
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	dirty  chan struct{} // cap 1: changed is not empty
@@ -51,18 +53,12 @@ type hub struct {
 	failing bool            // the last connection or attempt at one has failed
 }
 
-// watch is a channel that somebody wants to hear.
-type watch struct {
-	f    func()
-	refs int
-}
-
 // newHub makes a hub that publishes by client and subscribes on a connection of
 // its own with client's options. It does nothing before start.
 func newHub(client *goredis.Client, channel string, log *slog.Logger) *hub {
 	return &hub{
 		client: client, channel: channel, log: log, period: probePeriod, timeout: probeTimeout,
-		cancel: func() {}, dirty: make(chan struct{}, 1),
+		watched: publish, onLoss: func() {}, id: rand.Text(), cancel: func() {}, dirty: make(chan struct{}, 1),
 		watches: map[string]*watch{}, changed: map[string]bool{},
 	}
 }
@@ -91,34 +87,6 @@ func (h *hub) probeAge() time.Duration {
 	return time.Since(h.proven)
 }
 
-// watch subscribes to channel until unwatch is called as often as watch was. f is
-// called once the subscription stands, so that the caller can look again for what
-// it may have missed, and at each message. It may be called more often, also right
-// after unwatch, and must not block. All who watch a channel pass an f that does
-// the same.
-func (h *hub) watch(channel string, f func()) { h.count(channel, f, 1) }
-
-// unwatch ends one watch of channel; without one it does nothing.
-func (h *hub) unwatch(channel string) { h.count(channel, nil, -1) }
-
-func (h *hub) count(channel string, f func(), n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	w := cmp.Or(h.watches[channel], &watch{f: f})
-	if w.refs += n; w.refs < 0 {
-		return
-	}
-	h.watches[channel] = w
-	if w.refs == 0 {
-		delete(h.watches, channel)
-	}
-	h.changed[channel] = true
-	select {
-	case h.dirty <- struct{}{}:
-	default:
-	}
-}
-
 // Close ends the subscription and waits for it; no callback runs afterwards.
 func (h *hub) Close() {
 	h.cancel()
@@ -133,6 +101,7 @@ func (h *hub) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		h.onLoss()
 		if h.note(false) {
 			backoff = minBackoff
 			h.log.Warn("no wake-up messages from Redis; until they are back, waiters are served by timers", "err", err)
@@ -152,13 +121,13 @@ func (h *hub) serve(ctx context.Context) error {
 	defer fail(nil)
 	h.mu.Lock()
 	clear(h.changed)
-	channels := append(slices.Collect(maps.Keys(h.watches)), h.channel) // once the last is confirmed, all are
+	channels := slices.Collect(maps.Keys(h.watches))
 	h.mu.Unlock()
 	var reader sync.WaitGroup
 	defer reader.Wait()
 	ps := h.client.Subscribe(ctx) // connects with the first channel
 	defer ps.Close()              // makes read return
-	if err := ps.Subscribe(ctx, channels...); err != nil {
+	if err := h.subscribe(ctx, ps, channels); err != nil {
 		return err
 	}
 	echoes := make(chan string, 1)
@@ -182,7 +151,7 @@ func (h *hub) keep(ctx context.Context, ps *goredis.PubSub, echoes <-chan string
 		case <-h.dirty:
 			err = h.adjust(ctx, ps)
 		case <-ticker.C:
-			err = h.prove(ctx, rand.Text(), echoes)
+			err = h.prove(ctx, h.id+rand.Text(), echoes)
 		}
 		if err != nil {
 			return err
@@ -231,25 +200,6 @@ func (h *hub) prove(ctx context.Context, nonce string, echoes <-chan string) err
 	}
 }
 
-// adjust brings the subscription in line with the watches. A channel that somebody
-// new watches is subscribed to again, for Redis to confirm it again.
-func (h *hub) adjust(ctx context.Context, ps *goredis.PubSub) error {
-	h.mu.Lock()
-	changed := slices.Collect(maps.Keys(h.changed))
-	clear(h.changed)
-	h.mu.Unlock()
-	for _, channel := range changed {
-		command := ps.Unsubscribe
-		if h.watcher(channel) != nil {
-			command = ps.Subscribe
-		}
-		if err := command(ctx, channel); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // read takes what arrives until the connection ends. It has no deadline of its own:
 // probe sees silence, and a deadline that strikes within a message loses the rest.
 func (h *hub) read(ctx context.Context, ps *goredis.PubSub, echoes chan string) error {
@@ -261,6 +211,9 @@ func (h *hub) read(ctx context.Context, ps *goredis.PubSub, echoes chan string) 
 		switch m := received.(type) {
 		case *goredis.Subscription: // or its end, which at most calls a watcher for nothing
 			h.deliver(m.Channel, probePrefix, echoes)
+			if m.Kind == "sunsubscribe" && h.watcher(m.Channel) != nil {
+				h.moved(m.Channel)
+			}
 		case *goredis.Message:
 			h.deliver(m.Channel, m.Payload, echoes)
 		}
@@ -281,19 +234,12 @@ func (h *hub) deliver(channel, payload string, echoes chan string) {
 		h.onMessage(payload)
 		return
 	}
+	if echo != "" && !strings.HasPrefix(echo, h.id) {
+		return // of another hub, and ours may wait to be read
+	}
 	select {
 	case <-echoes: // an older one
 	default:
 	}
 	echoes <- echo
-}
-
-// watcher is nil if nobody watches channel.
-func (h *hub) watcher(channel string) func() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if w := h.watches[channel]; w != nil {
-		return w.f
-	}
-	return nil
 }

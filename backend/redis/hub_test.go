@@ -220,3 +220,14 @@ func TestHubClose(t *testing.T) {
 	h.start(func(string) {}, func() {})
 	h.Close() // while Redis is gone
 }
+
+// Hubs on several masters share a channel, and hear each other's probes.
+func TestHubKeepsItsEchoFromOthers(t *testing.T) {
+	h := newHub(nil, nodeChannel, slog.New(slog.DiscardHandler))
+	echoes := make(chan string, 1)
+	h.deliver(nodeChannel, probePrefix+h.id+"1", echoes)
+	h.deliver(nodeChannel, probePrefix+"another1", echoes)
+	if got := <-echoes; got != h.id+"1" {
+		t.Errorf("echo = %q, want our own", got)
+	}
+}

@@ -55,9 +55,10 @@ func (b *Backend) message(r backend.Request) message {
 	if r.Queue {
 		w.queue = 1
 	}
-	return append(newMessage(10, 22),
+	return append(newMessage(10, 23),
 		&w.lock, &w.state, &w.keys.queue, &w.entries, &w.counter, &w.last, &w.floor, &w.nodeFloor, &w.shares, &w.ends,
 		&w.me, &w.inc, &w.Seq, &w.channel, &w.window, &w.fenceTTL, &w.Name,
 		&w.hold, &w.block, &w.Attempt, (*string)(&w.Owner), &w.Count, &w.ttl, &w.Turns, &w.least,
-		&w.queue, &w.Waiters, &w.turn, &w.delay, &w.Record, &w.mode, b.guard.word(r))
+		&w.queue, &w.Waiters, &w.turn, &w.delay, &w.Record,
+		(*string)(&b.publish), &w.mode, b.guard.word(r))
 }

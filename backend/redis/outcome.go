@@ -25,13 +25,27 @@ var refusals = []struct{ prefix, advice string }{
 	{"NOPERM ", "the Redis user may not do this: see ACL SETUSER"},
 	{"NOSCRIPT ", "Redis forgot the script while it was sent: try again"},
 	{"CLUSTERDOWN ", "the Redis cluster does not serve all of its slots"},
-	{"MOVED ", "this Redis is part of a cluster: use redis+cluster://"},
-	{"ASK ", "this Redis is part of a cluster: use redis+cluster://"},
-	{"TRYAGAIN ", "the Redis cluster is moving these keys: try again soon"},
 	{"BUSY ", "a script of somebody occupies Redis: wait, or use SCRIPT KILL"},
 	{"DENIED ", "Redis is in protected mode and serves its own machine only"},
 	{"ERR max number of clients reached", "raise maxclients of Redis"},
 }
+
+// redirections are the refusals of a server that does not have all of the keys.
+var redirections = []struct{ prefix, advice string }{
+	{"MOVED ", "this Redis is part of a cluster: use redis+cluster://"},
+	{"ASK ", "this Redis is part of a cluster: use redis+cluster://"},
+	{"TRYAGAIN ", "the Redis cluster is moving these keys: try again soon"},
+}
+
+// errElsewhere: a request has to be sent to another server, or to this one later.
+var errElsewhere = fmt.Errorf("%w: it does not have these keys", backend.ErrRefused)
+
+// errHalfway: a script was broken off.
+var errHalfway = fmt.Errorf("%w: the Redis cluster is moving these keys", backend.ErrUnavailable)
+
+// leftHalfway begins the error of a script in which a command missed a key that is
+// being moved to another server. What was written before stays, and a repeat goes on.
+const leftHalfway = "ERR Script attempted to access a non local key"
 
 // outcome turns an error of go-redis into one of package backend, and nil and a
 // nil reply into nil.
@@ -42,6 +56,8 @@ func outcome(err error) error {
 	var reply goredis.Error
 	var dial *net.OpError
 	switch {
+	case errors.Is(err, backend.ErrUnreachable):
+		return err
 	case errors.Is(err, goredis.Nil):
 		return nil
 	case errors.Is(err, goredis.ErrClosed):
@@ -58,6 +74,14 @@ func outcome(err error) error {
 		if strings.HasPrefix(text, r.prefix) && !halfRun(text) {
 			return fmt.Errorf("%w: %s (%s)", backend.ErrRefused, r.advice, text)
 		}
+	}
+	for _, r := range redirections {
+		if strings.HasPrefix(text, r.prefix) {
+			return fmt.Errorf("%w: %s (%s)", errElsewhere, r.advice, text)
+		}
+	}
+	if strings.HasPrefix(text, leftHalfway) {
+		return fmt.Errorf("%w (%s)", errHalfway, text)
 	}
 	return fmt.Errorf("redis: %w", err)
 }

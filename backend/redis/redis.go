@@ -1,10 +1,15 @@
-// Package redis keeps locks in one Redis server, in Redisson's layout: a hash
-// owner -> entries with an expiry, a channel on which a release is published and
+// Package redis keeps locks in Redis, be it one server, the one that Sentinels name
+// or a cluster, in Redisson's layout: a hash owner -> entries with an expiry, a channel on which a release is published and
 // a fence counter. Beside these it keeps, for the name's queue and for the hold
 // behind the hash, a few keys of its own; head.lua lists them.
 //
 // Each method of Backend is one Lua script, so one step for Redis. All scripts
 // may be repeated, and check everything before they write. Time is Redis' own.
+//
+// In a cluster all keys of a lock share its slot. Messages to a node do not: a script
+// publishes them, PUBLISH counts who listens on its own server, and so a node listens
+// on every master. A sharded channel for each name would need a subscription before
+// each wait, and a count of subscriptions that grows with the names.
 package redis
 
 import (
@@ -24,9 +29,10 @@ import (
 
 // Config of a Backend.
 type Config struct {
-	URL       string        // redis://, rediss:// or redis+unix://
+	URL       string        // redis://, rediss://, redis+unix://, redis+sentinel:// or redis+cluster://
 	KeyPrefix string        // before every lock name; Redisson's NameMapper
 	FenceTTL  time.Duration // how long a fence counter outlives its last use; 0: for ever
+	Publish   string        // how Redisson is told: auto, publish, spublish or both; "": auto
 	Node      backend.Node
 	// Guard is one of GuardNone, GuardQuarantine and GuardWait; "": GuardNone. A
 	// quarantine lasts for Lease, which is the longest that a lease can last after its
@@ -106,19 +112,22 @@ var (
 	inspectScript  = newScript("no-writes", inspectLua)
 )
 
-// Backend is one Redis server as one node sees it.
+// Backend is Redis as one node sees it.
 type Backend struct {
 	cfg           Config
-	client        *goredis.Client
-	renewals      *goredis.Client // of their own: a busy pool must not starve them
-	requests      *pipeline
-	renewRequests *pipeline
-	hub           *hub
+	servers       servers
+	renewals      servers // of their own: a busy pool must not starve them
+	requests      *router
+	renewRequests *router
+	publish       publishing
+	channel       string // of this node
+	hub           listener
 	guard         *guard
 	hint          func(backend.Hint)
+	keyspace      keyspace
 
-	mu      sync.Mutex // guards the field below
-	foreign map[place]bool
+	mu      sync.Mutex       // guards the field below
+	foreign map[place]string // the channel on which each will hear of a release
 }
 
 // place is a contender of this node for a name.
@@ -129,7 +138,11 @@ var _ backend.Backend = (*Backend)(nil)
 // Open makes the Backend of a node. It does not wait for Redis to be there.
 // Errors are of the configuration.
 func Open(_ context.Context, cfg Config) (*Backend, error) {
-	opt, err := options(cfg.URL)
+	connect, err := open(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	publish, err := readPublishing(cfg.Publish, clustered(cfg.URL))
 	if err != nil {
 		return nil, err
 	}
@@ -140,12 +153,17 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	goredis.SetLogger(clientLog{cfg.Log}) // for the whole process; it has one gateway
-	alone := *opt
-	b := &Backend{cfg: cfg, client: goredis.NewClient(opt), renewals: goredis.NewClient(&alone), foreign: map[place]bool{}}
+	b := &Backend{cfg: cfg, servers: connect(), renewals: connect(), publish: publish, foreign: map[place]string{}}
 	b.guard = newGuard(cfg.Guard, cfg.Lease, cfg.GuardFile, cfg.Log)
-	b.requests, b.renewRequests = startPipeline(b.client), startPipeline(b.renewals)
-	b.hub = newHub(b.client, fmt.Sprintf("lockgw:node:%s:%d", cfg.Node.ID, cfg.Node.Incarnation), cfg.Log)
+	b.requests, b.renewRequests = newRouter(b.servers), newRouter(b.renewals)
+	b.channel = fmt.Sprintf("lockgw:node:%s:%d", cfg.Node.ID, cfg.Node.Incarnation)
+	b.hub = b.servers.listen(b.channel, publish, cfg.Log)
 	return b, nil
+}
+
+func clustered(rawurl string) bool {
+	scheme, _, _ := strings.Cut(rawurl, "://")
+	return strings.HasSuffix(scheme, "+cluster")
 }
 
 // Info implements backend.Backend.
@@ -154,10 +172,15 @@ func (b *Backend) Info() backend.Info {
 }
 
 // Ping implements backend.Backend. Without messages waiters are served by timers
-// only, so it asks for these too.
+// only, so it asks for these too. Each master has to answer.
 func (b *Backend) Ping(ctx context.Context) error {
-	if err := b.client.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("redis: %w", outcome(err))
+	masters, err := b.servers.masters(ctx)
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	err = each(masters, func(_ int, c *goredis.Client) error { return outcome(c.Ping(ctx).Err()) })
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
 	}
 	if !b.hub.healthy() {
 		return errors.New("redis: answers, but messages do not arrive")
@@ -170,13 +193,13 @@ func (b *Backend) Close() error {
 	b.hub.Close()
 	b.requests.Close()
 	b.renewRequests.Close()
-	return errors.Join(b.client.Close(), b.renewals.Close())
+	return errors.Join(b.servers.Close(), b.renewals.Close())
 }
 
 // run runs one of the scripts about one name.
 func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply, error) {
 	for {
-		v, err := b.requests.eval(ctx, r.Name, s, b.message(r))
+		v, err := b.requests.eval(ctx, b.cfg.KeyPrefix+r.Name, s, b.message(r))
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +210,7 @@ func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply,
 		if a.text(0) != "strange" {
 			return a, a.refused()
 		}
-		c, err := b.server(ctx, r.Name)
+		c, err := b.servers.of(ctx, b.cfg.KeyPrefix+r.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -197,9 +220,6 @@ func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply,
 	}
 }
 
-// server is the one that has name.
-func (b *Backend) server(context.Context, string) (*goredis.Client, error) { return b.client, nil }
-
 // ask runs a script that may grant, and watches a holder outside lockgw.
 func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backend.Answer, error) {
 	v, err := b.run(ctx, s, r)
@@ -207,45 +227,30 @@ func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backen
 		return backend.Answer{}, err
 	}
 	a, err := v.answer()
-	b.watch(place{r.Name, r.Slot}, a.Queued && a.Holder.Foreign)
+	b.watch(place{r.Name, r.Slot}, b.announced(ctx, r.Name, a))
 	if b.cfg.Guard == GuardWait && a.Granted && (s != extendScript || a.Hold != r.Hold) {
 		err = b.replicate(ctx, r, a)
 	}
 	return a, err
 }
 
-// replicate returns nil once a replica has the grant a, which is undone otherwise. One
-// that was confirmed stays, and is confirmed again.
-func (b *Backend) replicate(ctx context.Context, r backend.Request, a backend.Answer) error {
-	c, err := b.server(ctx, r.Name)
-	if err == nil {
-		err = replicated(ctx, c, keysOf(b.cfg.KeyPrefix+r.Name).floor+"replica")
-	}
-	if err == nil || r.Seq == 0 {
-		return err
-	}
-	if failed := b.Cancel(ctx, backend.Request{Name: r.Name, Slot: r.Slot, Seq: r.Seq, Attempt: r.Seq, Hold: a.Hold}); failed != nil {
-		return fmt.Errorf("%w; nor could it be undone: %w", err, failed)
-	}
-	return err
-}
-
-// watch listens for, or stops listening for, the release of a holder outside
-// lockgw.
-func (b *Backend) watch(at place, on bool) {
+// watch listens on channel for the release of a holder outside lockgw, and on no
+// other for that contender; "": on none.
+func (b *Backend) watch(at place, channel string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.foreign[at] == on {
+	was := b.foreign[at]
+	if was == channel {
 		return
 	}
-	channel := keysOf(b.cfg.KeyPrefix + at.name).channel
-	if !on {
+	if was != "" {
 		delete(b.foreign, at)
-		b.hub.unwatch(channel)
-		return
+		b.hub.unwatch(was)
 	}
-	b.foreign[at] = true
-	b.hub.watch(channel, func() { b.freed(at.name) })
+	if channel != "" {
+		b.foreign[at] = channel
+		b.hub.watch(channel, func() { b.freed(at.name) })
+	}
 }
 
 // freed wakes the contenders that wait for a holder outside lockgw.
@@ -314,33 +319,6 @@ func (b *Backend) Describe(ctx context.Context, r backend.Request) error {
 	return err
 }
 
-// Renew implements backend.Backend.
-func (b *Backend) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	m := newMessage(4*len(rs), 3*len(rs))
-	for _, r := range rs {
-		k := keysOf(b.cfg.KeyPrefix + r.Name)
-		m = append(m, k.lock, k.state, k.shares, k.ends)
-	}
-	for _, r := range rs {
-		m = append(m, b.contender(r.Slot), uint64(r.Hold), r.TTL.Milliseconds())
-	}
-	v, err := b.renewRequests.eval(ctx, rs[0].Name, renewScript, m)
-	if err != nil {
-		return nil, err
-	}
-	a, err := asReply(v)
-	if err != nil || len(a) != len(rs) {
-		return nil, fmt.Errorf("redis: %d answers to %d renewals: %w", len(a), len(rs), err)
-	}
-	errs := make([]error, len(rs))
-	for i := range rs {
-		if a.number(i) == 0 {
-			errs[i] = backend.ErrNotHeld
-		}
-	}
-	return errs, nil
-}
-
 // Listen implements backend.Backend.
 func (b *Backend) Listen(f func(backend.Hint)) {
 	b.hint = f
@@ -349,7 +327,7 @@ func (b *Backend) Listen(f func(backend.Hint)) {
 			f(h)
 		}
 	}, func() {
-		b.guard.look(b.client)
+		b.lookAtServers()
 		f(backend.Hint{Kind: backend.HintResync})
 	})
 }

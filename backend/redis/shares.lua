@@ -40,7 +40,7 @@ local function fit()
   local last = redis.call('ZREVRANGE', ends, 0, 0, 'WITHSCORES')
   if not last[1] then
     redis.call('DEL', lock, shares, ends)
-    redis.call('PUBLISH', channel, '0')
+    announce()
     return
   end
   for _, key in ipairs({ lock, shares, ends }) do

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,32 +14,60 @@ import (
 	"github.com/lockgw/lockgw/backend/breaker"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redlock"
 )
 
 // laterSchemes are of stores that the next versions bring.
 var laterSchemes = []string{
-	"redis+sentinel", "redis+cluster", "redlock", "postgres", "mysql", "zookeeper", "etcd",
+	"postgres", "mysql", "zookeeper", "etcd",
 }
+
+const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster:// and redlock://"
+
+// guardFile in state_dir is what the gateway knows of the runs of its Redis servers.
+const guardFile = "redis-servers"
 
 // openBackend opens the store that backend.url names. A store that cannot be
 // reached now is no error: the gateway runs, and is not ready until it can.
-func openBackend(ctx context.Context, c backendConfig, node backend.Node, log *slog.Logger) (backend.Backend, error) {
+func openBackend(ctx context.Context, cfg config, node backend.Node, log *slog.Logger) (backend.Backend, error) {
+	c := cfg.Backend
 	scheme, _, _ := strings.Cut(c.URL, "://")
 	switch scheme {
 	case "memory":
 		return memory.Open(memory.NewStore(), node), nil
-	case "redis", "rediss", "redis+unix":
-		return redis.Open(ctx, redis.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Node: node, Log: log})
+	case "redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
+		return redis.Open(ctx, redis.Config{
+			URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Publish: c.Redis.Publish,
+			Guard: c.Redis.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, guardFile), Node: node, Log: log,
+		})
+	case "redlock":
+		return redlock.Open(ctx, redlock.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Node: node, Log: log})
 	default:
 		return nil, checkBackendURL(c.URL)
 	}
 }
 
+// openStore opens the store, measured and gated.
+func openStore(ctx context.Context, c config, node backend.Node, seen *observation, log *slog.Logger) (backend.Backend, error) {
+	store, err := openBackend(ctx, c, node, log)
+	if err != nil {
+		return nil, fmt.Errorf("backend.url: %w", err)
+	}
+	if store, err = gated(ctx, store, c.Backend, seen, log); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
 // gated puts before store what keeps new locks from it while it cannot be trusted
 // with them. An error says why the gateway must not start; the store has to be
 // closed then, too.
-func gated(ctx context.Context, store backend.Backend, c backendConfig, log *slog.Logger) (backend.Backend, error) {
-	gate := breaker.New(store, log)
+func gated(ctx context.Context, store backend.Backend, c backendConfig, seen *observation, log *slog.Logger) (backend.Backend, error) {
+	measured, err := seen.measured(store)
+	if err != nil {
+		return store, err
+	}
+	gate := seen.gate(breaker.New(measured, log))
 	server, ok := store.(*redis.Backend)
 	if !ok {
 		return gate, nil
@@ -59,13 +88,17 @@ func checkBackendURL(raw string) error {
 	case !ok:
 		return errors.New("must be the URL of a store, such as memory:// or redis://localhost:6379/0")
 	case slices.Contains(laterSchemes, scheme):
-		return fmt.Errorf("%s:// is not in this version, which has memory://, redis://, rediss:// and redis+unix://", scheme)
+		return fmt.Errorf("%s:// is not in this version, which has "+presentSchemes, scheme)
 	case scheme == "memory" && rest != "":
 		return errors.New("memory:// takes nothing after it")
 	case scheme == "memory":
 		return nil
+	case strings.HasSuffix(scheme, "+sentinel"), strings.HasSuffix(scheme, "+cluster"):
+		return redis.CheckURL(raw)
+	case scheme == "redlock": // several hosts, which package url does not know
+		return redlock.CheckURL(raw)
 	case scheme != "redis" && scheme != "rediss" && scheme != "redis+unix":
-		return fmt.Errorf("unknown scheme %q; this version has memory://, redis://, rediss:// and redis+unix://", scheme)
+		return fmt.Errorf("unknown scheme %q; this version has "+presentSchemes, scheme)
 	}
 	if _, err := url.Parse(raw); err != nil {
 		// Its own words quote the part that is wrong, which may be the password.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/lockgw/lockgw/cmd/lockgw/telemetry"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -29,6 +30,8 @@ type config struct {
 	Shutdown shutdownConfig `yaml:"shutdown"`
 	Admin    adminConfig    `yaml:"admin"`
 	Log      logConfig      `yaml:"log"`
+
+	Telemetry telemetryConfig `yaml:"telemetry"`
 }
 
 type httpConfig struct {
@@ -50,16 +53,17 @@ type socketConfig struct {
 }
 
 type backendConfig struct {
-	URL       string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path"`
+	URL       string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path, redis+sentinel://h1,h2,h3/master, redis+cluster://h1,h2"`
 	KeyPrefix string        `yaml:"key_prefix" jsonschema_description:"put before every lock name in the store"`
 	Timeout   time.Duration `yaml:"timeout" positive:"true" jsonschema_description:"how long one operation may wait for the store"`
 	Redis     redisConfig   `yaml:"redis"`
 }
 
 type redisConfig struct {
-	Guard    string        `yaml:"guard" later:"true" jsonschema:"enum=quarantine,enum=wait,enum=none" jsonschema_description:"what happens when Redis may have forgotten a grant"`
+	Guard    string        `yaml:"guard" jsonschema:"enum=quarantine,enum=wait,enum=none" jsonschema_description:"what happens when Redis was restarted or failed over and may have forgotten a grant: quarantine grants nothing new for lock.ttl, wait has each grant wait for a replica, none does nothing"`
 	FenceTTL time.Duration `yaml:"fence_ttl" positive:"true" jsonschema_description:"how long a fence counter outlives its last use"`
 	Eviction string        `yaml:"eviction" jsonschema:"enum=refuse,enum=read-only" jsonschema_description:"when Redis may drop locks: refuse does not start; read-only starts and grants no new ones"`
+	Publish  string        `yaml:"publish" jsonschema:"enum=auto,enum=publish,enum=spublish,enum=both" jsonschema_description:"how Redisson's programs hear of a release; auto as Redisson: spublish in a cluster, publish otherwise"`
 }
 
 type lockConfig struct {
@@ -105,6 +109,10 @@ type logConfig struct {
 	Format string `yaml:"format" jsonschema:"enum=auto,enum=json,enum=text" jsonschema_description:"auto: text on a terminal, JSON otherwise"`
 }
 
+type telemetryConfig struct {
+	Groups telemetry.Groups `yaml:"groups" jsonschema_description:"rules that sort lock names into groups, the lock.group of metrics; the first match counts"`
+}
+
 // defaultConfig is what runs without any file, variable or flag.
 func defaultConfig() config {
 	return config{
@@ -112,7 +120,7 @@ func defaultConfig() config {
 		StateDir: defaultStateDir(),
 		HTTP:     httpConfig{Listen: []string{"127.0.0.1:7420"}},
 		Socket:   socketConfig{Dir: defaultSocketDir(), Mode: 0o660},
-		Backend:  backendConfig{URL: "memory://", Timeout: 2 * time.Second, Redis: redisConfig{Guard: "quarantine", FenceTTL: 72 * time.Hour, Eviction: "refuse"}},
+		Backend:  backendConfig{URL: "memory://", Timeout: 2 * time.Second, Redis: redisConfig{Guard: "quarantine", FenceTTL: 72 * time.Hour, Eviction: "refuse", Publish: "auto"}},
 		Lock:     lockConfig{TTL: 30 * time.Second, MaxWait: 5 * time.Minute},
 		Session:  sessionConfig{Keepalive: time.Minute, Reattach: 10 * time.Second, AnonymousMaxHold: time.Hour},
 		Fairness: fairnessConfig{Mode: "turns", MaxTurns: 64, MaxTurnTime: 50 * time.Millisecond},
@@ -122,6 +130,8 @@ func defaultConfig() config {
 		},
 		Shutdown: shutdownConfig{Holds: "keep", Timeout: 20 * time.Second},
 		Log:      logConfig{Level: "info", Format: "auto"},
+
+		Telemetry: telemetryConfig{Groups: telemetry.Groups{}},
 	}
 }
 

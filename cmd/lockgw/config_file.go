@@ -113,18 +113,35 @@ func (r *fileReader) value(key string, n *yaml.Node, t reflect.Type) {
 		texts = []string{n.Value}
 	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
 		for _, item := range n.Content {
-			item = resolve(item)
-			if item.Kind != yaml.ScalarNode {
-				r.problem(item.Line, "%s must be a list of plain texts", key)
+			text, ok := r.item(key, resolve(item), t.Elem())
+			if !ok {
 				return
 			}
-			texts = append(texts, item.Value)
+			texts = append(texts, text)
 		}
 	default:
 		r.problem(n.Line, "%s must be one plain value", key)
 		return
 	}
 	r.entries[key] = entry{text: strings.Join(texts, ","), line: n.Line}
+}
+
+// item of a list is a plain text, or a section whose values make one: a=b.
+func (r *fileReader) item(key string, n *yaml.Node, t reflect.Type) (text string, ok bool) {
+	if t.Kind() != reflect.Struct {
+		if n.Kind != yaml.ScalarNode {
+			r.problem(n.Line, "%s must be a list of plain texts", key)
+		}
+		return n.Value, n.Kind == yaml.ScalarNode
+	}
+	part := fileReader{path: r.path, entries: map[string]entry{}}
+	part.section(n, t, key+".")
+	r.problems = append(r.problems, part.problems...)
+	var texts []string
+	for _, name := range keysOf(t) {
+		texts = append(texts, part.entries[key+"."+name].text)
+	}
+	return strings.Join(texts, "="), len(part.problems) == 0
 }
 
 func resolve(n *yaml.Node) *yaml.Node {

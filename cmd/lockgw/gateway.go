@@ -21,7 +21,7 @@ type gateway struct {
 	resp    *socket.Server
 }
 
-func newGateway(c config, store backend.Backend, past legacy, log *slog.Logger) *gateway {
+func newGateway(c config, store backend.Backend, past legacy, seen *observation, log *slog.Logger) *gateway {
 	token, err := readAdminToken(c.Admin.TokenFile)
 	if err != nil { // it was there when the configuration was checked
 		log.Error("there is no admin token", "err", err)
@@ -29,10 +29,11 @@ func newGateway(c config, store backend.Backend, past legacy, log *slog.Logger) 
 	admin := admins(token)
 	mc := c.manager()
 	mc.Log, mc.Journal, mc.Past, mc.Rebind = log, past.journal, past.state, peer.Again
+	mc.Observer = seen.observer
 	g := &gateway{manager: session.New(store, mc)}
 	g.http = api.NewServer(api.New(api.Config{
 		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn,
-		Admin: admin, Version: version(), Log: log,
+		Admin: admin, Version: version(), Log: log, Metrics: seen.metrics, Around: seen.around,
 	}))
 	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Admin: admin, Version: version(), Log: log})
 	return g

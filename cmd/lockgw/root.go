@@ -29,8 +29,9 @@ Every flag can be given as an environment variable, --wait as LOCKGW_WAIT.`,
 		return usagef("%w; see `%s --help`", err, cmd.CommandPath())
 	})
 	root.AddGroup(&cobra.Group{ID: "locks", Title: "Locks:"}, &cobra.Group{ID: "gateway", Title: "Gateway:"})
-	addToGroup(root, "locks", newRunCommand(), newLockCommand(), newUnlockCommand(), newRenewCommand(), newStatusCommand(), newListCommand(), newBreakCommand())
-	addToGroup(root, "gateway", newServeCommand(), newConfigCommand(), newDoctorCommand(), newVersionCommand())
+	addToGroup(root, "locks", newRunCommand(), newLockCommand(), newUnlockCommand(), newRenewCommand(), newStatusCommand(), newListCommand(),
+		newTopCommand(), newWatchCommand(), newBreakCommand(), newSessionCommand())
+	addToGroup(root, "gateway", newServeCommand(), newConfigCommand(), newDoctorCommand(), newManCommand(), newVersionCommand())
 	root.AddCommand(newKeeperCommand())
 	return root
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/telemetry"
 )
 
 // endSignals ask for the end of a command, and of a wait.
@@ -25,12 +27,16 @@ func run(ctx context.Context, o *runOptions) error {
 	notify(signals, endSignals...)
 	defer signal.Stop(signals)
 
+	spans := telemetry.OpenCommand(ctx, version())
+	defer spans.Close() // last: no lock waits for it
 	k, err := startKeeper()
 	if err != nil {
 		return r.failed(err)
 	}
 	defer k.Close()
+	acquired := spans.Acquire(o.names)
 	h, err := acquireOrSignal(ctx, o, r, k, signals)
+	acquired(err)
 	if code, _ := exitCode(err); code == exitUnavailable && o.onUnavailable != "fail" {
 		k.Close() // what was granted already is not to last as long as the command
 		return r.failed(o.withoutLock(r, path, signals, err))
@@ -39,6 +45,7 @@ func run(ctx context.Context, o *runOptions) error {
 		return r.failed(err)
 	}
 	defer h.close()
+	h.traceparent = spans.Traceparent()
 	out, err := supervise(o, r, path, k, h, signals)
 	if err != nil {
 		return r.failed(err)
@@ -49,7 +56,9 @@ func run(ctx context.Context, o *runOptions) error {
 	if !out.asked {
 		h.keep(o.minHold, signals)
 	}
+	released := spans.Release()
 	h.release(r)
+	released(nil)
 	return exit(out.code, nil)
 }
 
@@ -106,10 +115,13 @@ func childEnv(env []string, h *hold) []string {
 	locked := len(h.views) > 0
 	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains(ours, name) && (locked || name != "LOCKGW_SOCKET")
+		return slices.Contains(ours, name) && (locked || name != "LOCKGW_SOCKET") || name == "TRACEPARENT" && h.traceparent != ""
 	})
 	if !locked {
 		return env
+	}
+	if h.traceparent != "" {
+		env = append(env, "TRACEPARENT="+h.traceparent)
 	}
 	fences := make([]string, len(h.views))
 	for i, v := range h.views {

@@ -31,6 +31,8 @@ type hold struct {
 	views  []session.View // in the order of the names, as they were granted
 	since  time.Duration  // CLOCK_BOOTTIME when the last one was granted
 
+	traceparent string // of the acquire, for the command; "": what is in the environment stays
+
 	lost     chan socket.Notice // at most one: the first is enough
 	jeopardy chan socket.Notice // at most one is pending
 

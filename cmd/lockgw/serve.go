@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 
@@ -57,17 +56,20 @@ func serve(ctx context.Context, load func() (settings, error)) error {
 		return err
 	}
 	defer past.journal.Close()
-	store, err := openBackend(ctx, s.Backend, past.node(), log)
+	seen, err := observe(ctx, s, log)
 	if err != nil {
-		return fmt.Errorf("backend.url: %w", err)
+		return err
 	}
-	store, err = gated(ctx, store, s.Backend, log)
+	defer seen.close(log)
+	log = seen.log(log)
+	store, err := openStore(ctx, s.config, past.node(), seen, log)
 	if err != nil {
-		return errors.Join(err, store.Close())
+		return err
 	}
 	defer store.Close()
 
-	g := newGateway(s.config, store, past, log)
+	g := newGateway(s.config, store, past, seen, log)
+	seen.watch(g.manager, log)
 	a, service := newActors(), &serviceManager{log: log}
 	ls.serve(a, g)
 	a.start(func() error {

@@ -121,12 +121,12 @@ func newTestGateway(t *testing.T) *gateway {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { past.journal.Close() })
-	store, err := openBackend(t.Context(), c.Backend, past.node(), log)
+	store, err := openBackend(t.Context(), c, past.node(), log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	g := newGateway(c, store, past, log)
+	g := newGateway(c, store, past, &observation{}, log)
 	t.Cleanup(func() {
 		if err := g.stop(patience); err != nil {
 			t.Error(err)

@@ -100,7 +100,7 @@ func (st *stepper) store() {
 	}
 }
 
-// forget: with the guard (planned), nothing is granted until every lease that may
+// forget: with the guard, nothing is granted until every lease that may
 // have been forgotten is over.
 func (m *model) forget(s *state) {
 	s.Faults.Forget--

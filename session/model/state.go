@@ -112,7 +112,7 @@ type state struct {
 	Suspect [maxNodes]bool
 	Floor   [maxPlaces]int8 // newest Seq that the store has seen of a contender
 	Inc     [maxNodes]int8  // newest incarnation
-	Guard   int8            // ticks for which nobody is granted the name (planned)
+	Guard   int8            // ticks for which nobody is granted the name
 	Counter int8            // newest block, if the store's clock is no floor
 	N       [maxNodes]node
 	P       [maxPlaces]place

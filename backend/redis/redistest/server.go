@@ -31,7 +31,9 @@ type Server struct {
 
 	t      testing.TB
 	dir    string
+	config string // a file that comes before all else; "": none
 	args   []string
+	ctl    *goredis.Client // of this package's own
 	cmd    *exec.Cmd
 	output bytes.Buffer  // of cmd; read it only after exited
 	exited chan struct{} // closed when cmd is gone
@@ -43,7 +45,12 @@ type Server struct {
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	dir := t.TempDir()
-	s := &Server{Socket: filepath.Join(dir, "redis.sock"), t: t, dir: dir, args: args}
+	return start(&Server{Socket: filepath.Join(dir, "redis.sock"), t: t, dir: dir, args: args})
+}
+
+func start(s *Server) *Server {
+	t := s.t
+	t.Helper()
 	t.Cleanup(s.Kill)
 	for try := 1; ; try++ {
 		s.Addr = freeAddr(t)
@@ -60,6 +67,11 @@ func Start(t testing.TB, args ...string) *Server {
 // URL is the server's address as go-redis and lockgw take it.
 func (s *Server) URL() string { return "redis://" + s.Addr }
 
+func (s *Server) port() string {
+	_, port, _ := net.SplitHostPort(s.Addr)
+	return port
+}
+
 // Client returns a client that sends each command once. It is closed with the test.
 func (s *Server) Client() *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{
@@ -70,6 +82,14 @@ func (s *Server) Client() *goredis.Client {
 	})
 	s.t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// control is the client by which this package steers the server.
+func (s *Server) control() *goredis.Client {
+	if s.ctl == nil {
+		s.ctl = s.Client()
+	}
+	return s.ctl
 }
 
 // Kill ends the server at once, as kill -9 does, and waits until it is gone.
@@ -108,10 +128,11 @@ func (s *Server) launch() error {
 	if err != nil {
 		s.t.Fatal("these tests need a Redis server: apt-get install redis-server")
 	}
-	_, port, _ := net.SplitHostPort(s.Addr)
-	args := []string{
-		"--bind", "127.0.0.1", "--port", port, "--unixsocket", s.Socket, "--dir", s.dir,
-		"--save", "", "--appendonly", "no", "--enable-debug-command", "local",
+	args := []string{"--bind", "127.0.0.1", "--port", s.port(), "--unixsocket", s.Socket, "--dir", s.dir}
+	if s.config == "" {
+		args = append(args, "--save", "", "--appendonly", "no", "--enable-debug-command", "local")
+	} else {
+		args = append([]string{s.config}, args...)
 	}
 	s.output.Reset()
 	s.cmd = exec.Command(path, append(args, s.args...)...)

@@ -34,16 +34,21 @@ state_dir: %[2]s/state
 session: {reattach: 4s}
 http:    {listen: []}
 socket:  {dir: %[2]s}
-backend: {url: "redis://%[3]s"}
+backend: {url: "redis://%[3]s", redis: {guard: %[4]s}}
+lock:    {ttl: %[5]s}
 log:     {level: warn, format: text}
 `
 
-func newGateway(t testing.TB, dir, name, program string, p *proxy) *gateway {
+func newGateway(t testing.TB, dir, name, program string, p *proxy, s scenario) *gateway {
 	g := &gateway{name: name, program: program, dir: filepath.Join(dir, name), proxy: p}
 	if err := os.MkdirAll(filepath.Join(g.dir, "state"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Appendf(nil, gatewayConfig, name, g.dir, p.addr)
+	guard, ttl := "none", 30*time.Second
+	if s.guarded {
+		guard, ttl = "quarantine", s.ttl[1]
+	}
+	text := fmt.Appendf(nil, gatewayConfig, name, g.dir, p.addr, guard, ttl)
 	if err := os.WriteFile(filepath.Join(g.dir, "lockgw.yaml"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestHistories(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	for _, s := range []scenario{calm, leases, handOffs, silence, amnesia} {
+	for _, s := range []scenario{calm, leases, handOffs, silence, amnesia, quarantine} {
 		t.Run(s.name, func(t *testing.T) {
 			if s.name != calm.name { // whose order and rate would suffer
 				t.Parallel()

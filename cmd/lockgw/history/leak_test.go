@@ -43,6 +43,7 @@ func (r *rig) keysLeft() (left []string) {
 		ends := c.PTTL(ctx, k).Val() > 0
 		switch {
 		case ends && (strings.HasPrefix(k, "redisson_lock_token:") || last || floor):
+		case strings.HasPrefix(k, "lockgw:guard:"): // of the server, not of a name
 		case ends && !alive(queued(ctx, c, k), channels):
 		default:
 			left = append(left, k)

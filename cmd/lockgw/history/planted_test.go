@@ -63,7 +63,7 @@ var bugs = []bug{
 	},
 	{
 		name: "release without a look at the fence", file: "backend/redis/release.lua",
-		old: "if mine(h) and h.fence == the_hold then", new: "if h then",
+		old: "if h and h.fence == the_hold then", new: "if h or hold() then\n  h = h or hold()",
 		s: leases, rules: []string{"overlap", "model"},
 	},
 	{
@@ -74,7 +74,7 @@ var bugs = []bug{
 	},
 	{
 		name: "cancel only leaves the queue", file: "backend/redis/common.lua",
-		old: "if h and h.by == me and h.seq == attempt then", new: "if false then",
+		old: "if h and h.seq == attempt then", new: "if false then",
 		s: unanswered, rules: []string{"stuck", "leak"},
 	},
 	{

@@ -36,7 +36,7 @@ func newRig(t testing.TB, s scenario, seed uint64, program string) *rig {
 	r := &rig{t: t, seed: seed, s: s, redis: redistest.Start(t), busy: make([]sync.Mutex, nodes), rec: &recorder{}}
 	for i := range nodes {
 		p := startProxy(t, r.redis.Addr, r.random(100+i))
-		g := newGateway(t, dir, fmt.Sprintf("gateway-%d", i+1), program, p)
+		g := newGateway(t, dir, fmt.Sprintf("gateway-%d", i+1), program, p, s)
 		if err := g.start(); err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ type scenario struct {
 	faults  []fault
 
 	forgets bool          // Redis loses grants, so exclusion is not promised
+	guarded bool          // gateways wait then until what it may have forgotten is over
 	ordered bool          // nothing disturbs the order of the callers of a node
 	scripts float64       // most scripts in Redis for each grant, 0: not counted
 	stall   time.Duration // longest time that a name may lie idle while somebody waits
@@ -53,7 +54,8 @@ func pensive(n int) (all []habit) {
 // The scenarios. In "leases" leases are short and holders die, so that most of what
 // goes wrong ends with a lease. In "hand-offs" leases are long, so that nothing but
 // the protocol can bring a name on; a name left behind would be seen idle. In
-// "silence" only messages suffer, and in "amnesia" Redis forgets.
+// "silence" only messages suffer, in "amnesia" Redis forgets, and in "quarantine" the
+// gateways know how to live with that.
 var (
 	calm = scenario{
 		name: "calm", faulty: 3 * time.Second, callers: 9, habits: habits(20 * time.Millisecond),
@@ -80,5 +82,11 @@ var (
 		ttl: [2]time.Duration{time.Second, 3 * time.Second}, wait: 4 * time.Second, abandon: true,
 		nemeses: 1, faults: []fault{{"empty Redis", emptyRedis}, {"kill gateway", killGateway}, {"cut messages", cutMessages}},
 		forgets: true, stall: 8 * time.Second,
+	}
+	quarantine = scenario{
+		name: "quarantine", faulty: 10 * time.Second, calm: 8 * time.Second, callers: 9, habits: habits(500 * time.Millisecond),
+		ttl: [2]time.Duration{time.Second, 3 * time.Second}, wait: 4 * time.Second, abandon: true,
+		nemeses: 1, faults: []fault{{"empty Redis", emptyRedis}, {"kill gateway", killGateway}, {"cut messages", cutMessages}},
+		guarded: true, stall: 12 * time.Second,
 	}
 )

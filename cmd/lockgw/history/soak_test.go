@@ -29,7 +29,7 @@ func TestSoak(t *testing.T) {
 	}
 	began, grants, histories, faults := time.Now(), 0, 0, 0
 	for ; !t.Failed() && !enough(time.Since(began), grants); seed++ {
-		s := []scenario{leases, handOffs, silence, amnesia}[histories%4]
+		s := []scenario{leases, handOffs, silence, amnesia, quarantine}[histories%5]
 		s.faulty = 40 * time.Second
 		if *durationFlag != 0 {
 			s.faulty = *durationFlag

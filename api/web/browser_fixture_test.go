@@ -1,0 +1,261 @@
+//go:build browser
+
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	patience   = 20 * time.Second
+	adminToken = "a-secret-of-more-than-16-characters"
+)
+
+// program builds lockgw.
+func program(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lockgw")
+	out, err := exec.Command("go", "build", "-o", path, "../../cmd/lockgw").CombinedOutput()
+	if err != nil {
+		t.Fatalf("build lockgw: %v\n%s", err, out)
+	}
+	return path
+}
+
+// gateway is a real one, on ports and sockets of its own.
+type gateway struct {
+	t            *testing.T
+	program, url string
+	socket       string
+	process      *os.Process
+}
+
+func startGateway(t *testing.T, program string, more ...string) *gateway {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "lockgw") // of a short name: there is a socket in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte(adminToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addr := freeAddress(t)
+	g := &gateway{t: t, program: program, url: "http://" + addr, socket: filepath.Join(dir, "resp.sock")}
+	g.process = g.start(append([]string{
+		"serve", "--http-listen", addr, "--socket-dir", dir, "--state-dir", filepath.Join(dir, "state"),
+		"--admin-token-file", token, "--node", "host-a", "--log-level", "error",
+	}, more...)...)
+	g.until("the gateway answers", func() bool {
+		resp, err := http.Get(g.url + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil && resp.StatusCode == http.StatusOK
+	})
+	return g
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// start runs lockgw until the test ends.
+func (g *gateway) start(args ...string) *os.Process {
+	g.t.Helper()
+	cmd := exec.Command(g.program, args...)
+	cmd.Env = append(os.Environ(), "LOCKGW_SOCKET="+g.socket, "TZ=UTC")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
+	return cmd.Process
+}
+
+// run holds name, or waits for it, until the test ends.
+func (g *gateway) run(name string, more ...string) *os.Process {
+	g.t.Helper()
+	before := g.callers(name)
+	args := append([]string{"run", name, "-q", "--wait", "1h"}, more...)
+	p := g.start(append(args, "--", "sleep", "600")...)
+	g.until(name+" has one caller more", func() bool { return g.callers(name) == before+1 })
+	return p
+}
+
+type status struct {
+	State   string
+	Waiters int
+	Fence   uint64
+	Holder  *struct{ PID int }
+}
+
+func (g *gateway) status(name string) (st status) {
+	g.t.Helper()
+	resp, err := http.Get(g.url + "/v1/locks/" + name)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&st); err != nil {
+		g.t.Fatal(err)
+	}
+	return st
+}
+
+// callers are those that hold or wait.
+func (g *gateway) callers(name string) int {
+	st := g.status(strings.ReplaceAll(name, "/", "%2F"))
+	if st.State == "held" {
+		return st.Waiters + 1
+	}
+	return st.Waiters
+}
+
+func (g *gateway) until(what string, f func() bool) {
+	g.t.Helper()
+	for end := time.Now().Add(patience); !f(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			g.t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// startBrowser starts Chromium, without any window.
+func startBrowser(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience), chromedp.Flag("lang", "en-GB"),
+		chromedp.Env("TZ=UTC", "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent"))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	// It logs as an error what a newer browser tells and it does not know.
+	ctx, stop := chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {}))
+	t.Cleanup(stop)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("start chromium: %v", err)
+	}
+	return ctx
+}
+
+// tab is a page, and what it complained about.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex // guards the fields below
+	problems []string
+	foreign  []string // requests to anything but the gateway
+}
+
+func openTab(t *testing.T, browser context.Context, url string, width, height int64, first ...chromedp.Action) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	ctx, stop := context.WithTimeout(ctx, 3*patience)
+	t.Cleanup(stop)
+	p := &tab{t: t, ctx: ctx}
+	origin := strings.Join(strings.SplitN(url, "/", 4)[:3], "/")
+	chromedp.ListenTarget(ctx, func(e any) { p.note(e, origin) })
+	p.do(append(first, chromedp.EmulateViewport(width, height), cdplog.Enable(), network.Enable(), chromedp.Navigate(url))...)
+	return p
+}
+
+func (p *tab) note(e any, origin string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := e.(type) {
+	case *runtime.EventExceptionThrown:
+		p.problems = append(p.problems, e.ExceptionDetails.Error())
+	case *cdplog.EventEntryAdded:
+		// An answer that is an error is part of the test where it is.
+		if e.Entry.Level == cdplog.LevelError && e.Entry.Source != cdplog.SourceNetwork {
+			p.problems = append(p.problems, e.Entry.Text)
+		}
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, origin+"/") && !strings.HasPrefix(e.Request.URL, "data:") {
+			p.foreign = append(p.foreign, e.Request.URL)
+		}
+	}
+}
+
+// quiet fails the test if the page has complained or has asked anybody else.
+func (p *tab) quiet() {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.problems) > 0 || len(p.foreign) > 0 {
+		p.t.Errorf("the page complained %q and asked %q, want neither", p.problems, p.foreign)
+	}
+}
+
+func (p *tab) do(actions ...chromedp.Action) {
+	p.t.Helper()
+	if err := chromedp.Run(p.ctx, actions...); err != nil {
+		p.t.Fatalf("browser: %v", err)
+	}
+}
+
+// eval is the value of a JavaScript expression.
+func eval[T any](p *tab, expression string) (v T) {
+	p.t.Helper()
+	p.do(chromedp.Evaluate(expression, &v))
+	return v
+}
+
+// await waits until an expression is true.
+func (p *tab) await(expression string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); !eval[bool](p, "Boolean("+expression+")"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("not within %v: %s\nthe page shows:\n%s", patience, expression, p.text("body"))
+		}
+	}
+}
+
+// text is what a person sees of the first element that matches.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return eval[string](p, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
+}
+
+// awaitText waits until the text of an element contains what is wanted.
+func (p *tab) awaitText(selector, want string) {
+	p.t.Helper()
+	p.await(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, want))
+}
+
+// press presses a key, as often as it is named.
+func (p *tab) press(keys ...string) {
+	p.t.Helper()
+	for _, k := range keys {
+		p.do(chromedp.KeyEvent(k))
+	}
+}

@@ -1,0 +1,79 @@
+//go:build browser
+
+package web_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+var screenshots = flag.String("screenshots", "", "directory that pictures of the pages are written to")
+
+// TestScreenshots makes the pictures of docs/web.md.
+func TestScreenshots(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("no -screenshots")
+	}
+	g, browser := startGateway(t, program(t)), startBrowser(t)
+	_ = g.run("nightly-backup", "--note", "backup.sh").Signal(syscall.SIGTERM)
+	g.until("nightly-backup is free", func() bool { return g.status("nightly-backup").State == "free" })
+	for _, job := range [][]string{
+		{"deploy:eu-west", "--note", "deploy.sh eu-west"}, {"nightly-backup", "--note", "backup.sh"},
+		{"nightly-backup", "--note", "verify.sh"}, {"nightly-backup", "--note", "rotate.sh"},
+		{"reports/monthly", "--ttl", "2m", "--note", "report.py"},
+	} {
+		g.run(job[0], job[1:]...)
+	}
+	g.start("lock", "migrate-schema", "--note", "release 2026-11, Maria", "--keepalive", "1h")
+	time.Sleep(8 * time.Second) // so that bars and times are not all at their beginning
+
+	scheme := func(name string) chromedp.Action {
+		return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}})
+	}
+	for name, shot := range map[string]struct {
+		path, scheme  string
+		width, height int64
+		do            func(*tab)
+	}{
+		"locks-light": {"/", "light", 1200, 640, nil},
+		"locks-dark":  {"/", "dark", 1200, 640, nil},
+		"lock":        {"/#/locks/nightly-backup", "light", 1200, 1130, administrator},
+		"break":       {"/#/locks/nightly-backup", "dark", 1200, 760, asksToBreak},
+		"sessions":    {"/#/sessions", "light", 1200, 640, nil},
+		"phone":       {"/", "light", 390, 844, nil},
+		"docs":        {"/docs", "light", 1200, 900, func(p *tab) { p.do(chromedp.Navigate(g.url + "/docs#acquire")) }},
+	} {
+		p := openTab(t, browser, g.url+shot.path, shot.width, shot.height, scheme(shot.scheme))
+		if shot.path != "/docs" {
+			p.awaitText("#live", "Live")
+		}
+		if shot.do != nil {
+			shot.do(p)
+		}
+		time.Sleep(500 * time.Millisecond) // until what moves has come to rest
+		var png []byte
+		p.do(chromedp.CaptureScreenshot(&png))
+		if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func administrator(p *tab) {
+	p.do(chromedp.Click("#admin"))
+	p.press(adminToken, kb.Enter)
+	p.awaitText("#history-table tbody", "released")
+}
+
+func asksToBreak(p *tab) {
+	p.await(`!document.querySelector('#lock-break').disabled`)
+	p.do(chromedp.Click("#lock-break"))
+}

@@ -1,0 +1,253 @@
+//go:build browser
+
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+// TestBrowser looks at the pages of a real gateway in a real browser.
+func TestBrowser(t *testing.T) {
+	program, browser := program(t), startBrowser(t)
+	open := func(t *testing.T, g *gateway, path string, first ...chromedp.Action) *tab {
+		return openTab(t, browser, g.url+path, 1280, 900, first...)
+	}
+
+	// A lock that is held and one that begins to wait are seen without a reload.
+	t.Run("live", func(t *testing.T) {
+		g := startGateway(t, program)
+		p := open(t, g, "/")
+		p.awaitText("#locks-empty", "No lock is held")
+		holder := g.run("nightly")
+		p.awaitText("#locks-table", "nightly")
+		for _, want := range []string{"held", "host-a", "(sleep)", "s left", fmt.Sprint(g.status("nightly").Fence)} {
+			if got := p.text("#locks-table tbody tr"); !strings.Contains(got, want) {
+				t.Errorf("row = %q, want %q in it", got, want)
+			}
+		}
+		p.await(`document.querySelector('#announce').textContent.includes('nightly is held by host-a')`)
+		g.run("nightly")
+		p.await(`document.querySelector('#locks-table tbody tr').cells[5].textContent === '1'`)
+		p.await(`document.querySelector('#announce').textContent.includes('nightly has 1 waiting')`)
+		p.do(chromedp.Navigate(g.url + "/#/locks/nightly"))
+		p.awaitText("#lock-queue", "host-a")
+		_ = holder.Signal(syscall.SIGTERM)
+		p.awaitText("#history-table tbody", "acquired")
+		p.awaitText("#lock-queue-note", "Nobody waits")
+		p.do(chromedp.Navigate(g.url + "/#/sessions"))
+		p.awaitText("#sessions-table tbody", "nightly")
+		p.do(chromedp.Navigate(g.url + "/#/health"))
+		p.awaitText("#health-checks", "store")
+		p.awaitText("#health-state", "ready")
+		p.quiet()
+	})
+
+	// The filter, and names that are not plain.
+	t.Run("names", func(t *testing.T) {
+		g := startGateway(t, program)
+		odd := `<b>"quotes"/and%20more?#&'`
+		g.start("run", odd, "-q", "--", "sleep", "600")
+		g.run("reports")
+		p := open(t, g, "/")
+		p.awaitText("#locks-table", odd)
+		p.do(chromedp.SendKeys("#prefix", "rep"))
+		p.await(`document.querySelectorAll('#locks-table tbody tr').length === 1`)
+		p.awaitText("#locks-table tbody", "reports")
+		p.do(chromedp.SendKeys("#prefix", "x"))
+		p.awaitText("#locks-empty", "begins with repx")
+		p.press(kb.Backspace, kb.Backspace, kb.Backspace, kb.Backspace)
+		p.await(`document.querySelectorAll('#locks-table tbody tr').length === 2`)
+		p.do(chromedp.Click("#locks-table tbody a"))
+		p.awaitText("#lock-title", odd)
+		p.awaitText("#lock-facts", "(sleep)")
+		p.quiet()
+	})
+
+	// Breaking a lock with the keyboard alone: a wrong token says why it is
+	// refused, the right one gives the lock to the next.
+	t.Run("break", func(t *testing.T) {
+		g := startGateway(t, program)
+		g.run("nightly")
+		next := g.run("nightly")
+		fence := g.status("nightly").Fence
+		p := open(t, g, "/")
+		p.awaitText("#locks-table", "nightly")
+		p.tabTo("#locks-table tbody a")
+		p.press(kb.Enter)
+		p.await(`document.activeElement.id === 'lock-title'`)
+		p.await(`!document.querySelector('#lock-break').disabled`)
+		p.tabTo("#lock-break")
+		p.press(kb.Enter)
+		for _, want := range []string{"nightly", "host-a pid", fmt.Sprint(fence), fmt.Sprintf("pid %d", next.Pid)} {
+			p.awaitText("#break-facts", want)
+		}
+		p.press("wrong-token-wrong-token", kb.Enter)
+		p.awaitText("#break-error", "only an administrator may")
+		if got := g.status("nightly").Fence; got != fence {
+			t.Errorf("after a wrong token: fence = %d, want %d", got, fence)
+		}
+		p.press(kb.Escape)
+		p.await(`!document.querySelector('#break-dialog').open && document.activeElement.id === 'lock-break'`)
+		p.press(kb.Enter)
+		p.press(adminToken, kb.Enter)
+		p.await(`!document.querySelector('#break-dialog').open`)
+		p.awaitText("#lock-facts", fmt.Sprintf("pid %d", next.Pid))
+		p.awaitText("#live", "by events")
+		p.awaitText("#history-table tbody", "lost")
+		p.awaitText("#history-table tbody", "broken")
+		if got := eval[string](p, `JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie`); got != "{}" {
+			t.Errorf("the page has stored %s, want nothing", got)
+		}
+		p.quiet()
+	})
+
+	// A hold that has changed since the dialog was opened is not broken.
+	t.Run("fence", func(t *testing.T) {
+		g := startGateway(t, program)
+		first := g.run("nightly")
+		g.run("nightly")
+		fence := g.status("nightly").Fence
+		p := open(t, g, "/#/locks/nightly")
+		p.await(`!document.querySelector('#lock-break').disabled`)
+		p.do(chromedp.Click("#lock-break"))
+		_ = first.Signal(syscall.SIGTERM)
+		g.until("the next one has it", func() bool { return g.status("nightly").Fence > fence })
+		p.press(adminToken, kb.Enter)
+		p.awaitText("#break-error", "fence")
+		if st := g.status("nightly"); st.State != "held" {
+			t.Errorf("state = %s, want the new hold untouched", st.State)
+		}
+		p.quiet()
+	})
+
+	// An administrator is told what was before the page was opened, and follows
+	// a gateway that comes back.
+	t.Run("administrator", func(t *testing.T) {
+		g := startGateway(t, program)
+		_ = g.run("nightly").Signal(syscall.SIGTERM)
+		g.until("nightly is free", func() bool { return g.status("nightly").State == "free" })
+		p := open(t, g, "/#/locks/nightly")
+		p.do(chromedp.Click("#admin"))
+		p.press("nonsense-nonsense-nonsense", kb.Enter)
+		p.awaitText("#admin-error", "only an administrator may")
+		p.press(kb.Escape)
+		p.do(chromedp.Click("#admin"))
+		p.press(adminToken, kb.Enter)
+		p.awaitText("#admin", "on")
+		p.awaitText("#history-table tbody", "released")
+		p.do(chromedp.Click("#admin"), chromedp.Click("#admin-forget"))
+		p.awaitText("#live", "every 2 s")
+		p.quiet()
+	})
+
+	// Without a gateway the page says so, and of when it is what it shows.
+	t.Run("gone", func(t *testing.T) {
+		g := startGateway(t, program)
+		g.run("nightly")
+		p := open(t, g, "/")
+		p.awaitText("#locks-table", "nightly")
+		_ = g.process.Signal(syscall.SIGTERM)
+		p.awaitText("#banner", "The gateway does not answer. What is shown is of ")
+		p.awaitText("#live", "Not live")
+	})
+
+	// Without its store the page tells why, and recovers with it.
+	t.Run("store", func(t *testing.T) {
+		store := redistest.Start(t)
+		g := startGateway(t, program, "--backend-url", store.URL())
+		g.run("nightly", "--ttl", "5m")
+		p := open(t, g, "/")
+		p.awaitText("#locks-table", "nightly")
+		store.Pause()
+		p.awaitText("#banner", "What is shown is of ")
+		p.do(chromedp.Navigate(g.url + "/#/health"))
+		p.awaitText("#health-state", "not ready")
+		p.awaitText("#health-checks", "failed: ")
+		store.Resume()
+		p.awaitText("#health-state", "ready")
+		p.await(`document.querySelector('#banner').hidden`)
+		p.quiet()
+	})
+
+	t.Run("phone", func(t *testing.T) {
+		g := startGateway(t, program)
+		long := "a-rather-long-lock-name/with-parts/" + strings.Repeat("x", 120)
+		g.start("run", long, "-q", "--note", strings.Repeat("note", 40), "--", "sleep", "600")
+		g.run("nightly")
+		g.run("nightly")
+		p := openTab(t, browser, g.url+"/", 390, 844)
+		p.awaitText("#locks-table", long)
+		for _, path := range []string{"/#/locks", "/#/locks/nightly", "/#/locks/" + strings.ReplaceAll(long, "/", "%2F"), "/#/sessions", "/#/health", "/docs"} {
+			p.do(chromedp.Navigate(g.url + path))
+			if path == "/#/locks/nightly" {
+				p.awaitText("#lock-queue", "host-a")
+			}
+			if wide := eval[int](p, `document.scrollingElement.scrollWidth`); wide > 390 {
+				t.Errorf("%s is %d px wide, want at most the 390 of the phone", path, wide)
+			}
+		}
+		p.quiet()
+	})
+
+	t.Run("docs", func(t *testing.T) {
+		g := startGateway(t, program)
+		p := open(t, g, "/docs")
+		for _, want := range []string{"Acquire a lock", "PUT /v1/locks/{name}", "curl -N -X POST localhost:7420/v1/locks/nightly/hold", "LockStatus"} {
+			p.awaitText("main", want)
+		}
+		if broken := eval[[]string](p, `[...document.querySelectorAll('a[href^="#"]')].map((a) => a.hash.slice(1)).filter((id) => !document.getElementById(id))`); len(broken) > 0 {
+			t.Errorf("links to nothing: %q", broken)
+		}
+		p.quiet()
+	})
+
+	for _, scheme := range []string{"light", "dark"} {
+		t.Run("accessible "+scheme, func(t *testing.T) {
+			g := startGateway(t, program)
+			g.run("nightly")
+			g.run("nightly")
+			look := emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}})
+			p := open(t, g, "/", look)
+			p.awaitText("#locks-table", "nightly")
+			for _, path := range []string{"/#/locks", "/#/locks/nightly", "/#/sessions", "/#/health", "/docs"} {
+				p.do(chromedp.Navigate(g.url + path))
+				p.await(`document.querySelectorAll('h1').length > 0`)
+				for _, complaint := range eval[[]string](p, audit) {
+					t.Errorf("%s: %s", path, complaint)
+				}
+			}
+			p.do(chromedp.Navigate(g.url + "/#/locks/nightly"))
+			p.await(`document.querySelector('#lock-break') && !document.querySelector('#lock-break').disabled`)
+			p.do(chromedp.Click("#lock-break"))
+			for _, complaint := range eval[[]string](p, audit) {
+				t.Errorf("dialog: %s", complaint)
+			}
+			p.quiet()
+		})
+	}
+}
+
+// tabTo presses Tab until the element has the focus, and wants the focus to be
+// seen on the way.
+func (p *tab) tabTo(selector string) {
+	p.t.Helper()
+	for range 40 {
+		p.press(kb.Tab)
+		if style := eval[string](p, `getComputedStyle(document.activeElement).outlineStyle`); style == "none" {
+			p.t.Errorf("the focus on %s is not seen", eval[string](p, `document.activeElement.outerHTML`))
+		}
+		if eval[bool](p, fmt.Sprintf("document.activeElement.matches(%q)", selector)) {
+			return
+		}
+	}
+	p.t.Fatalf("the keyboard does not reach %s", selector)
+}

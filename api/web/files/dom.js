@@ -1,0 +1,71 @@
+// Making and changing elements.
+
+export const byId = (id) => document.getElementById(id);
+
+/** el makes an element: el("a", {href: "#"}, "text", other). Keys with a dash are attributes. */
+export function el(tag, properties = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.includes("-") || key === "role") node.setAttribute(key, value);
+    else node[key] = value;
+  }
+  node.append(...children);
+  return node;
+}
+
+/** setText leaves a text alone that is the same, so that selections and readers are not disturbed. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** setChildren replaces what is in node if key has changed. */
+export function setChildren(node, key, make) {
+  if (node.dataset.key === key) return;
+  node.dataset.key = key;
+  node.replaceChildren(...make());
+}
+
+/** mark shows a state as a shape, beside the word that says it. */
+export function mark(state) {
+  const node = el("span", { className: "mark", "aria-hidden": "true" });
+  node.dataset.state = state;
+  return node;
+}
+
+/** cell is a cell of a table; on a phone its label stands above it. */
+export function cell(label, className = "", ...children) {
+  const node = el("td", { className, role: "cell" }, ...children);
+  node.dataset.label = label;
+  return node;
+}
+
+/**
+ * rows keeps the rows of a table body in step with items. A row that stays is
+ * changed in place, so that the focus stays where it is.
+ */
+export function rows(body, items, keyOf, make, update) {
+  const old = new Map([...body.rows].map((row) => [row.dataset.of, row]));
+  let at = body.firstElementChild;
+  for (const item of items) {
+    const key = keyOf(item);
+    let row = old.get(key);
+    if (row) {
+      old.delete(key);
+    } else {
+      row = make(item);
+      row.dataset.of = key;
+      row.setAttribute("role", "row");
+    }
+    update(row, item);
+    if (row === at) at = at.nextElementSibling;
+    else body.insertBefore(row, at);
+  }
+  for (const row of old.values()) row.remove();
+}
+
+/** facts fills a list of terms with what they are; a value is a text or an element. */
+export function facts(list, pairs) {
+  list.replaceChildren(...pairs.filter(([, value]) => value !== "").flatMap(([term, value]) => [
+    el("dt", {}, term), el("dd", {}, value),
+  ]));
+}

@@ -1,0 +1,97 @@
+// What this page asks of its gateway. The admin token is in this module's memory
+// and nowhere else.
+
+let adminToken = "";
+
+export const isAdmin = () => adminToken !== "";
+
+export function forgetToken() { adminToken = ""; }
+
+/** Problem is an answer that is an error, or none at all. */
+export class Problem extends Error {
+  constructor(status, code, detail) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+async function ask(path, { token = "", ...options } = {}) {
+  const headers = new Headers(options.headers);
+  if (token) headers.set("Authorization", `Bearer ${token}`);
+  let answer;
+  try {
+    answer = await fetch(path, { ...options, headers });
+  } catch (err) {
+    if (options.signal?.aborted && err.name !== "TimeoutError") throw err;
+    throw new Problem(0, "no_answer", "The gateway does not answer.");
+  }
+  if (answer.ok) return answer;
+  const told = await answer.json().catch(() => ({}));
+  throw new Problem(answer.status, told.code ?? "", told.detail ?? `The gateway answered ${answer.status}.`);
+}
+
+const soon = () => AbortSignal.timeout(10_000);
+
+async function json(path) {
+  return (await ask(path, { signal: soon() })).json();
+}
+
+/** locks is a page of names that begin with prefix. */
+export const locks = (prefix, limit) => json(`/v1/locks?${new URLSearchParams({ prefix, limit })}`);
+
+export const pathOf = (name) => `/v1/locks/${encodeURIComponent(name)}`;
+
+export const lock = (name) => json(pathOf(name));
+
+export const version = () => json("/version");
+
+/** health is the answer of /readyz, whether it is good or not. */
+export async function health() {
+  const answer = await fetch("/readyz?verbose", { signal: soon() });
+  return answer.json();
+}
+
+/** breakLock takes the lock from whoever holds it with that fence. A token that works is kept. */
+export async function breakLock(name, fence, token) {
+  token ||= adminToken;
+  const headers = { "If-Match": `"${fence}"` };
+  await ask(`${pathOf(name)}?force=true`, { method: "DELETE", headers, token, signal: soon() });
+  adminToken = token;
+}
+
+/**
+ * events calls told for each event, first for those that the gateway still knows
+ * of, until the stream ends. opened is called when the token was accepted. An
+ * EventSource cannot send a token, so the stream is read by hand.
+ */
+export async function events(token, seen, signal, opened, told) {
+  token ||= adminToken;
+  const headers = { Accept: "text/event-stream", "Last-Event-ID": seen || "0-0" };
+  const answer = await ask("/v1/events", { headers, token, signal });
+  adminToken = token;
+  opened();
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop();
+    for (const event of blocks.map(parse)) {
+      if (event) told(event);
+    }
+  }
+}
+
+function parse(block) {
+  const event = {};
+  for (const line of block.split("\n")) {
+    const at = line.indexOf(": ");
+    const [field, value] = [line.slice(0, at), line.slice(at + 2)];
+    if (field === "id") event.id = value;
+    if (field === "event") event.type = value;
+    if (field === "data") Object.assign(event, JSON.parse(value));
+  }
+  return event.type ? event : null; // the rest are comments
+}

@@ -1,0 +1,22 @@
+// Whether locks can be had here, and if not why not.
+
+import { byId, el, facts, mark, setChildren, setText } from "./dom.js";
+
+/** showHealth draws an answer of /readyz; null: there was none. */
+export function showHealth(ready, version) {
+  const state = ready === null ? "unknown" : ready.status === "ready" ? "good" : "bad";
+  const word = { unknown: "no answer", good: "ready", bad: "not ready" }[state];
+  setChildren(byId("health-state"), state, () => [mark(state), word]);
+  const checks = ready?.checks ?? [];
+  setChildren(byId("health-checks"), JSON.stringify(checks), () => {
+    const list = el("dl");
+    facts(list, checks.map((check) => [check.name, checkText(check)]));
+    return [...list.children];
+  });
+  setText(byId("health-version"), version ? `lockgw ${version.version}, ${version.go_version}` : "");
+}
+
+function checkText(check) {
+  const detail = check.detail ? `: ${check.detail}` : "";
+  return el("span", {}, mark(check.ok ? "good" : "bad"), (check.ok ? "good" : "failed") + detail);
+}

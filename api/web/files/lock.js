@@ -1,0 +1,125 @@
+// One lock: its holder, its queue, what happened to it, and how to use it.
+
+import { byId, cell, el, facts, mark, rows, setChildren, setText } from "./dom.js";
+import { isAdmin, pathOf } from "./gateway.js";
+import * as history from "./history.js";
+import { leaseBar, showLease } from "./lease.js";
+import { clock, command, duration, moment, noteBeside, plural, quoted, who } from "./text.js";
+
+let shown = { name: null, bar: null, held: null };
+
+/** showLock draws a lock; before the first answer lock is null. */
+export function showLock(name, lock, age, followed) {
+  if (shown.name !== name) start(name);
+  byId("lock-break").disabled = lock?.state !== "held" || !lock.fence;
+  if (lock) {
+    setChildren(byId("lock-state"), lock.state, () => [mark(lock.state), lock.state]);
+    showHolder(lock, age);
+    showQueue(lock, age);
+  }
+  showHistory(name, followed);
+}
+
+function start(name) {
+  shown = { name, bar: leaseBar(), held: el("span") };
+  setText(byId("lock-title"), name);
+  for (const id of ["lock-state", "lock-facts", "lock-queue", "lock-queue-note"]) {
+    byId(id).replaceChildren();
+    delete byId(id).dataset.key;
+  }
+  byId("lock-curl").replaceChildren(...commands(name).map(commandLine));
+}
+
+function showHolder(lock, age) {
+  const h = lock.holder;
+  const key = h ? JSON.stringify([h.owner, h.pid, h.note, h.since, lock.fence]) : `free ${lock.fence}`;
+  setChildren(byId("lock-facts"), key, () => {
+    const list = el("dl");
+    facts(list, h ? holderFacts(h, lock) : [["Holder", "nobody"], ["Newest fence", lock.fence ? String(lock.fence) : "none"]]);
+    return [...list.children];
+  });
+  if (h?.since) setText(shown.held, `${duration(h.held_ms + age)}, since ${moment(h.since)}`);
+  showLease(shown.bar, lock, age);
+}
+
+function holderFacts(h, lock) {
+  return [
+    ["Machine", h.node ?? ""],
+    ["Process", [h.pid ? `pid ${h.pid}` : "", command(h) ? `(${command(h)})` : ""].join(" ").trim()],
+    ["User", h.uid === undefined ? "" : `uid ${h.uid}`],
+    ["Note", noteBeside(h)],
+    ["Held for", h.since ? shown.held : ""],
+    ["Lease", shown.bar],
+    ["Fence", lock.fence ? String(lock.fence) : "none: this store cannot order grants"],
+    ["Owner", el("span", { className: "code" }, h.owner)],
+  ];
+}
+
+function showQueue(lock, age) {
+  setChildren(byId("lock-queue"), JSON.stringify(lock.queue.map((w) => w.owner + w.since)), () =>
+    lock.queue.map((w) => el("li", {}, who(w), ...(noteBeside(w) ? [` ${noteBeside(w)}`] : []), el("span", { className: "sub" }))));
+  [...byId("lock-queue").children].forEach((item, i) =>
+    setText(item.lastElementChild, `waiting for ${duration(lock.queue[i].held_ms + age)}`));
+  const elsewhere = Math.max(0, lock.waiters - lock.queue.length);
+  const note = lock.waiters === 0 ? "Nobody waits." : elsewhere > 0
+    ? `${plural(elsewhere, "more caller waits", "more callers wait")} on other machines.` : "";
+  setText(byId("lock-queue-note"), note);
+}
+
+function showHistory(name, followed) {
+  const events = history.of(name, followed);
+  const source = followed
+    ? "What this gateway still knows of and what it tells now, newest first. Renewals are left out."
+    : "What this page has seen since it was opened, newest first. With the admin token: every event of this gateway.";
+  setText(byId("history-note"), events.length > 0 ? source : `${source} Nothing so far.`);
+  byId("history-table").tHead.hidden = events.length === 0;
+  rows(byId("history-table").tBodies[0], events, (e) => e.id ?? `${e.time} ${e.type}`, makeEvent, () => {});
+}
+
+function makeEvent(e) {
+  return el("tr", {},
+    cell("Time", "", el("time", { dateTime: new Date(e.time).toISOString(), title: moment(e.time) }, clock(e.time))),
+    cell("What", "", mark(e.type), e.type.replaceAll("_", " ")),
+    cell("Who and why", "wide", history.whoDid(e) || "-", ...(e.reason ? [el("span", { className: "sub" }, e.reason)] : [])),
+    cell("Fence", "number", e.fence ? String(e.fence) : "-"),
+  );
+}
+
+function commands(name) {
+  const url = (query) => quoted(`${location.origin}${pathOf(name)}${query}`);
+  return [
+    ["Acquire it, and keep the token", `T=$(curl -fsS -X PUT -H 'Accept: text/plain' ${url("?wait=30s&max_hold=2h")})`],
+    ["Release it", `curl -fsS -X DELETE --oauth2-bearer "$T" ${url("")}`],
+    ["Hold it until Ctrl-C", `curl -N -X POST ${url("/hold")}`],
+  ];
+}
+
+function commandLine([what, text]) {
+  const code = el("code", {}, text);
+  const button = el("button", { type: "button", className: "small" }, "Copy");
+  button.setAttribute("aria-label", `Copy: ${what}`);
+  button.addEventListener("click", () => copy(text, code, button));
+  return el("div", { className: "curl" }, el("p", {}, what), button, el("pre", {}, code));
+}
+
+/** copy selects the text where the browser gives no clipboard, as over plain HTTP from afar. */
+async function copy(text, code, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    setText(button, "Copied");
+  } catch {
+    getSelection().selectAllChildren(code);
+    setText(button, "Selected");
+  }
+  setTimeout(() => setText(button, "Copy"), 2000);
+}
+
+/** breakFacts is what the dialog asks about. */
+export function breakFacts(lock) {
+  facts(byId("break-facts"), [
+    ["Lock", lock.name], ["Holder", who(lock.holder)], ["Note", noteBeside(lock.holder)],
+    ["Held for", lock.holder.since ? duration(lock.holder.held_ms) : ""], ["Fence", String(lock.fence)],
+    ["Next", lock.queue.length > 0 ? who(lock.queue[0]) : lock.waiters > 0 ? "a caller on another machine" : "nobody waits"],
+  ]);
+  byId("break-token-label").hidden = isAdmin();
+}

@@ -1,0 +1,48 @@
+// How things are told to people.
+
+/** duration is 12s, 3m 12s, 4h 5m, 2d 4h. */
+export function duration(ms) {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  const [d, h, m] = [Math.floor(s / 86400), Math.floor(s / 3600) % 24, Math.floor(s / 60) % 60];
+  if (d > 0) return `${d}d ${h}h`;
+  if (h > 0) return `${h}h ${m}m`;
+  if (m > 0) return `${m}m ${s % 60}s`;
+  return `${s}s`;
+}
+
+export const plural = (n, one, many = one + "s") => `${n} ${n === 1 ? one : many}`;
+
+const two = (n) => String(n).padStart(2, "0");
+
+/** clock is the time of day where the reader is. */
+export function clock(time) {
+  const t = new Date(time);
+  return [t.getHours(), t.getMinutes(), t.getSeconds()].map(two).join(":");
+}
+
+/** moment is the day too, in an order that nobody can mistake. */
+export function moment(time) {
+  const t = new Date(time);
+  return `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${clock(time)}`;
+}
+
+/** command is the note of a process of lockgw itself: it tells more than its name. */
+export const command = (holder) => (holder.command === "lockgw" && holder.note) || holder.command;
+
+/** who is the machine, process and command of a holder or a waiter, as far as they are known. */
+export function who(holder) {
+  const parts = [];
+  if (holder.node) parts.push(holder.node);
+  if (holder.pid) parts.push(`pid ${holder.pid}`);
+  if (command(holder)) parts.push(`(${command(holder)})`);
+  return parts.join(" ") || holder.owner;
+}
+
+/** noteBeside is the note where who does not tell it. */
+export const noteBeside = (holder) => (holder.note && holder.note !== command(holder) ? holder.note : "");
+
+/** sessionOf is the part of an owner id that names the session. */
+export const sessionOf = (owner) => owner.slice(0, Math.max(0, owner.lastIndexOf(":"))) || owner;
+
+/** quoted is text as one word of a POSIX shell. */
+export const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;

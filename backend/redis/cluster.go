@@ -1,0 +1,128 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// clusterOf is the address of a cluster.
+type clusterOf struct {
+	nodes []string // some of them; the others are found by asking these
+	opt   *goredis.Options
+}
+
+// clusterAddress reads the address of a cluster:
+//
+//	redis+cluster://[user:password@]host[:6379],host,...
+//	rediss+cluster://...
+//
+// The query may hold what options takes, but no database.
+func clusterAddress(rawurl string) (*clusterOf, error) {
+	s, err := readSeveral(rawurl, "6379")
+	if err != nil {
+		return nil, err
+	}
+	opt, err := s.options(s.path)
+	if err != nil {
+		return nil, err
+	}
+	if opt.DB != 0 {
+		return nil, errors.New("redis address: a cluster has no databases but 0; leave the number out")
+	}
+	return &clusterOf{s.hosts, opt}, nil
+}
+
+// cluster is the masters of a Redis Cluster. go-redis keeps the map of them; the
+// requests go to each master by a pipeline of its own, so that one which does not
+// answer holds up nobody else's.
+type cluster struct {
+	*goredis.ClusterClient
+	mu   sync.Mutex // guards the field below
+	hubs *hubs      // nil before listen
+}
+
+const (
+	maxRedirects = 3
+	minRetry     = 10 * time.Millisecond
+	maxRetry     = 50 * time.Millisecond
+)
+
+func openCluster(a *clusterOf) servers {
+	return &cluster{ClusterClient: goredis.NewClusterClient(&goredis.ClusterOptions{
+		Addrs: a.nodes,
+		NewClient: func(node *goredis.Options) *goredis.Client {
+			own := *a.opt
+			own.Addr = node.Addr
+			return newClient(&own)
+		},
+		MaxRedirects: maxRedirects, MinRetryBackoff: minRetry, MaxRetryBackoff: maxRetry,
+		ContextTimeoutEnabled:  true,
+		DisableRoutingPolicies: true, // they cost a question to the cluster about all of its commands
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled,
+		},
+	})}
+}
+
+func (c *cluster) of(ctx context.Context, key string) (*goredis.Client, error) {
+	client, err := c.MasterForKey(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: which server of the Redis cluster has the lock: %s", backend.ErrUnreachable, err)
+	}
+	return client, nil
+}
+
+func (c *cluster) slot(key string) int { return slotOf(key) }
+
+func (c *cluster) masters(ctx context.Context) ([]*goredis.Client, error) {
+	var mu sync.Mutex
+	var all []*goredis.Client
+	err := c.ForEachMaster(ctx, func(_ context.Context, one *goredis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, one)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: which servers the Redis cluster has: %s", backend.ErrUnreachable, err)
+	case len(all) == 0:
+		return nil, fmt.Errorf("%w: no server of the Redis cluster has any slot", backend.ErrRefused)
+	}
+	slices.SortFunc(all, func(a, b *goredis.Client) int { return cmp.Compare(a.Options().Addr, b.Options().Addr) })
+	return all, nil
+}
+
+// follow repeats cmd where a redirection says, and until its keys are in one place.
+func (c *cluster) follow(ctx context.Context, cmd *goredis.Cmd) error {
+	c.failed(ctx)
+	return c.Process(ctx, cmd)
+}
+
+// failed looks at the cluster anew, soon.
+func (c *cluster) failed(ctx context.Context) {
+	c.ReloadState(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hubs != nil {
+		c.hubs.lookAgain()
+	}
+}
+
+func (c *cluster) listen(channel string, watched publishing, log *slog.Logger) listener {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hubs = newHubs(c, channel, watched, log)
+	return c.hubs
+}

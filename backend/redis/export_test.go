@@ -1,0 +1,7 @@
+package redis
+
+// For tests that need the packages which use this one.
+var (
+	Outcome      = outcome
+	NeededRights = neededRights
+)

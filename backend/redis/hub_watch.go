@@ -1,0 +1,102 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// watch is a channel that somebody wants to hear.
+type watch struct {
+	f    func()
+	refs int
+}
+
+// watch subscribes to channel until unwatch is called as often as watch was. f is
+// called once the subscription stands, so that the caller can look again for what
+// it may have missed, and at each message. It may be called more often, also right
+// after unwatch, and must not block. All who watch a channel pass an f that does
+// the same.
+func (h *hub) watch(channel string, f func()) { h.count(channel, f, 1) }
+
+// unwatch ends one watch of channel; without one it does nothing.
+func (h *hub) unwatch(channel string) { h.count(channel, nil, -1) }
+
+func (h *hub) count(channel string, f func(), n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := cmp.Or(h.watches[channel], &watch{f: f})
+	if w.refs += n; w.refs < 0 {
+		return
+	}
+	h.watches[channel] = w
+	if w.refs == 0 {
+		delete(h.watches, channel)
+	}
+	h.changed[channel] = true
+	nudge(h.dirty)
+}
+
+// subscribe to the watched channels and to our own; once that is confirmed, all are.
+func (h *hub) subscribe(ctx context.Context, ps *goredis.PubSub, channels []string) error {
+	if h.watched.sharded() {
+		for _, channel := range channels { // one each: they may be of different slots
+			if err := ps.SSubscribe(ctx, channel); err != nil {
+				return err
+			}
+		}
+	}
+	if !h.watched.plain() {
+		channels = nil
+	}
+	return ps.Subscribe(ctx, append(channels, h.channel)...)
+}
+
+// adjust brings the subscription in line with the watches. A channel that somebody
+// new watches is subscribed to again, for Redis to confirm it again.
+func (h *hub) adjust(ctx context.Context, ps *goredis.PubSub) error {
+	h.mu.Lock()
+	changed := slices.Collect(maps.Keys(h.changed))
+	clear(h.changed)
+	h.mu.Unlock()
+	for _, channel := range changed {
+		plain, sharded := ps.Unsubscribe, ps.SUnsubscribe
+		if h.watcher(channel) != nil {
+			plain, sharded = ps.Subscribe, ps.SSubscribe
+		}
+		if h.watched.plain() {
+			if err := plain(ctx, channel); err != nil {
+				return err
+			}
+		}
+		if h.watched.sharded() {
+			if err := sharded(ctx, channel); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// moved: the slot of a channel has left this server. Should it have come back since,
+// a new subscription is taken; otherwise Redis refuses that, and the hub starts anew.
+func (h *hub) moved(channel string) {
+	h.onLoss()
+	h.mu.Lock()
+	h.changed[channel] = true
+	h.mu.Unlock()
+	nudge(h.dirty)
+}
+
+// watcher is nil if nobody watches channel.
+func (h *hub) watcher(channel string) func() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w := h.watches[channel]; w != nil {
+		return w.f
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// scanStep is how many keys Redis looks at in one step of List.
+const scanStep = 1000
+
+// List implements backend.Backend. The cursor is that of Redis' SCAN, whose promise
+// it keeps: a name that is there all the time is told at least once. In a cluster it
+// says on which master, and a name that is moved meanwhile may be told twice or not.
+func (b *Backend) List(ctx context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
+	at, err := parseCursor(cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	masters, err := b.servers.masters(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	l := &listing{b: b, prefix: prefix, seen: map[string]bool{}}
+	for _, c := range masters {
+		server := c.Options().Addr
+		if len(masters) == 1 {
+			server = ""
+		}
+		switch {
+		case server < at.server:
+			continue // done, or gone
+		case server > at.server:
+			at = position{server: server}
+		}
+		for {
+			if at.scan, err = l.step(ctx, c, at.scan); err != nil {
+				return nil, "", err
+			}
+			if at.scan == 0 {
+				break
+			}
+			if len(l.found) >= limit {
+				return l.found, at.String(), nil
+			}
+		}
+	}
+	return l.found, "", nil
+}
+
+// listing is one page.
+type listing struct {
+	b      *Backend
+	prefix string
+	seen   map[string]bool // names
+	found  []backend.Status
+}
+
+// step looks at some keys of a server and returns where to go on, 0 at the end.
+func (l *listing) step(ctx context.Context, c *goredis.Client, at uint64) (uint64, error) {
+	keys, next, err := c.Scan(ctx, at, "lockgw:*:[sqh]", scanStep).Result()
+	if err != nil {
+		return 0, outcome(err)
+	}
+	for _, key := range keys {
+		name, ours := strings.CutPrefix(rawOf(key), l.b.cfg.KeyPrefix)
+		if !ours || l.seen[name] || !strings.HasPrefix(name, l.prefix) {
+			continue
+		}
+		l.seen[name] = true
+		st, err := l.b.Inspect(ctx, name)
+		if err != nil {
+			return 0, err
+		}
+		if st.Held || st.Waiters > 0 {
+			l.found = append(l.found, st)
+		}
+	}
+	return next, nil
+}
+
+// position is how far a List has come.
+type position struct {
+	scan   uint64
+	server string // of a cluster's masters, in their order
+}
+
+func (p position) String() string {
+	n := strconv.FormatUint(p.scan, 10)
+	if p.server == "" {
+		return n
+	}
+	return n + "@" + p.server
+}
+
+func parseCursor(cursor string) (position, error) {
+	if cursor == "" {
+		return position{}, nil
+	}
+	scan, server, _ := strings.Cut(cursor, "@")
+	n, err := strconv.ParseUint(scan, 10, 64)
+	if err != nil {
+		return position{}, fmt.Errorf("%w: cursor: use the one that the last page returned", backend.ErrInvalid)
+	}
+	return position{n, server}, nil
+}

@@ -1,0 +1,155 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// servers are where the locks are: one server, the one that Sentinels name, or the
+// masters of a cluster.
+type servers interface {
+	// of returns the server that keeps key, as far as is known. Nothing was sent
+	// there if there is an error.
+	of(ctx context.Context, key string) (*goredis.Client, error)
+	// slot tells which keys one script may use together.
+	slot(key string) int
+	// masters lists all servers, asking anew which they are, in a lasting order.
+	masters(ctx context.Context) ([]*goredis.Client, error)
+	// follow runs cmd, of which errElsewhere was the answer, where it has to run.
+	follow(ctx context.Context, cmd *goredis.Cmd) error
+	// failed has it found out who serves in place of a server that did not answer.
+	failed(ctx context.Context)
+	// listen makes what listens to channel; watched says by which commands to watch.
+	listen(channel string, watched publishing, log *slog.Logger) listener
+	Close() error
+}
+
+// listener is a hub, or several.
+type listener interface {
+	start(onMessage func(payload string), onResync func())
+	watch(channel string, f func())
+	unwatch(channel string)
+	healthy() bool
+	probeAge() time.Duration
+	Close()
+}
+
+// single is one server, or the one that Sentinels name at the time of connecting.
+type single struct{ *goredis.Client }
+
+func (s single) of(context.Context, string) (*goredis.Client, error) { return s.Client, nil }
+
+func (s single) slot(string) int { return 0 }
+
+func (s single) masters(context.Context) ([]*goredis.Client, error) {
+	return []*goredis.Client{s.Client}, nil
+}
+
+func (s single) follow(context.Context, *goredis.Cmd) error { return errors.ErrUnsupported }
+
+func (s single) failed(context.Context) {}
+
+func (s single) listen(channel string, watched publishing, log *slog.Logger) listener {
+	h := newHub(s.Client, channel, log)
+	h.watched = watched
+	return h
+}
+
+// open reads backend.url and returns what makes clients for it.
+func open(rawurl string) (func() servers, error) {
+	scheme, _, _ := strings.Cut(rawurl, "://")
+	switch scheme {
+	case "redis+sentinel", "rediss+sentinel":
+		opt, err := sentinelOptions(rawurl)
+		return func() servers { return openSentinel(opt) }, err
+	case "redis+cluster", "rediss+cluster":
+		a, err := clusterAddress(rawurl)
+		return func() servers { return openCluster(a) }, err
+	default:
+		opt, err := options(rawurl)
+		return func() servers { return single{newClient(opt)} }, err
+	}
+}
+
+// CheckURL says what Open would not understand of an address, without a look at the
+// files that it names. An error never contains the password.
+func CheckURL(rawurl string) error {
+	scheme, _, _ := strings.Cut(rawurl, "://")
+	kind, server, several := strings.Cut(scheme, "+")
+	switch {
+	case !several || server == "unix":
+		_, err := parseURL(rawurl)
+		return err
+	case kind != "redis" && kind != "rediss" || server != "sentinel" && server != "cluster":
+		return fmt.Errorf("redis address: unknown scheme %q, want redis, rediss, redis+unix, redis+sentinel or redis+cluster", scheme)
+	}
+	s, err := readSeveral(rawurl, "6379")
+	if err == nil && server == "sentinel" && s.path == "" {
+		err = errNoMaster
+	}
+	return err
+}
+
+// newClient makes a client with options of its own.
+func newClient(opt *goredis.Options) *goredis.Client {
+	own := *opt
+	c := goredis.NewClient(&own)
+	c.AddHook(dialHook{})
+	return c
+}
+
+// dialHook marks the errors of connecting: nothing was sent then, whatever the
+// reason, be it a Sentinel that does not know the master.
+type dialHook struct{}
+
+func (dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s", backend.ErrUnreachable, dialFailure(err))
+		}
+		return c, nil
+	}
+}
+
+func (dialHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook { return next }
+
+func (dialHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+// dialFailure says of Sentinels that do not know the master what is not known.
+func dialFailure(err error) string {
+	if errors.Is(err, goredis.Nil) {
+		return "the Sentinels know no master of that name; see the path of the address"
+	}
+	return err.Error()
+}
+
+// each asks all servers at once and joins their errors, which say whose they are
+// where there are several.
+func each(servers []*goredis.Client, ask func(i int, c *goredis.Client) error) error {
+	errs := make([]error, len(servers))
+	var wg sync.WaitGroup
+	for i, c := range servers {
+		wg.Go(func() {
+			errs[i] = ask(i, c)
+			if errs[i] != nil && len(servers) > 1 {
+				errs[i] = fmt.Errorf("%s: %w", c.Options().Addr, errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
+}

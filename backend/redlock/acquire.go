@@ -1,0 +1,110 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+const (
+	tries = 3 // of an acquire that fails for nobody's hold, but for several asking at once
+	// calm is when to ask again for a name of which nobody has a majority, if no
+	// message comes before.
+	calm = 500 * time.Millisecond
+)
+
+// Acquire implements backend.Backend. Queued means that the sender has left a mark,
+// by which a release tells it to ask again: there is no queue.
+func (b *Backend) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	if r.TTL > b.maxTTL {
+		return backend.Answer{}, b.tooLong(r.TTL)
+	}
+	b.await(r)
+	for try := 1; ; try++ {
+		a, split, err := b.elect(ctx, r)
+		if err != nil || a.Granted || !split || try == tries {
+			return b.waiting(r, a, err)
+		}
+		select {
+		case <-ctx.Done():
+			return b.waiting(r, a, nil)
+		case <-time.After(time.Duration(try) * (2*time.Millisecond + rand.N(8*time.Millisecond))):
+		}
+	}
+}
+
+// waiting is the answer to one who was not granted the name, perhaps.
+func (b *Backend) waiting(r backend.Request, a backend.Answer, err error) (backend.Answer, error) {
+	switch {
+	case err != nil && !errors.Is(err, backend.ErrUnavailable):
+		b.unawait(r)
+		return a, err
+	case err != nil || a.Granted:
+		return a, err
+	case !r.Queue:
+		return a, backend.ErrHeld
+	}
+	a.Queued = true
+	return a, nil
+}
+
+// elect asks for the name once, with a second ballot if the first was too low.
+// split: nobody has a majority.
+func (b *Backend) elect(ctx context.Context, r backend.Request) (a backend.Answer, split bool, err error) {
+	began := boottime()
+	r.Attempt, r.Count = r.Seq, 1
+	o := order{Request: r, ballot: b.firstBallot(r)}
+	for {
+		o.Turn = o.ballot
+		e := &election{round: b.ask(ctx, acquireScript, b.message(o), elected)}
+		if a, ok := e.winner(); ok {
+			b.note(o.Request, a, began)
+			return a, false, nil
+		}
+		if !o.force && ctx.Err() == nil && e.count("stale") == 0 && e.promising() >= b.quorum() {
+			o.ballot, o.force = max(e.top()+1, ballot(r)), true
+			continue
+		}
+		a, split, err = e.refusal()
+		if !errors.Is(err, backend.ErrUnavailable) || ctx.Err() == nil {
+			b.undo(ctx, o, e.round)
+		}
+		return a, split, err
+	}
+}
+
+// ballot is a fence to propose.
+func ballot(r backend.Request) backend.Fence {
+	return max(backend.Fence(time.Now().UnixMicro()), r.Floor+1)
+}
+
+// firstBallot is that of the hold, if r asks again for what it was granted: a node
+// that did not hear of it then has the same fence as the others.
+func (b *Backend) firstBallot(r backend.Request) backend.Fence {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h := b.holds[placeOf(r)]; h != nil && h.seq == r.Seq && h.first > r.Floor {
+		return h.first
+	}
+	return ballot(r)
+}
+
+// undo takes back what the nodes have accepted for nothing, on all of them: one
+// whose answer is missing may have accepted, too. It waits for those who said so.
+func (b *Backend) undo(ctx context.Context, o order, r *round) {
+	if len(r.votes) == len(b.nodes) && r.count("granted") == 0 && !slices.ContainsFunc(r.votes, func(v vote) bool { return v.err != nil }) {
+		return
+	}
+	o.Hold, o.Attempt, o.Delay, o.force = o.ballot, 0, 0, true
+	m, left := b.message(o), r.count("granted")
+	b.each(ctx, func(ctx context.Context, n *node) vote { return n.run(ctx, cancelScript, m) }, func(v vote) bool {
+		if v.err == nil {
+			left--
+		}
+		return left <= 0
+	})
+}

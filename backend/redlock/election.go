@@ -1,0 +1,154 @@
+package redlock
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// election reads the answers to acquireScript.
+type election struct{ *round }
+
+// elected: one ballot has won, or none can any more because of others.
+func elected(r *round) bool {
+	_, won := election{r}.winner()
+	return won || r.count("stale") > 0 || r.count("held") > len(r.b.nodes)-r.b.quorum()
+}
+
+// counts: v is of a node that has not forgotten anything.
+func (v vote) counts() bool {
+	return v.err == nil && v.n.memory.counts(v.reply.text(1), v.reply.number(2))
+}
+
+// promising is how many nodes have said or might say yes.
+func (e election) promising() int {
+	n := 0
+	for _, v := range e.votes {
+		if v.counts() && (v.reply.text(0) == "granted" || v.reply.text(0) == "floor") {
+			n++
+		}
+	}
+	return n
+}
+
+// winner is the hold that a majority says the sender has.
+func (e election) winner() (backend.Answer, bool) {
+	votes := map[backend.Fence]int{}
+	for _, v := range e.votes {
+		if v.counts() && v.reply.text(0) == "granted" {
+			votes[v.reply.fence(3)]++
+		}
+	}
+	for _, v := range e.votes {
+		if f := v.reply.fence(3); v.reply.text(0) == "granted" && votes[f] >= e.b.quorum() {
+			return backend.Answer{
+				Granted: true, Hold: f, Block: max(f, v.reply.fence(4)), Turns: int(v.reply.number(5)), Others: e.others(6),
+			}, true
+		}
+	}
+	return backend.Answer{}, false
+}
+
+// others: a node says so in the i-th element.
+func (r *round) others(i int) bool {
+	return slices.ContainsFunc(r.votes, func(v vote) bool { return v.reply.text(0) == "granted" && v.reply.number(i) == 1 })
+}
+
+// top is the highest fence that a node has told of.
+func (e election) top() backend.Fence {
+	var t backend.Fence
+	for _, v := range e.votes {
+		if w := v.reply.text(0); w == "granted" || w == "floor" {
+			t = max(t, v.reply.fence(3))
+		}
+	}
+	return t
+}
+
+// refusal says why nobody was elected: another holds the name, several ask at once,
+// or too few nodes count.
+func (e election) refusal() (a backend.Answer, split bool, err error) {
+	free, held := e.promising(), e.count("held")
+	switch {
+	case e.count("stale") > 0:
+		return a, false, backend.ErrStale
+	case free+held < e.b.quorum():
+		return a, false, e.tooFew()
+	}
+	first := e.holder()
+	a = backend.Answer{Wait: e.wait(), Holder: first}
+	if n := e.heldBy(first); n < e.b.quorum() && !first.Foreign {
+		a.Holder = backend.Status{}
+		a.Wait = min(a.Wait, calm/2+rand.N(calm/2))
+		return a, true, nil
+	}
+	return a, false, nil
+}
+
+// tooFew: nodes that do not answer, or do not count now.
+func (e election) tooFew() error {
+	var errs []error
+	unknown := e.pending() > 0
+	for _, v := range e.votes {
+		unknown = unknown || errors.Is(v.err, backend.ErrUnavailable)
+		if why := v.n.memory.whyNot(); v.err == nil && why != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", v.n.addr, why))
+		}
+	}
+	if len(errs) > 0 && !unknown {
+		return fmt.Errorf("%w: redlock: too few of %d nodes count: %s", backend.ErrRefused, len(e.b.nodes), words(errs))
+	}
+	return e.unavailable()
+}
+
+// holder is who has the name on most nodes.
+func (e election) holder() backend.Status {
+	var best backend.Status
+	n := 0
+	for _, v := range e.votes {
+		if v.reply.text(0) != "held" {
+			continue
+		}
+		st := backend.Status{
+			Held: true, Foreign: v.reply.number(4) == 1, Owner: backend.Owner(v.reply.text(5)), Node: v.reply.text(6),
+			Hold: v.reply.fence(7), Turn: v.reply.fence(8), TTL: v.reply.millis(3), Record: v.reply.text(9),
+		}
+		if m := e.heldBy(st); m > n || m == n && st.Turn > best.Turn {
+			best, n = st, m
+		}
+	}
+	return best
+}
+
+func (e election) heldBy(st backend.Status) int {
+	n := 0
+	for _, v := range e.votes {
+		if v.reply.text(0) == "held" && v.reply.fence(7) == st.Hold && (v.reply.number(4) == 1) == st.Foreign {
+			n++
+		}
+	}
+	return n
+}
+
+// wait is when enough nodes are free if nobody prolongs anything; 0: unknown.
+func (e election) wait() time.Duration {
+	var ends []time.Duration
+	for _, v := range e.votes {
+		switch {
+		case v.err != nil || v.reply.text(0) == "held" && v.reply.number(3) < 0:
+		case v.reply.text(0) == "held":
+			ends = append(ends, v.reply.millis(3))
+		default:
+			ends = append(ends, 0)
+		}
+	}
+	slices.Sort(ends)
+	if len(ends) < e.b.quorum() {
+		return slices.Max(append(ends, 0))
+	}
+	return max(ends[e.b.quorum()-1], time.Millisecond)
+}

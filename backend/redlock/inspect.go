@@ -1,0 +1,177 @@
+package redlock
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// view is what one node says of a name.
+type view struct {
+	backend.Status
+	described int64
+	counter   backend.Fence
+}
+
+func viewOf(name string, a reply) view {
+	return view{
+		Status: backend.Status{
+			Name: name, Held: a.number(0) == 1, Foreign: a.number(1) == 1, Owner: backend.Owner(a.text(2)), Count: int(a.number(3)),
+			Node: a.text(4), Hold: a.fence(5), Turn: a.fence(6), Top: a.fence(7), TTL: a.millis(8), Waiters: int(a.number(9)),
+			Record: a.text(10),
+		},
+		described: a.number(11), counter: a.fence(12),
+	}
+}
+
+// Inspect implements backend.Backend: what a majority says. It waits for all nodes
+// that are there, for a request is over once a majority of them has run it.
+func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, error) {
+	k := keysOf(b.cfg.KeyPrefix + name)
+	m := message{keys: []string{k.lock, k.state, k.waits, k.counter, k.last}}
+	r := b.ask(ctx, inspectScript, m, func(*round) bool { return false })
+	var views []view
+	for _, v := range r.votes {
+		if v.err == nil {
+			views = append(views, viewOf(name, v.reply))
+		}
+	}
+	if len(views) < b.quorum() {
+		return backend.Status{Name: name}, r.unavailable()
+	}
+	return b.merge(name, views), nil
+}
+
+// merge makes one status of those of at least a majority. A name that a minority
+// holds is free where a majority could grant it.
+func (b *Backend) merge(name string, views []view) backend.Status {
+	q := b.quorum()
+	st := backend.Status{Name: name}
+	group := largest(views)
+	if free := len(views) - len(group); free < q && len(group) > 0 {
+		newest := slices.MaxFunc(group, func(x, y view) int { return cmp.Or(cmp.Compare(x.described, y.described), cmp.Compare(x.Turn, y.Turn)) })
+		st = newest.Status
+		st.TTL = nth(group, q, func(v view) time.Duration { return v.TTL })
+	}
+	st.Top = newestGiven(views)
+	st.Waiters = nth(views, q, func(v view) int { return v.Waiters })
+	return st
+}
+
+// newestGiven is the highest Top. Of nodes with the same counter, one whose Top is the
+// counter itself has missed how the hold ended, if another knows.
+func newestGiven(views []view) backend.Fence {
+	knows := map[backend.Fence]bool{}
+	for _, v := range views {
+		knows[v.counter] = knows[v.counter] || v.Top < v.counter
+	}
+	var newest backend.Fence
+	for _, v := range views {
+		if v.Top < v.counter || !knows[v.counter] {
+			newest = max(newest, v.Top)
+		}
+	}
+	return newest
+}
+
+// largest is the views of the hold that most nodes know; nil if none knows one.
+func largest(views []view) []view {
+	var best []view
+	for _, v := range views {
+		var same []view
+		for _, w := range views {
+			if v.Held && w.Held && v.Hold == w.Hold && v.Foreign == w.Foreign && (!v.Foreign || v.Owner == w.Owner) {
+				same = append(same, w)
+			}
+		}
+		if len(same) > len(best) {
+			best = same
+		}
+	}
+	return best
+}
+
+// nth is the n-th largest value, or the smallest.
+func nth[T cmp.Ordered](views []view, n int, f func(view) T) T {
+	var all []T
+	for _, v := range views {
+		all = append(all, f(v))
+	}
+	slices.Sort(all)
+	return all[max(len(all)-n, 0)]
+}
+
+// scanStep is how many keys a node looks at in one step of List.
+const scanStep = 1000
+
+// List implements backend.Backend. What a majority has is on each set of nodes that
+// is as large as all but a majority and one more, so the first of them will do. The
+// cursor is the last name told; names come in order.
+func (b *Backend) List(ctx context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
+	names := map[string]bool{}
+	answered := 0
+	var failed []error
+	for _, n := range b.nodes {
+		if answered > len(b.nodes)-b.quorum() {
+			break
+		}
+		found, err := b.namesOn(ctx, n, prefix)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		answered++
+		for _, name := range found {
+			names[name] = true
+		}
+	}
+	if answered <= len(b.nodes)-b.quorum() {
+		return nil, "", fmt.Errorf("%w: redlock: list: %d nodes answer: %s", backend.ErrUnavailable, answered, words(failed))
+	}
+	return b.page(ctx, names, cursor, limit)
+}
+
+// page inspects the next names, by name, so that the cursor is the last one.
+func (b *Backend) page(ctx context.Context, names map[string]bool, cursor string, limit int) ([]backend.Status, string, error) {
+	var out []backend.Status
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if name <= cursor {
+			continue
+		}
+		if len(out) >= max(limit, 1) {
+			return out, out[len(out)-1].Name, nil
+		}
+		st, err := b.Inspect(ctx, name)
+		if err != nil {
+			return nil, "", err
+		}
+		if st.Held || st.Waiters > 0 {
+			out = append(out, st)
+		}
+	}
+	return out, "", nil
+}
+
+func (b *Backend) namesOn(ctx context.Context, n *node, prefix string) ([]string, error) {
+	var names []string
+	for at := uint64(0); ; {
+		found, next, err := n.client.Scan(ctx, at, "lockgw:*:[sw]", scanStep).Result()
+		if err != nil {
+			return nil, n.outcome(err)
+		}
+		for _, key := range found {
+			if name, ours := strings.CutPrefix(rawOf(key), b.cfg.KeyPrefix); ours && strings.HasPrefix(name, prefix) {
+				names = append(names, name)
+			}
+		}
+		if at = next; at == 0 {
+			return names, nil
+		}
+	}
+}

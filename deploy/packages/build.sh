@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Builds bin/packages/lockgw_VERSION_ARCH.{deb,rpm} for amd64 and arm64, with a
+# static binary each. The same commit and version give the same bytes.
+#
+#   deploy/packages/build.sh VERSION [ARCH...]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
+version=${1:?the version, as 1.2.3}
+shift
+[ $# -gt 0 ] || set -- amd64 arm64
+
+# nfpm takes the times of all files from SOURCE_DATE_EPOCH.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
+VERSION=$version
+export SOURCE_DATE_EPOCH VERSION ARCH
+stage=bin/stage
+rm -rf "$stage"
+mkdir -p "$stage/man" "$stage/completion" bin/packages
+trap 'rm -rf "$stage"' EXIT
+
+program() { # arch, file
+	CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath -buildvcs=false \
+		-ldflags "-s -w -X main.release=$version" -o "$2" ./cmd/lockgw
+}
+
+# Pages and completions are told by the program itself, one for this machine.
+documents() { # program
+	"$1" man "$stage/man"
+	gzip -9n "$stage"/man/*.1
+	"$1" completion bash >"$stage/completion/lockgw.bash"
+	"$1" completion zsh >"$stage/completion/_lockgw"
+	"$1" completion fish >"$stage/completion/lockgw.fish"
+	gzip -9nc CHANGELOG.md >"$stage/CHANGELOG.md.gz"
+}
+
+program "$(go env GOHOSTARCH)" "$stage/native"
+documents "$stage/native"
+rm -f bin/packages/lockgw[_-]*
+for ARCH in "$@"; do
+	program "$ARCH" "$stage/lockgw"
+	for kind in deb rpm; do
+		go run "$nfpm" package -f deploy/packages/nfpm.yaml -p "$kind" -t bin/packages/
+	done
+done

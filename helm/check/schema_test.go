@@ -1,0 +1,113 @@
+package check
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"sigs.k8s.io/yaml"
+)
+
+// helm lint is silent about a schema that cannot be compiled.
+func TestSchemaCompiles(t *testing.T) {
+	text, err := os.ReadFile("../values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("values.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(jsonOf(t, readValues(t, "../values.yaml"))); err != nil {
+		t.Errorf("the values of the chart itself: %v", err)
+	}
+}
+
+func jsonOf(t *testing.T, v any) any {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// The schema and values.yaml name the same keys.
+func TestSchemaIsComplete(t *testing.T) {
+	text, err := os.ReadFile("../values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	sameKeys(t, "", schema, readValues(t, "../values.yaml"))
+}
+
+func sameKeys(t *testing.T, path string, schema, values map[string]any) {
+	properties, _ := schema["properties"].(map[string]any)
+	for key, s := range properties {
+		value, ok := values[key]
+		if !ok && path+key != "global" && !strings.HasPrefix(path, "config.") && !strings.HasPrefix(path, "resources.") {
+			t.Errorf("values.yaml does not have %s%s", path, key)
+		}
+		if inner, ok := value.(map[string]any); ok && path+key != "config" {
+			sameKeys(t, path+key+".", s.(map[string]any), inner)
+		}
+	}
+}
+
+// What is wrong is refused before anything is rendered, and the refusal names the key.
+func TestBadValues(t *testing.T) {
+	const store = "backend: {url: 'redis://redis:6379'}\n"
+	tests := []struct{ values, want string }{
+		{"", "backend.url or backend.existingSecret.name is needed"},
+		{"backend: {url: 'redis://a', existingSecret: {name: b}}", "both set"},
+		{"backend: {url: 'redis:6379'}", "/backend/url"},
+		{"backend: {ulr: 'redis://a'}", "ulr"},
+		{store + "mode: statefulset", "/mode"},
+		{store + "mod: sidecar", "mod"},
+		{store + "mode: deployment", "needs tls.existingSecret"},
+		{"mode: deployment\nbackend: {url: 'memory://'}\ntls: {existingSecret: a}", "a store of its own in each replica"},
+		{store + "metrics: {podMonitor: {enabled: true}}", "needs tls.existingSecret and tls.clientSecret"},
+		{store + "tls: {existingSecret: a, clientSecret: b}\nmetrics: {serviceMonitor: {enabled: true}}", "use metrics.podMonitor"},
+		{store + "metrics: {podMonitor: {enabled: yes please}}", "/metrics/podMonitor/enabled"},
+		{store + "config: {backend: {url: 'redis://:secret@a'}}", "/config/backend"},
+		{store + "config: {http: {listen: ['0.0.0.0:7420']}}", "listen"},
+		{store + "config: {socket: {dir: /tmp}}", "socket"},
+		{store + "config: {admin: {token_file: /tmp/a}}", "admin"},
+		{store + "image: {digest: latest}", "/image/digest"},
+		{store + "image: {tag: 1.0}", "/image/tag"},
+		{store + "tls: {existingSecret: 'Not A Name'}", "/tls/existingSecret"},
+		{store + "daemonset: {group: 0}", "/daemonset/group"},
+		{store + "daemonset: {socketDir: run/lockgw}", "/daemonset/socketDir"},
+		{store + "deployment: {replicas: 0}", "/deployment/replicas"},
+		{store + "networkPolicy: {storePorts: [redis]}", "/networkPolicy/storePorts/0"},
+		{store + "resources: {limit: {memory: 1Gi}}", "limit"},
+	}
+	for _, tt := range tests {
+		values := map[string]any{}
+		if err := yaml.UnmarshalStrict([]byte(tt.values), &values); err != nil {
+			t.Fatalf("%q: %v", tt.values, err)
+		}
+		_, err := render(loadChart(t), values)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: err = %v, want %q in it", tt.values, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package session
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Observer is told what happens to holds, to be counted and traced. It decides
+// nothing. Its methods must not block and must not call a Manager, a Session or a
+// Lease: a lock's mutex may be held. Without an Observer nothing is measured.
+type Observer interface {
+	// Begin is called before an acquire or a release on behalf of ctx. It returns the
+	// context to go on with, which is ctx or made of it.
+	Begin(ctx context.Context, o Operation) context.Context
+	// Acquired ends what Begin has begun for an acquire; ctx is what it returned.
+	Acquired(ctx context.Context, a Acquired)
+	// Given ends what Begin has begun for a release.
+	Given(ctx context.Context, g Given)
+	// Detach returns a context that stands for the operation of ctx in what may outlast
+	// it, requests to the store and the hold; nil: nobody follows that.
+	Detach(ctx context.Context) context.Context
+	// Ended: a hold of which a caller was told is over, by whatever cause.
+	Ended(h HoldEnded)
+	// Renewed: the store has answered a renewal, or has not.
+	Renewed(r Renewed)
+}
+
+// Operation is what a caller asks for.
+type Operation int
+
+// The operations of callers.
+const (
+	OpAcquire Operation = iota + 1
+	OpRelease
+)
+
+// WakePath is how a caller came to a grant.
+type WakePath string
+
+// The paths. A waiter that is granted by WakePoll was not told by a message in time.
+const (
+	WakeAnswer WakePath = "answer" // the store granted it in the answer to a request that began a wait
+	WakeLocal  WakePath = "local"  // another caller of this node passed the turn on
+	WakePush   WakePath = "push"   // a message from the store led to it
+	WakePoll   WakePath = "poll"   // a timer had the store asked again
+)
+
+// Acquired is an Acquire that is over.
+type Acquired struct {
+	Name   string
+	Shared bool // as in Acquire
+	Limit  int
+	Wait   time.Duration // from the call to its end
+	Err    error         // nil: held; then, but after a re-entry, the fields below tell more
+	// Reentered: the caller held the name already.
+	Reentered bool
+	Path      WakePath
+	Delay     time.Duration // from the decision to grant until the caller was told
+	Ahead     int           // callers of this node that waited before this one when it came
+	Owner     backend.Owner
+	Fence     backend.Fence
+}
+
+// Given is a Release that is over: an entry of a hold was given back.
+type Given struct {
+	Name  string
+	Took  time.Duration
+	Err   error
+	Count int             // entries left
+	Grant context.Context // Detach of the acquire; nil: none
+}
+
+// HoldEnded is a hold that is over.
+type HoldEnded struct {
+	Name   string
+	Held   time.Duration
+	Lost   bool
+	Reason string          // of a loss: as in the event; else why its session ended; "": released
+	Grant  context.Context // Detach of the acquire; nil: none
+	Fence  backend.Fence
+}
+
+// Renewed is the end of one attempt to renew a lease.
+type Renewed struct {
+	Name   string
+	Took   time.Duration
+	Margin time.Duration // what was left of the lease before it, when the answer came; below 0: lost
+	TTL    time.Duration
+	Err    error
+}
+
+// LossReasons are what HoldEnded.Reason may be of a loss.
+func LossReasons() []string { return slices.Sorted(maps.Keys(lossSentence)) }
+
+// acquire is obtain, observed.
+func (s *Session) acquire(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {
+	o := s.m.cfg.Observer
+	if o == nil {
+		return s.obtain(ctx, name, a, r)
+	}
+	began := time.Now()
+	ctx = o.Begin(ctx, OpAcquire)
+	g, err := s.obtain(ctx, name, a, r)
+	seen := Acquired{Name: name, Shared: a.Shared, Limit: a.Limit, Wait: time.Since(began), Err: err, Reentered: err == nil && !g.New}
+	if l := g.Lease; err == nil && g.New {
+		seen.Path, seen.Delay, seen.Ahead, seen.Owner, seen.Fence = l.path, time.Since(l.holder.Since), l.ahead, l.owner, l.Fence()
+	}
+	o.Acquired(ctx, seen)
+	return g, err
+}
+
+// release is surrender, observed.
+func (s *Session) release(ctx context.Context, name string, thread int64, all bool, answer *receipt) (Released, error) {
+	o := s.m.cfg.Observer
+	if o == nil {
+		return s.surrender(ctx, name, thread, all, answer)
+	}
+	began := time.Now()
+	var grant context.Context
+	if l, err := s.Lease(name, thread); err == nil {
+		grant = l.within
+	}
+	ctx = o.Begin(ctx, OpRelease)
+	r, err := s.surrender(ctx, name, thread, all, answer)
+	o.Given(ctx, Given{Name: name, Took: time.Since(began), Err: err, Count: r.Count, Grant: grant})
+	return r, err
+}
+
+// detach is what stands for ctx in what may outlast it; nil: nothing.
+func (m *Manager) detach(ctx context.Context) context.Context {
+	if m.cfg.Observer == nil {
+		return nil
+	}
+	return m.cfg.Observer.Detach(ctx)
+}
+
+// parent of q is the context of the caller on whose behalf it is sent, without its
+// end: the one who releases, or the first who waits.
+func (q *request) parent() context.Context {
+	switch {
+	case q.within != nil:
+		return q.within
+	case q.head != nil && q.head.within != nil:
+		return q.head.within
+	default:
+		return context.Background()
+	}
+}
+
+// wakePath is how a grant in the answer to q comes about. It has to be asked before
+// the answer is taken.
+func (p *place) wakePath(q *request) WakePath {
+	switch {
+	case q.verb == confirm:
+		return WakePush
+	case q.verb != acquire || p.phase != queued:
+		return WakeAnswer
+	case p.again == 1: // as HintFree and HintResync have it
+		return WakePush
+	default:
+		return WakePoll
+	}
+}
+
+// turnPath is how the caller who is given the turn came to it.
+func (p *place) turnPath() WakePath {
+	if p.hold.fresh {
+		return p.hold.path
+	}
+	return WakeLocal
+}
+
+func (p *place) observeEnd(l *Lease, e EventType, reason string) {
+	if o := p.m.cfg.Observer; o != nil {
+		o.Ended(HoldEnded{
+			Name: l.name, Held: time.Since(l.holder.Since), Lost: e == EventLost, Reason: reason, Grant: l.within, Fence: l.fence,
+		})
+	}
+}
+
+func (p *place) observeRenewal(r backend.Renewal, sentAt, now time.Duration, err error) {
+	if o := p.m.cfg.Observer; o != nil {
+		o.Renewed(Renewed{Name: r.Name, Took: now - sentAt, Margin: p.hold.deadline - now, TTL: r.TTL, Err: err})
+	}
+}
