@@ -30,7 +30,10 @@ func (m *Manager) Inspect(ctx context.Context, name string) (Status, error) {
 func statusOf(st backend.Status) Status {
 	s := Status{Name: st.Name, State: StateFree, Waiters: st.Waiters, Fence: st.Top, TTL: st.TTL}
 	if st.Held {
-		s.State, s.Holder, s.Fence = StateHeld, holderOf(st), max(st.Turn, st.Hold)
+		s.State, s.Holder = StateHeld, holderOf(st)
+		if !st.Foreign { // else what Break asks for is the newest that the store knows of
+			s.Fence = max(st.Turn, st.Hold)
+		}
 		s.Mode, s.Holders = st.Mode, max(st.Holders, 1)
 	}
 	return s

@@ -255,3 +255,35 @@ func TestDeadGatewayIsPassedOver(t *testing.T) {
 		t.Errorf("served after %v, want at once", d)
 	}
 }
+
+// A holder outside lockgw can be broken by the fence that is told of the name.
+func TestBreakForeignHolder(t *testing.T) {
+	s := redistest.Start(t)
+	m := gateways(t, s, 1, session.Config{})[0]
+	for _, used := range []bool{false, true} {
+		if used {
+			c := client(t, m)
+			if _, err := c.Acquire(t.Context(), "x", session.Acquire{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Release(t.Context(), "x", 1, false, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Client().HSet(t.Context(), "x", "7c8a1f3e-1111-4222-8333-444455556666:52", 1)
+		s.Client().PExpire(t.Context(), "x", 30*time.Second)
+		st, err := m.Inspect(t.Context(), "x")
+		if err != nil || st.State != session.StateHeld || used != (st.Fence != 0) {
+			t.Fatalf("status = %+v, %v, want held, with a fence if the name had one: %v", st, err, used)
+		}
+		if err := m.Break(t.Context(), "x", st.Fence+1, "test"); session.CodeOf(err) != session.CodeFenceMismatch {
+			t.Errorf("break by another fence: %v", err)
+		}
+		if err := m.Break(t.Context(), "x", st.Fence, "test"); err != nil {
+			t.Errorf("break by the fence that was told: %v", err)
+		}
+		if st, err := m.Inspect(t.Context(), "x"); err != nil || st.State != session.StateFree {
+			t.Errorf("status = %+v, %v, want free", st, err)
+		}
+	}
+}

@@ -33,6 +33,14 @@ local function one_of_several(mode)
   return told(0, best.owner, count, string.match(best.by, '^[^.]+'), best.fence, best.turn, best.record, tonumber(mode), n)
 end
 
+-- What was reserved and not given, when the last hold of lockgw ended, does not count.
+local function only_given()
+  local given, then_reserved = string.match(redis.call('GET', last) or '', '^(%d+) (%d+)')
+  if then_reserved == top then
+    top = given
+  end
+end
+
 if left ~= -2 then
   if h[1] and redis.pcall('HEXISTS', lock, h[4]) == 1 then
     return told(0, h[4], tonumber(redis.call('HGET', lock, h[4])), string.match(h[1], '^[^.]+'), h[2], h[3], h[5])
@@ -44,6 +52,7 @@ if left ~= -2 then
     return answer
   end
   if not m then
+    only_given()
     local field, count = '', 1
     if redis.call('TYPE', lock).ok == 'hash' then
       field = redis.call('HKEYS', lock)[1]
@@ -52,9 +61,5 @@ if left ~= -2 then
     return told(1, field, count, '', '0', '0')
   end
 end
--- What was reserved and not given, when the last hold ended, does not count.
-local given, reserved = string.match(redis.call('GET', last) or '', '^(%d+) (%d+)')
-if reserved == top then
-  top = given
-end
+only_given()
 return { 0, 0, '', 0, '', '0', '0', top, 0, waiters, '', 0, 0 }

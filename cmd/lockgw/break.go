@@ -30,7 +30,7 @@ For root and the user of the gateway, or with the admin token. The gateway's log
 			if err := checkNames(args...); err != nil {
 				return err
 			}
-			if fence == 0 {
+			if !cmd.Flags().Changed("fence") {
 				return usagef("say --fence N; `lockgw status %s` shows it", args[0])
 			}
 			token, err := readAdminToken(file)
