@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -20,7 +21,10 @@ const (
 // Acquire implements backend.Backend. Queued means that the sender has left a mark,
 // by which a release tells it to ask again: there is no queue.
 func (b *Backend) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	if r.TTL > b.maxTTL {
+	switch {
+	case r.Mode != backend.Exclusive:
+		return backend.Answer{}, fmt.Errorf("redlock: holds that are %s: %w", r.Mode, errors.ErrUnsupported)
+	case r.TTL > b.maxTTL:
 		return backend.Answer{}, b.tooLong(r.TTL)
 	}
 	b.await(r)

@@ -87,13 +87,9 @@ func CheckURL(url string) error {
 	return err
 }
 
-// MaxTTL is the longest lease that is granted, and how long a node that may have
-// forgotten is kept out. All gateways of the nodes must have the same.
-func (b *Backend) MaxTTL() time.Duration { return b.maxTTL }
-
 // Info implements backend.Backend.
 func (b *Backend) Info() backend.Info {
-	return backend.Info{Type: "redlock", Fencing: true, Push: true, Shared: true}
+	return backend.Info{Type: "redlock", Fencing: true, Push: true, Shared: true, MaxTTL: b.maxTTL}
 }
 
 // quorum is a majority of the nodes.
