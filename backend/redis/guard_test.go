@@ -19,7 +19,7 @@ import (
 const quarantine = 2 * time.Second
 
 // guarded opens the store of a node with a guard; file keeps what it knows of servers.
-func guarded(t *testing.T, s *redistest.Server, node, guard, file string) *redis.Backend {
+func guarded(t *testing.T, s interface{ URL() string }, node, guard, file string) *redis.Backend {
 	t.Helper()
 	b, err := redis.Open(t.Context(), redis.Config{
 		URL: s.URL(), FenceTTL: time.Hour, Guard: guard, Lease: quarantine, GuardFile: file,
@@ -50,7 +50,7 @@ func awaitReady(t *testing.T, b interface{ Ping(context.Context) error }) {
 	}
 }
 
-func guardedGateways(t *testing.T, s *redistest.Server, n int, cfg session.Config) []*session.Manager {
+func guardedGateways(t *testing.T, s interface{ URL() string }, n int, cfg session.Config) []*session.Manager {
 	t.Helper()
 	var out []*session.Manager
 	for i := range n {
@@ -426,6 +426,56 @@ func TestQuarantineProofs(t *testing.T) {
 		r.Hold, r.Turn, r.Floor = hold[name], hold[name], floor
 		if got, err := a.Reclaim(t.Context(), r); err != nil || got.Granted {
 			t.Errorf("reclaim %s = %+v, %v, want that it is over", name, got, err)
+		}
+	}
+}
+
+// A replica takes over that has not heard of the newest grant: its holder goes on with
+// the same fence, nobody else gets the name, and the next fence is larger.
+func TestQuarantineAfterFailover(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartWatched(t, 1)
+	ms := guardedGateways(t, w, 2, session.Config{TTL: 9 * time.Second})
+	holder, other := client(t, ms[0]), client(t, ms[1])
+	if _, err := holder.Acquire(t.Context(), "known", session.Acquire{}); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); w.Replica.Client().Exists(t.Context(), "known").Val() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the replica does not follow")
+		}
+	}
+	w.Replica.Pause()
+	g, err := holder.Acquire(t.Context(), "lost", session.Acquire{})
+	w.Master.Kill()
+	w.Replica.Resume()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.AwaitMaster(w.Replica)
+	fence := g.Lease.Fence()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := other.Acquire(t.Context(), "lost", session.Acquire{}); err == nil {
+			t.Fatal("another was granted the lock that the new master did not know of")
+		}
+		st, err := ms[1].Inspect(t.Context(), "lost")
+		if err == nil && st.State == session.StateHeld && st.Fence == fence {
+			break
+		}
+		if time.Since(began) > 15*time.Second {
+			t.Fatalf("the store says %+v, %v, want the holder with fence %d", st, err, fence)
+		}
+	}
+	if v, err := g.Lease.View(); err != nil || v.Fence != fence {
+		t.Errorf("hold = %+v, %v, want fence %d as before", v, err, fence)
+	}
+	for _, name := range []string{"lost", "known"} {
+		if _, err := holder.Release(t.Context(), name, 1, false, ""); err != nil {
+			t.Errorf("release %s: %v", name, err)
+		}
+		next, err := other.Acquire(t.Context(), name, session.Acquire{Wait: 10 * time.Second})
+		if err != nil || next.Lease.Fence() <= fence {
+			t.Errorf("acquire %s after its release: %v, want a fence above %d", name, err, fence)
 		}
 	}
 }

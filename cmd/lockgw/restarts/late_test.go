@@ -3,28 +3,70 @@ package restarts
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
-// A store that came back empty while the gateway was away has none of its holds: each
-// is lost, none is taken anew, and the next fences are larger.
-func TestRestartWithEmptyStore(t *testing.T) {
-	store := redistest.Start(t)
-	g := lone(t, store.URL())
+// hundred takes a hundred names, each in a session of its own.
+func hundred(t *testing.T, g *gateway) map[*webDoor]lock {
+	t.Helper()
 	told := map[*webDoor]lock{}
 	for n := range 100 {
-		name := fmt.Sprint("x-", n)
 		d, err := openWeb(t.Context(), g, `{"keepalive":"1h"}`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told[d], err = d.acquire(t.Context(), name, "first", 0); err != nil {
+		if told[d], err = d.acquire(t.Context(), fmt.Sprint("x-", n), "first", 0); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return told
+}
+
+// A store that came back empty while the gateway was away is told of its holds again:
+// each goes on with its fence, and nobody gets any other name for a while.
+func TestRestartWithEmptyStore(t *testing.T) {
+	store := redistest.Start(t)
+	g := lone(t, store.URL())
+	told := hundred(t, g)
+	g.kill()
+	store.Restart()
+	g.mustStart(t)
+	c := store.Client()
+	for d, l := range told {
+		eventually(t, "the hold of "+l.Name, func() bool { return d.renew(t.Context(), l.Name) == nil })
+		if n := c.Exists(t.Context(), l.Name).Val(); n != 1 {
+			t.Errorf("%s is not in the store", l.Name)
+		}
+		if again, err := d.acquire(t.Context(), l.Name, "second", 0); err != nil || again.Fence != l.Fence {
+			t.Errorf("entered again: %+v, %v, want fence %d", again, err, l.Fence)
+		}
+	}
+	other, err := openWeb(t.Context(), g, `{"keepalive":"1h"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.acquire(t.Context(), "another", "", 0); err == nil || !strings.Contains(err.Error(), "backend.redis.guard") {
+		t.Errorf("a name that may have been held: %v, want a refusal that says why", err)
+	}
+}
+
+// Without the guard each hold is lost, none is taken anew, and the next fences are larger.
+func TestRestartWithEmptyStoreUnguarded(t *testing.T) {
+	store := redistest.Start(t)
+	g := newGateway(t, shortDir(t), "lone", mustBuild(t), store.URL())
+	text, err := os.ReadFile(filepath.Join(g.dir, "lockgw.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.configure(t, strings.Replace(string(text), "backend:  {", "backend:  {redis: {guard: none}, ", 1))
+	g.mustStart(t)
+	told := hundred(t, g)
 	g.kill()
 	store.Restart()
 	g.mustStart(t)

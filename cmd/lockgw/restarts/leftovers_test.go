@@ -79,7 +79,8 @@ func (r *rig) keysLeft() (left []string) {
 	for _, k := range keys {
 		own := strings.HasPrefix(k, "lockgw:")
 		stays := strings.HasPrefix(k, "redisson_lock_token:") || own && strings.HasSuffix(k, ":f") || own && strings.Contains(k, "}:r:")
-		if !stays || c.PTTL(r.t.Context(), k).Val() <= 0 {
+		ofServer := strings.HasPrefix(k, "lockgw:guard:")
+		if !ofServer && (!stays || c.PTTL(r.t.Context(), k).Val() <= 0) {
 			left = append(left, k)
 		}
 	}
