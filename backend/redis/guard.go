@@ -38,6 +38,7 @@ type guard struct {
 	file   string        // where the ids outlive the process; "": nowhere
 	log    *slog.Logger
 	words  atomic.Pointer[guardWords]
+	looked atomic.Bool // at the servers, once
 
 	mu      sync.Mutex           // guards the fields below
 	trusted []string             // ids, the newest last
@@ -63,6 +64,7 @@ func newGuard(mode string, period time.Duration, file string, log *slog.Logger) 
 	g := &guard{period: period, file: file, log: log, strange: map[string]time.Time{}}
 	if mode != GuardQuarantine {
 		g.words.Store(&guardWords{})
+		g.looked.Store(true)
 		return g
 	}
 	if file != "" {
@@ -94,10 +96,15 @@ func (g *guard) word(r backend.Request) *string {
 
 // look finds out about a server before a request meets it, so that those who give a
 // name back on it are heard as witnesses.
-func (g *guard) look(ctx context.Context, c *goredis.Client) {
-	if said, err := readInfo(ctx, c, "server"); err == nil && said["run_id"] != "" {
+func (g *guard) look(ctx context.Context, c *goredis.Client) error {
+	said, err := readInfo(ctx, c, "server")
+	switch {
+	case err != nil && !forbidden(err):
+		return outcome(err)
+	case said["run_id"] != "":
 		_ = g.met(ctx, c, said["run_id"]) // who asks for a grant is told
 	}
+	return nil
 }
 
 // met decides about a server that a script has called strange. nil: it is trusted
@@ -245,10 +252,12 @@ func (b *Backend) lookAtServers() {
 	ctx, cancel := context.WithTimeout(context.Background(), ioTimeout)
 	defer cancel()
 	masters, err := b.servers.masters(ctx)
-	if err != nil {
-		return // the requests will meet them
+	if err == nil {
+		err = each(masters, func(_ int, c *goredis.Client) error { return b.guard.look(ctx, c) })
 	}
-	_ = each(masters, func(_ int, c *goredis.Client) error { b.guard.look(ctx, c); return nil })
+	if err == nil {
+		b.guard.looked.Store(true)
+	}
 }
 
 // waitForReplica is how long a grant waits for a replica.

@@ -71,7 +71,8 @@ local wary = string.find(guard, '^[!?]') ~= nil
 -- server is the id of this run of this server.
 local function server()
   local said = redis.pcall('INFO', 'server')
-  return type(said) == 'string' and string.match(said, 'run_id:(%x+)') or 'unknown'
+  local at = type(said) == 'string' and string.find(said, 'run_id:', 1, true)
+  return at and string.sub(said, at + 7, at + 46) or 'unknown'
 end
 
 -- known: the server has forgotten no grant of the name that may still be held. It has

@@ -182,6 +182,13 @@ func (b *Backend) Ping(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
+	// A server that is restarted before it was looked at would be taken for a new one.
+	if !b.guard.looked.Load() {
+		b.lookAtServers()
+	}
+	if !b.guard.looked.Load() {
+		return errors.New("redis: answers, but not who it is")
+	}
 	if !b.hub.healthy() {
 		return errors.New("redis: answers, but messages do not arrive")
 	}
