@@ -139,7 +139,7 @@ func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire, answer *r
 		return err
 	case n > s.m.cfg.Limits.Entries:
 		return &Error{
-			Code: CodeConflict, Lock: l.name, Detail: "the limit of entries of one hold (limits.entries) is reached",
+			Code: CodeConflict, Lock: l.name, Detail: "the limit of entries of one hold (limits.entries_per_hold) is reached",
 		}
 	}
 	l.p.loosen(l, a.Fixed)

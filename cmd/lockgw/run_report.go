@@ -19,6 +19,7 @@ import (
 // again.
 type report struct {
 	quiet, json, live bool
+	conflictCode      int // of -E
 
 	mu   sync.Mutex // guards the fields below
 	w    io.Writer
@@ -51,7 +52,7 @@ const (
 )
 
 func newReport(w io.Writer, o *runOptions) *report {
-	return &report{quiet: o.quiet, json: o.json, live: !o.json && isTerminal(w) && os.Getenv("TERM") != "dumb", w: w}
+	return &report{quiet: o.quiet, json: o.json, conflictCode: o.conflictCode, live: !o.json && isTerminal(w) && os.Getenv("TERM") != "dumb", w: w}
 }
 
 // say writes a message of its own line.
@@ -112,7 +113,7 @@ func (r *report) failed(err error) error {
 		return err
 	}
 	i := must
-	if code == exitNotAcquired {
+	if code == exitNotAcquired || code == r.conflictCode {
 		i = may // who asks for quiet reads the exit code
 	}
 	r.say(i, event{Event: "failed", Error: message, Code: code}, "%s", message)
