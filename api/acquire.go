@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // lock is a hold as its holder is told of it.
@@ -50,6 +51,9 @@ func (h *Handler) acquire(c *gin.Context) error {
 	}
 	if cl.prefer != "" {
 		c.Header("Preference-Applied", cl.prefer)
+	}
+	if err := h.allow(c.Request, access.Lock, cl.name); err != nil {
+		return err
 	}
 	if err := h.join(c.Request, cl, nil); err != nil {
 		return err

@@ -9,34 +9,20 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
-
-// admin says who asks, if it is an administrator.
-func (h *Handler) admin(r *http.Request) (who string, err error) {
-	token, err := bearer(r)
-	if err != nil {
-		return "", err
-	}
-	if h.Admin != nil {
-		if who, ok := h.Admin(originOf(r.Context()).peer, token.Secret()); ok {
-			return who, nil
-		}
-	}
-	return "", refusal(codeForbidden,
-		"only an administrator may: send the admin token as Authorization: Bearer, or use the Unix socket as root or as the gateway's own user")
-}
 
 // forceRelease ends the hold of somebody else.
 func (h *Handler) forceRelease(c *gin.Context, name string) error {
-	who, err := h.admin(c.Request)
-	if err != nil {
+	by, _ := h.caller(c.Request)
+	if err := h.Access.May(by, access.Admin, name); err != nil {
 		return err
 	}
 	fence, err := ifMatch(c.Request)
 	if err != nil {
 		return err
 	}
-	if err := h.Manager.Break(c.Request.Context(), name, fence, who); err != nil {
+	if err := h.Manager.Break(c.Request.Context(), name, fence, by.String()); err != nil {
 		return err
 	}
 	writeJSON(c.Writer, http.StatusOK, released{Name: name, Released: true})
@@ -58,13 +44,37 @@ func ifMatch(r *http.Request) (backend.Fence, error) {
 	return backend.Fence(n), nil
 }
 
-// allEvents tells an administrator what happens to all locks of this node.
+// allEvents tells an administrator what happens to the locks of this node that it
+// administers.
 func (h *Handler) allEvents(c *gin.Context) error {
 	if err := (fields{}).query(c.Request); err != nil {
 		return err
 	}
-	if _, err := h.admin(c.Request); err != nil {
+	by, _ := h.caller(c.Request)
+	if !h.Access.Some(by, access.Admin) {
+		return h.Access.May(by, access.Admin, "")
+	}
+	return h.relay(c, nil, func(e session.Event) bool { return h.Access.Sees(by, access.Admin, e.Lock) })
+}
+
+// reload reads the configuration again. Nothing changes if anything is wrong with it.
+func (h *Handler) reload(c *gin.Context) error {
+	if err := (fields{}).query(c.Request); err != nil {
 		return err
 	}
-	return h.relay(c, nil)
+	by, _ := h.caller(c.Request)
+	if err := h.Access.May(by, access.Admin, ""); err != nil {
+		return err
+	}
+	if h.Reload == nil {
+		return refusal(session.CodeUnsupported, "this gateway cannot be told to read its configuration again")
+	}
+	restart, err := h.Reload()
+	if err != nil {
+		return session.Invalid("configuration", "%v", err)
+	}
+	writeJSON(c.Writer, http.StatusOK, struct {
+		NeedsRestart []string `json:"needs_restart"` // keys whose new value is not in force
+	}{append([]string{}, restart...)})
+	return nil
 }

@@ -6,11 +6,16 @@ import (
 	"testing"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
-// byToken lets in whoever sends it, over whatever.
+// byToken has an administrator: whoever sends it, over whatever.
 func byToken(c *Config) {
-	c.Admin = func(by session.Peer, token string) (string, bool) { return "a test", token == "sesame" }
+	control, err := access.New(access.Config{AdminToken: "sesame"})
+	if err != nil {
+		panic(err)
+	}
+	c.Access = control
 }
 
 func TestForceRelease(t *testing.T) {
@@ -32,9 +37,9 @@ func TestForceRelease(t *testing.T) {
 		status int
 		code   session.Code
 	}{
-		{force("", fence), 403, codeForbidden},
-		{force("nonsense", fence), 403, codeForbidden},
-		{force(token, fence), 403, codeForbidden}, // the holder is no administrator
+		{force("", fence), 403, access.CodeForbidden},
+		{force("nonsense", fence), 403, access.CodeForbidden},
+		{force(token, fence), 403, access.CodeForbidden}, // the holder is no administrator
 		{force("sesame", ""), 400, session.CodeInvalid},
 		{force("sesame", fmt.Sprint(l.Fence)), 400, session.CodeInvalid},
 		{force("sesame", `"*"`), 400, session.CodeInvalid},
@@ -58,7 +63,7 @@ func TestForceRelease(t *testing.T) {
 
 func TestAllEvents(t *testing.T) {
 	g := newGateway(t, session.Config{}, byToken)
-	refused(t, g.do(request{method: "GET", path: "/v1/events"}), 403, codeForbidden)
+	refused(t, g.do(request{method: "GET", path: "/v1/events"}), 403, access.CodeForbidden)
 	s := g.stream(request{method: "GET", path: "/v1/events", token: "sesame"})
 	defer s.hangUp()
 	for _, name := range []string{"a", "b"} { // each of a session of its own

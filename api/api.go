@@ -22,6 +22,7 @@ import (
 
 	"github.com/lockgw/lockgw/api/web"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // Config of a Handler. Only Manager is required.
@@ -42,9 +43,11 @@ type Config struct {
 	// Connected is the proof of life of the process that made a connection, for
 	// one that names itself; accepted is on CLOCK_BOOTTIME. Without it, Process is.
 	Connected func(c net.Conn, accepted time.Duration) (session.Liveness, error)
-	// Admin says who is there, if it is an administrator: the peer of a Unix socket,
-	// or whoever sends token ("": none). Without it nobody is.
-	Admin func(by session.Peer, token string) (who string, ok bool)
+	// Access says who may do what; nil: everybody may lock and look.
+	Access *access.Control
+	// Reload reads the configuration again, for an administrator; restart are the
+	// keys whose change has to wait for one. nil: that cannot be asked for.
+	Reload func() (restart []string, err error)
 	// Metrics serves /metrics; nil: there are none.
 	Metrics http.Handler
 	// Around is called before each endpoint, and may call Next; nil: nothing is.
@@ -63,6 +66,8 @@ type Handler struct {
 	engine *gin.Engine
 	hosts  map[string]bool
 	site   *web.Site
+
+	cursors cursors
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -72,9 +77,12 @@ func New(cfg Config) *Handler {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Access == nil {
+		cfg.Access = access.Open()
+	}
 	cfg.bodyTimeout = cmp.Or(cfg.bodyTimeout, 5*time.Second)
 	cfg.commentEvery = cmp.Or(cfg.commentEvery, 10*time.Second)
-	h := &Handler{Config: cfg, hosts: hostSet(cfg.AllowedHosts), site: web.New(openapiYAML)}
+	h := &Handler{Config: cfg, hosts: hostSet(cfg.AllowedHosts), site: web.New(openapiYAML), cursors: newCursors()}
 	h.engine = newEngine()
 	h.engine.Use(h.recover)
 	if cfg.Around != nil {
@@ -121,6 +129,7 @@ func (h *Handler) routes(r gin.IRoutes) {
 		{http.MethodPost, "/v1/sessions/self/keepalive", h.keepalive},
 		{http.MethodGet, "/v1/sessions/self/events", h.sessionEvents},
 		{http.MethodGet, "/v1/events", h.allEvents},
+		{http.MethodPost, "/v1/admin/reload", h.reload},
 		{http.MethodGet, "/livez", h.livez},
 		{http.MethodGet, "/readyz", h.readyz},
 		{http.MethodGet, "/metrics", h.metrics},

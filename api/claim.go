@@ -76,7 +76,7 @@ func (cl *claim) fields() fields {
 // join finds the session of the request's token, or opens one with alive as its
 // proof of life, if that is not nil.
 func (h *Handler) join(r *http.Request, cl *claim, alive session.Liveness) error {
-	token, err := bearer(r)
+	token, err := h.sessionToken(r)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,10 @@ func (h *Handler) open(r *http.Request, cl *claim, alive session.Liveness) error
 	if o.Alive == nil {
 		o.MaxHold = cmp.Or(o.MaxHold, h.Manager.Config().Session.AnonymousMaxHold)
 	}
-	var err error
+	err := h.sign(r, &o)
+	if err != nil {
+		return err
+	}
 	cl.sess, cl.token, err = h.Manager.Open(o)
 	cl.own = true
 	return err

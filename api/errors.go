@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // The codes of HTTP itself; the others are session's.
 const (
-	codeForbidden        session.Code = "forbidden"
 	codeCrossOrigin      session.Code = "cross_origin"
 	codeNotFound         session.Code = "not_found"
 	codeMethodNotAllowed session.Code = "method_not_allowed"
@@ -32,7 +32,7 @@ var codes = map[session.Code]looks{
 	session.CodeNoSession:       {http.StatusUnauthorized, "No session", 0},
 	session.CodeSessionEnded:    {http.StatusUnauthorized, "Session ended", 0},
 	session.CodeNotOwner:        {http.StatusForbidden, "Not the holder", 0},
-	codeForbidden:               {http.StatusForbidden, "Not allowed", 0},
+	access.CodeForbidden:        {http.StatusForbidden, "Not allowed", 0},
 	codeCrossOrigin:             {http.StatusForbidden, "Sent by another site", 0},
 	codeNotFound:                {http.StatusNotFound, "No such resource", 0},
 	codeMethodNotAllowed:        {http.StatusMethodNotAllowed, "Method not allowed", 0},

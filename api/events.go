@@ -20,15 +20,15 @@ func (h *Handler) sessionEvents(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.relay(c, s)
+	return h.relay(c, s, func(session.Event) bool { return true })
 }
 
 // keptForNext: the session has not ended, but this process is about to.
 func keptForNext(s *session.Session) bool { return session.CodeOf(s.Err()) == session.CodeDraining }
 
-// relay sends the events of s until it ends or the client is gone; nil: of all
-// sessions.
-func (h *Handler) relay(c *gin.Context, s *session.Session) error {
+// relay sends the events of s that the client may see until s ends or the client is
+// gone; nil: of all sessions.
+func (h *Handler) relay(c *gin.Context, s *session.Session, sees func(session.Event) bool) error {
 	var id string
 	ended := h.Manager.Draining()
 	if s != nil {
@@ -48,7 +48,9 @@ func (h *Handler) relay(c *gin.Context, s *session.Session) error {
 		out.comment(incomplete)
 	}
 	for _, e := range missed {
-		out.send(e.ID, e.Type, eventOf(e))
+		if sees(e) {
+			out.send(e.ID, e.Type, eventOf(e))
+		}
 	}
 	tick := time.NewTicker(h.commentEvery)
 	defer tick.Stop()
@@ -66,7 +68,9 @@ func (h *Handler) relay(c *gin.Context, s *session.Session) error {
 			if !ok {
 				return nil // too slow
 			}
-			out.send(e.ID, e.Type, eventOf(e))
+			if sees(e) {
+				out.send(e.ID, e.Type, eventOf(e))
+			}
 			if s != nil && e.Type == session.EventSessionEnded {
 				return nil
 			}

@@ -43,7 +43,10 @@ func (h *Handler) guard(r *http.Request) error {
 	case len(r.Header.Values("Authorization")) > 1:
 		return session.Invalid("Authorization", "was sent more than once")
 	}
-	return noTokenInURL(r)
+	if err := noTokenInURL(r); err != nil {
+		return err
+	}
+	return h.identify(r)
 }
 
 // headerBytes is the size of the request line and the headers as they were sent,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // bearer is the token of the request, "" if it carries no credential.
@@ -22,9 +23,18 @@ func bearer(r *http.Request) (session.Token, error) {
 	return session.Token(token), nil
 }
 
+// sessionToken is bearer, "" for an access token: that names a caller and no session.
+func (h *Handler) sessionToken(r *http.Request) (session.Token, error) {
+	token, err := bearer(r)
+	if by, _ := h.Access.Show(access.Caller{}, token.Secret()); by.Named() {
+		return "", err
+	}
+	return token, err
+}
+
 // session is the session that the request speaks for.
 func (h *Handler) session(r *http.Request) (*session.Session, session.Token, error) {
-	token, err := bearer(r)
+	token, err := h.sessionToken(r)
 	if err != nil {
 		return nil, "", err
 	}

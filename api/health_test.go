@@ -76,7 +76,7 @@ func TestPanic(t *testing.T) {
 // After the first event there is no status to be changed: the connection is cut.
 func TestPanicInStream(t *testing.T) {
 	h := New(Config{Manager: newGateway(t, session.Config{}).m})
-	h.engine.GET("/cut", h.answer(func(c *gin.Context) error {
+	h.engine.GET("/web/cut", h.answer(func(c *gin.Context) error {
 		newStream(c).comment(keepalive)
 		panic("kaboom")
 	}))
@@ -89,7 +89,7 @@ func TestPanicInStream(t *testing.T) {
 			t.Errorf("body = %q, want the comment alone", rec.Body)
 		}
 	}()
-	req, _ := http.NewRequest("GET", "http://localhost/cut", nil)
+	req, _ := http.NewRequest("GET", "http://localhost/web/cut", nil)
 	c.Request = req
 	h.ServeHTTP(rec, req)
 	t.Error("no panic")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // Events of a hold stream that are none of the core's.
@@ -23,6 +24,9 @@ func (h *Handler) hold(c *gin.Context) error {
 	}
 	if cl.prefer != "" {
 		c.Header("Preference-Applied", cl.prefer)
+	}
+	if err := h.allow(c.Request, access.Lock, cl.name); err != nil {
+		return err
 	}
 	ctx := c.Request.Context()
 	if err := h.join(c.Request, cl, connected(ctx)); err != nil {

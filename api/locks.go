@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 func (h *Handler) release(c *gin.Context) error {
@@ -91,6 +92,9 @@ func (h *Handler) inspect(c *gin.Context) error {
 	if err := (fields{}).query(c.Request); err != nil {
 		return err
 	}
+	if err := h.allow(c.Request, access.Inspect, name); err != nil {
+		return err
+	}
 	st, err := h.Manager.Inspect(c.Request.Context(), name)
 	if err != nil {
 		return err
@@ -113,6 +117,9 @@ func (h *Handler) check(c *gin.Context) error {
 	if fence == 0 {
 		return session.Invalid("fence", "is missing: check?fence=N asks whether N is the newest grant")
 	}
+	if err := h.allow(c.Request, access.Inspect, name); err != nil {
+		return err
+	}
 	if err := h.Manager.Check(c.Request.Context(), name, backend.Fence(fence)); err != nil {
 		return err
 	}
@@ -121,30 +128,5 @@ func (h *Handler) check(c *gin.Context) error {
 		Name  string `json:"name"`
 		Fence int64  `json:"fence"`
 	}{name, fence})
-	return nil
-}
-
-func (h *Handler) listLocks(c *gin.Context) error {
-	var prefix, state, cursor string
-	limit := int64(100)
-	f := fields{
-		"prefix": line(&prefix, session.MaxName), "cursor": line(&cursor, maxURL), "limit": integer(&limit, 1000),
-		"state": oneOf(&state, string(session.StateHeld), string(session.StateFree)),
-	}
-	if err := f.query(c.Request); err != nil {
-		return err
-	}
-	items, next, err := h.Manager.List(c.Request.Context(), prefix, session.State(state), cursor, int(limit))
-	if err != nil {
-		return err
-	}
-	page := struct {
-		Items []status `json:"items"`
-		Next  string   `json:"next"`
-	}{make([]status, 0, len(items)), next}
-	for _, st := range items {
-		page.Items = append(page.Items, statusOf(st))
-	}
-	writeJSON(c.Writer, http.StatusOK, page)
 	return nil
 }

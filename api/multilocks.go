@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // A multiClaim is one request's try for several locks at once.
@@ -31,6 +32,9 @@ func (h *Handler) acquireAll(c *gin.Context) error {
 	}
 	if m.prefer != "" {
 		c.Header("Preference-Applied", m.prefer)
+	}
+	if err := h.allow(c.Request, access.Lock, m.names...); err != nil {
+		return err
 	}
 	if err := h.join(c.Request, &m.claim, nil); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // Limits of a request. The router sees none that is beyond them.
@@ -39,7 +40,8 @@ type origin struct {
 	accepted time.Duration // on CLOCK_BOOTTIME
 	unix     bool
 	peer     session.Peer
-	err      error // why peer is not known
+	err      error         // why peer is not known
+	by       access.Caller // before anything was sent
 }
 
 type originKey struct{}
@@ -55,6 +57,7 @@ func (h *Handler) connContext(ctx context.Context, c net.Conn) context.Context {
 			o.peer = peer
 		}
 	}
+	o.by = access.Of(c, o.peer)
 	return context.WithValue(ctx, originKey{}, o)
 }
 

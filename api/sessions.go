@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // sessionInfo is what a session is told of itself. Durations of 0 are left out:
@@ -62,6 +63,12 @@ func (h *Handler) openSession(c *gin.Context) error {
 		}
 	} else {
 		o.Keepalive = cmp.Or(o.Keepalive, h.Manager.Config().Session.Keepalive)
+	}
+	if err := h.sign(c.Request, &o); err != nil {
+		return err
+	}
+	if err := h.allow(c.Request, access.Lock); err != nil {
+		return err
 	}
 	s, token, err := h.Manager.Open(o)
 	if err != nil {

@@ -159,7 +159,7 @@ func TestSessionEventsTooLate(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	c, rec := ginContext(g.request(request{method: "GET", path: "/v1/sessions/self/events"}).WithContext(ctx))
-	if err := New(Config{Manager: g.m}).relay(c, s); session.CodeOf(err) != session.CodeSessionEnded || rec.Body.Len() > 0 {
+	if err := New(Config{Manager: g.m}).relay(c, s, nil); session.CodeOf(err) != session.CodeSessionEnded || rec.Body.Len() > 0 {
 		t.Errorf("err = %v, body %q, want session_ended and no stream", err, rec.Body)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 func adminCommands() []command {
@@ -39,11 +40,14 @@ func breakLock(c *conn, args []string) error {
 	case fence == 0:
 		return session.Invalid("fence", "say FENCE and the one that you have seen")
 	}
-	who, ok := c.srv.cfg.Admin(c.peer, token)
-	if !ok {
-		return replyError{"NOAUTH", "only root, the gateway's own user, or whoever has the admin token may break a lock"}
+	by, shown := c.srv.cfg.Access.Show(c.by, token)
+	if token != "" && !shown {
+		return replyError{"NOAUTH", "nobody here has this token; only root, the gateway's own user, or whoever has the admin token may break a lock"}
 	}
-	if err := c.srv.cfg.Manager.Break(c.ctx, name, backend.Fence(fence), who); err != nil {
+	if err := c.srv.cfg.Access.May(by, access.Admin, name); err != nil {
+		return err
+	}
+	if err := c.srv.cfg.Manager.Break(c.ctx, name, backend.Fence(fence), by.String()); err != nil {
 		return err
 	}
 	c.w.Simple("OK")

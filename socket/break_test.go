@@ -4,16 +4,14 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 func TestBreak(t *testing.T) {
-	root := true
-	g := start(t, func(o *setup) {
-		o.socket.Admin = func(by session.Peer, token string) (string, bool) {
-			return "a test", token == "sesame" || token == "" && by.UID >= 0 && root
-		}
+	control := controlOf(t, access.Config{
+		AdminToken: "sesame", Rules: []access.Rule{{Who: []string{"anyone"}, May: []string{"lock"}, Locks: []string{"*"}}, {Who: []string{"user:12345"}, May: []string{"admin"}, Locks: []string{"a"}}},
 	})
+	g := start(t, withAccess(control))
 	holder, admin := g.dial3(), g.dial()
 	fence := holder.lock("a")
 	number := fmt.Sprint(fence)
@@ -28,7 +26,6 @@ func TestBreak(t *testing.T) {
 	admin.wantError("NOTHELD", "BREAK", "a", "FENCE", number)
 	holder.read() // the push that says so
 	holder.wantError("LOST", "UNLOCK", "a")
-	root = false
 	fence = holder.lock("b")
 	admin.wantError("NOAUTH", "BREAK", "b", "FENCE", fmt.Sprint(fence))
 	admin.want("OK", "BREAK", "b", "FENCE", fmt.Sprint(fence), "TOKEN", "sesame")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 const (
@@ -48,6 +49,14 @@ func subscribe(c *conn, args []string) error {
 		if err := checkChannel(channel, pattern); err != nil {
 			return err
 		}
+		if name := strings.TrimPrefix(channel, channelPrefix); !pattern {
+			if err := c.srv.cfg.Access.May(c.by, access.Inspect, name); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.allow(access.Inspect); err != nil {
+		return err
 	}
 	if c.subs.count()+len(args)-1 > maxChannels {
 		return replyError{"BUSY", fmt.Sprintf("a connection may have %d subscriptions at most", maxChannels)}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -43,6 +44,7 @@ type conn struct {
 
 	// Of the goroutine that executes.
 	w        resp.Writer // the answer under construction
+	by       access.Caller
 	name     string
 	library  string
 	version  string
@@ -64,6 +66,7 @@ type conn struct {
 
 func newConn(s *Server, nc net.Conn, p session.Peer, id int64) *conn {
 	c := &conn{srv: s, nc: nc, id: id, peer: p, since: time.Now(), accepted: session.Boottime(), in: resp.NewReader(nc), room: make(chan struct{}, 1)}
+	c.by = access.Of(nc, p)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.out = output{nc: nc, max: s.cfg.Limits.Output, timeout: s.cfg.Limits.Write}
 	c.impatient = time.AfterFunc(time.Hour, c.handOver)

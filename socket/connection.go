@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // maxEcho bounds what is sent back to whoever sent it.
@@ -134,7 +135,7 @@ func quit(c *conn, _ []string) error {
 func reset(c *conn, _ []string) error {
 	c.unsubscribeAll()
 	c.leave("connection reset by its client")
-	c.w.RESP3, c.name = false, ""
+	c.w.RESP3, c.name, c.by = false, "", access.Of(c.nc, c.peer)
 	c.w.Simple("RESET")
 	return nil
 }

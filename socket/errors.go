@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -29,6 +30,7 @@ var words = map[session.Code]string{
 	session.CodeOutcomeUnknown:  "UNAVAILABLE",
 	session.CodeDraining:        "DRAINING",
 	session.CodeInternal:        "ERR",
+	access.CodeForbidden:        "NOAUTH",
 }
 
 // replyError is an error of this front.

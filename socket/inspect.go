@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 const (
@@ -13,6 +14,9 @@ const (
 
 func lockInfo(c *conn, args []string) error {
 	if err := session.CheckName(args[1]); err != nil {
+		return err
+	}
+	if err := c.allow(access.Inspect, args[1]); err != nil {
 		return err
 	}
 	st, err := c.srv.cfg.Manager.Inspect(c.ctx, args[1])
@@ -39,6 +43,9 @@ func locks(c *conn, args []string) error {
 	if o.err != nil {
 		return o.err
 	}
+	if err := c.allow(access.Inspect); err != nil {
+		return err
+	}
 	all, err := c.list(prefix, count)
 	if err != nil {
 		return err
@@ -50,13 +57,18 @@ func locks(c *conn, args []string) error {
 	return nil
 }
 
+// list leaves out the names that the caller may not look at.
 func (c *conn) list(prefix string, count int) (all []session.Status, err error) {
 	for cursor := ""; ; {
 		items, next, err := c.srv.cfg.Manager.List(c.ctx, prefix, "", cursor, count-len(all))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, items...)
+		for _, st := range items {
+			if c.sees(st.Name) {
+				all = append(all, st)
+			}
+		}
 		if next == "" || len(all) >= count {
 			return all[:min(count, len(all))], nil
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
 func lockCommands() []command {
@@ -82,6 +83,9 @@ func parseLock(args []string) (q lockRequest, err error) {
 func lock(c *conn, args []string) error {
 	q, err := parseLock(args)
 	if err != nil {
+		return err
+	}
+	if err := c.allow(access.Lock, q.name); err != nil {
 		return err
 	}
 	s, err := c.session()

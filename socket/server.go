@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/session/peer"
 	"github.com/lockgw/lockgw/socket/resp"
 )
@@ -26,9 +27,8 @@ type Config struct {
 	PeerOf func(net.Conn) (session.Peer, error)
 	// Admit says why somebody may not use the socket; everybody may.
 	Admit func(session.Peer) error
-	// Admin says who is there, if it is an administrator: by, or whoever sends token
-	// ("": none); nobody is.
-	Admin  func(by session.Peer, token string) (who string, ok bool)
+	// Access says who may do what; everybody may lock and look.
+	Access *access.Control
 	Limits Limits
 }
 
@@ -78,8 +78,8 @@ func (c Config) withDefaults() Config {
 	if c.Admit == nil {
 		c.Admit = func(session.Peer) error { return nil }
 	}
-	if c.Admin == nil {
-		c.Admin = func(session.Peer, string) (string, bool) { return "", false }
+	if c.Access == nil {
+		c.Access = access.Open()
 	}
 	orElse(&c.Limits.Conns, 16_384)
 	orElse(&c.Limits.ConnsPerUID, 4096)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/session/peer"
 )
 
@@ -25,7 +26,7 @@ func sessionCommands() []command {
 		{
 			name: "AUTH", least: 1, most: 2, run: auth,
 			args:    "[default] token",
-			summary: "Joins the session of a token.",
+			summary: "Joins the session of a token; an access token says who the caller is.",
 		},
 	}
 }
@@ -71,6 +72,9 @@ func sessionNew(c *conn, args []string) error {
 		}
 	case so.Keepalive == 0:
 		so.Keepalive = c.srv.cfg.Manager.Config().Session.Keepalive
+	}
+	if err := c.allow(access.Lock); err != nil {
+		return err
 	}
 	token, err := c.open(so)
 	if err != nil {
@@ -179,8 +183,14 @@ func authenticate(c *conn, token string) error {
 	return nil
 }
 
-// identify joins the session of token, or counts the failure.
+// identify joins the session of token, or counts the failure. An access token says
+// who the caller is from now on, and joins none.
 func (c *conn) identify(token string) error {
+	if by, shown := c.srv.cfg.Access.Show(c.by, token); shown {
+		c.by = by
+		c.subs.identify(by)
+		return nil
+	}
 	err := c.join(token)
 	if session.CodeOf(err) == session.CodeNoSession {
 		if c.failures++; c.failures >= maxFailures {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -22,6 +23,7 @@ type subscriptions struct {
 	channels map[string]struct{} // with channelPrefix
 	patterns map[string]struct{} // likewise, and with the * at the end
 	w        resp.Writer         // the message under construction
+	by       access.Caller       // who listens
 	ended    bool                // by the client
 }
 
@@ -41,7 +43,11 @@ type message struct {
 func (c *conn) listen() {
 	s := &subscriptions{channels: map[string]struct{}{}, patterns: map[string]struct{}{}}
 	s.w.RESP3 = c.w.RESP3
-	s.events = c.srv.cfg.Manager.Subscribe(eventBuffer, func(e session.Event) bool { return e.Lock != "" && s.each(e, nil) > 0 })
+	s.by = c.by
+	control := c.srv.cfg.Access
+	s.events = c.srv.cfg.Manager.Subscribe(eventBuffer, func(e session.Event) bool {
+		return e.Lock != "" && s.each(e, nil) > 0 && control.Sees(s.caller(), access.Inspect, e.Lock)
+	})
 	c.subs = s
 	c.srv.running.Go(func() { c.deliver(s) })
 }
@@ -174,4 +180,20 @@ func (s *subscriptions) speak(resp3 bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.w.RESP3 = resp3
+}
+
+func (s *subscriptions) caller() access.Caller {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by
+}
+
+// identify sets who listens.
+func (s *subscriptions) identify(by access.Caller) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.by = by
 }

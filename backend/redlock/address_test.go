@@ -61,7 +61,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := b.MaxTTL(); got != 90*time.Second {
+	if got := b.Info().MaxTTL; got != 90*time.Second {
 		t.Errorf("max ttl = %v, want 90 s", got)
 	}
 	if err := b.Close(); err != nil {

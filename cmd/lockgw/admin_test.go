@@ -2,35 +2,40 @@ package main
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
-
-	"github.com/lockgw/lockgw/session"
 )
 
-func TestAdmins(t *testing.T) {
-	const token = "a-secret-of-more-than-16"
-	me := os.Geteuid()
-	for _, tt := range []struct {
-		configured string
-		uid        int
-		sent       string
-		want       bool
-	}{
-		{"", 0, "", true},
-		{"", me, "", true},
-		{"", 12345, "", false},
-		{"", -1, "", false},
-		{"", -1, token, false},
-		{"", 0, token, false}, // whoever sends a token means it
-		{token, -1, token, true},
-		{token, 12345, token, true},
-		{token, -1, token + "x", false},
-		{token, -1, "", false},
-		{token, 0, "", true},
+// secretFile has that text, and its owner alone may read it.
+func secretFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadAdminToken(t *testing.T) {
+	const good = "a-secret-of-more-than-16"
+	for _, tt := range []struct{ text, want string }{
+		{"", "is empty"},
+		{" \n", "is empty"},
+		{"sesame\n", "holds 6 characters, an admin token needs at least 16"},
+		{good + " " + good, "more than one word"},
+		{strings.Repeat("x", maxSecretFile+1), "is longer than"},
 	} {
-		peer := session.Peer{UID: tt.uid, PID: 7, Command: "sh"}
-		if who, ok := admins(tt.configured)(peer, tt.sent); ok != tt.want || ok && who == "" {
-			t.Errorf("token %q, uid %d, sent %q: %q, %v, want %v", tt.configured, tt.uid, tt.sent, who, ok, tt.want)
+		if token, err := readAdminToken(secretFile(t, tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%.40q: %q, %v; want an error with %q", tt.text, token, err, tt.want)
+		} else if strings.Contains(err.Error(), "sesame") {
+			t.Errorf("%q: the error %q tells the token", tt.text, err)
 		}
+	}
+	if token, err := readAdminToken(secretFile(t, "\n"+good+"\n")); token != good || err != nil {
+		t.Errorf("token = %q, %v; want %q", token, err, good)
+	}
+	if token, err := readAdminToken(""); token != "" || err != nil {
+		t.Errorf("without a file: %q, %v; want no token", token, err)
 	}
 }

@@ -16,7 +16,8 @@ import (
 // jsonschema tags say what is allowed, to the schema and to the loader alike.
 //
 // Own tags: positive:"true" refuses a duration of 0; later:"true" marks a key
-// that is read and checked, but has no effect in this version yet.
+// that is read and checked, but has no effect in this version yet; reload:"true" one
+// whose change a reload applies; secret:"true" a file that not everybody should read.
 type config struct {
 	Node     string         `yaml:"node" jsonschema_description:"name shown to others"`
 	StateDir string         `yaml:"state_dir" jsonschema_description:"directory of what survives a restart"`
@@ -28,6 +29,7 @@ type config struct {
 	Fairness fairnessConfig `yaml:"fairness"`
 	Limits   limitsConfig   `yaml:"limits"`
 	Shutdown shutdownConfig `yaml:"shutdown"`
+	Access   accessConfig   `yaml:"access"`
 	Admin    adminConfig    `yaml:"admin"`
 	Log      logConfig      `yaml:"log"`
 
@@ -42,7 +44,7 @@ type httpConfig struct {
 
 type tlsConfig struct {
 	CertFile     string `yaml:"cert_file" jsonschema_description:"PEM file of the server's certificate chain"`
-	KeyFile      string `yaml:"key_file" jsonschema_description:"PEM file of its private key"`
+	KeyFile      string `yaml:"key_file" secret:"true" jsonschema_description:"PEM file of its private key"`
 	ClientCAFile string `yaml:"client_ca_file" jsonschema_description:"PEM file of the authorities whose client certificates are asked for and accepted"`
 }
 
@@ -53,10 +55,12 @@ type socketConfig struct {
 }
 
 type backendConfig struct {
-	URL       string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path, redis+sentinel://h1,h2,h3/master, redis+cluster://h1,h2"`
-	KeyPrefix string        `yaml:"key_prefix" jsonschema_description:"put before every lock name in the store"`
-	Timeout   time.Duration `yaml:"timeout" positive:"true" jsonschema_description:"how long one operation may wait for the store"`
-	Redis     redisConfig   `yaml:"redis"`
+	URL          string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path, redis+sentinel://h1,h2,h3/master, redis+cluster://h1,h2"`
+	URLFile      string        `yaml:"url_file" secret:"true" jsonschema_description:"file with the URL, in place of url"`
+	PasswordFile string        `yaml:"password_file" secret:"true" jsonschema_description:"file with the password that belongs to the URL"`
+	KeyPrefix    string        `yaml:"key_prefix" jsonschema_description:"put before every lock name in the store"`
+	Timeout      time.Duration `yaml:"timeout" positive:"true" jsonschema_description:"how long one operation may wait for the store"`
+	Redis        redisConfig   `yaml:"redis"`
 }
 
 type redisConfig struct {
@@ -93,6 +97,9 @@ type limitsConfig struct {
 	WaitsPerSession int           `yaml:"waits_per_session" jsonschema:"minimum=1" jsonschema_description:"names that one session waits for"`
 	Sessions        int           `yaml:"sessions" jsonschema:"minimum=1" jsonschema_description:"sessions at one time"`
 	EntriesPerHold  int           `yaml:"entries_per_hold" jsonschema:"minimum=1" jsonschema_description:"re-entries of one hold"`
+
+	RequestsPerSecond int `yaml:"requests_per_second" reload:"true" jsonschema:"minimum=0" jsonschema_description:"acquires, looks and new sessions of one caller, on average; 0: as many as it likes"`
+	RequestBurst      int `yaml:"request_burst" reload:"true" jsonschema:"minimum=0" jsonschema_description:"how many of them at once; 0: as many as in a second"`
 }
 
 type shutdownConfig struct {
@@ -101,11 +108,11 @@ type shutdownConfig struct {
 }
 
 type adminConfig struct {
-	TokenFile string `yaml:"token_file" jsonschema_description:"file with the admin token"`
+	TokenFile string `yaml:"token_file" reload:"true" secret:"true" jsonschema_description:"file with the admin token"`
 }
 
 type logConfig struct {
-	Level  string `yaml:"level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"least important message that is logged; SIGHUP applies a change"`
+	Level  string `yaml:"level" reload:"true" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"least important message that is logged"`
 	Format string `yaml:"format" jsonschema:"enum=auto,enum=json,enum=text" jsonschema_description:"auto: text on a terminal, JSON otherwise"`
 }
 
@@ -128,6 +135,7 @@ func defaultConfig() config {
 			MinTTL: time.Second, MaxTTL: 24 * time.Hour,
 			WaitersPerLock: 10_000, HoldsPerSession: 1024, WaitsPerSession: 64, Sessions: 100_000, EntriesPerHold: 1000,
 		},
+		Access:   accessConfig{Rules: accessRules{}},
 		Shutdown: shutdownConfig{Holds: "keep", Timeout: 20 * time.Second},
 		Log:      logConfig{Level: "info", Format: "auto"},
 

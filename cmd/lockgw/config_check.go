@@ -24,11 +24,9 @@ func (s settings) check(bad map[string]bool) (problems []error) {
 	report("backend.url", checkBackendURL(s.Backend.URL))
 	report("socket.dir", checkSocketDir(s.Socket.Dir))
 	for _, address := range s.HTTP.Listen {
-		report("http.listen", checkListen(address, s.HTTP.TLS))
+		report("http.listen", checkListen(address, s.HTTP.TLS, s.Access.TokensFile != ""))
 	}
-	report("http.tls.key_file", s.HTTP.TLS.check())
-	_, err := readAdminToken(s.Admin.TokenFile)
-	report("admin.token_file", err)
+	report("http.tls.cert_file", s.checkTLS())
 	report("limits.max_ttl", s.checkTTLRange())
 	report("lock.ttl", s.checkTTL())
 	return problems
@@ -61,9 +59,9 @@ func checkSocketDir(dir string) error {
 	return checkSocketPath(filepath.Join(abs, respSocket))
 }
 
-// checkListen refuses what other machines could reach while nothing tells who
-// they are: so far only a client certificate does.
-func checkListen(address string, tls tlsConfig) error {
+// checkListen refuses what other machines could reach while nothing tells who they
+// are, or while everybody on the way could read the tokens.
+func checkListen(address string, tls tlsConfig, tokens bool) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is no address such as 127.0.0.1:7420 or [::1]:7420", address)
@@ -71,11 +69,11 @@ func checkListen(address string, tls tlsConfig) error {
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("%q has no port from 0 to 65535", address)
 	}
-	if isLoopback(host) || tls.asksForClient() {
+	if isLoopback(host) || tls.enabled() && (tls.asksForClient() || tokens) {
 		return nil
 	}
-	return fmt.Errorf("%q can be reached from other machines, which needs http.tls with cert_file, key_file and client_ca_file, "+
-		"for so far only a client certificate tells who calls; listen on 127.0.0.1 otherwise", address)
+	return fmt.Errorf("%q can be reached from other machines, which needs http.tls with cert_file and key_file, "+
+		"and client_ca_file or access.tokens_file to know who calls; listen on 127.0.0.1 otherwise", address)
 }
 
 func isLoopback(host string) bool {
@@ -89,11 +87,14 @@ func isLoopback(host string) bool {
 func (t tlsConfig) enabled() bool       { return t != tlsConfig{} }
 func (t tlsConfig) asksForClient() bool { return t.ClientCAFile != "" }
 
-func (t tlsConfig) check() error {
+// checkTLS reads the files: a gateway that cannot would not start again.
+func (s settings) checkTLS() error {
+	t := s.HTTP.TLS
 	if t.enabled() && (t.CertFile == "" || t.KeyFile == "") {
 		return errors.New("http.tls needs both cert_file and key_file")
 	}
-	return nil
+	_, err := openCertificates(t, s.Access.TokensFile != "")
+	return err
 }
 
 func (s settings) checkTTLRange() error {

@@ -109,6 +109,9 @@ func (r *fileReader) value(key string, n *yaml.Node, t reflect.Type) {
 	}
 	var texts []string
 	switch {
+	case n.Kind == yaml.SequenceNode && t == reflect.TypeFor[accessRules]():
+		r.rules(key, n)
+		return
 	case n.Kind == yaml.ScalarNode:
 		texts = []string{n.Value}
 	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // systemConfigFile is read if it exists and no other file is named.
@@ -19,6 +21,7 @@ const systemConfigFile = "/etc/lockgw/lockgw.yaml"
 // settings are a configuration and where each value of it comes from.
 type settings struct {
 	config
+	access   access.Config     // what config.Access, Admin and Limits say, with the tokens
 	file     string            // that was read; "" if none
 	origins  map[string]string // by key, for people: a file with line, a variable, a flag, "default"
 	warnings []string
@@ -51,6 +54,7 @@ func (l configLoader) load() (settings, error) {
 		}
 	}
 	s.warnings = append(l.unknownVariables(fields), s.withoutEffect(fields)...)
+	problems = append(problems, s.readSecrets(bad)...)
 	return s, errors.Join(append(problems, s.check(bad)...)...)
 }
 

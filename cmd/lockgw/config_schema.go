@@ -51,6 +51,10 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 			{Type: "string", Pattern: `^(0o?)?[0-7]{1,3}$`},
 			{Type: "integer", Minimum: "0", Description: "octal digits"},
 		}}
+	case reflect.TypeFor[words]():
+		one := uint64(1)
+		text := &jsonschema.Schema{Type: "string", MinLength: &one}
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{text, {Type: "array", Items: text, MinItems: &one}}}
 	default:
 		return nil
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -113,6 +114,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"http: {listen: ['127.0.0.1:1', ':7420']}", `":7420" can be reached from other machines`},
 		{"http: {listen: ['127.0.0.1.evil.example:1']}", "can be reached from other machines"},
 		{"http: {listen: ['10.0.0.1:1'], tls: {cert_file: a, key_file: b}}", "can be reached from other machines"},
+		{"http: {tls: {cert_file: /nosuch, key_file: /nosuch}}", "http.tls.cert_file: http.tls: open /nosuch"},
 		{"http: {tls: {cert_file: a}}", "needs both cert_file and key_file"},
 		{"http: {tls: {client_ca_file: a}}", "needs both cert_file and key_file"},
 		{"socket: {mode: 0888}", "no octal permission"},
@@ -122,6 +124,21 @@ func TestConfigBadValues(t *testing.T) {
 		{"backend: {url: localhost:6379}", "must be the URL of a store"},
 		{"backend: {url: etcd://a,b,c}", "etcd:// is not in this version"},
 		{"backend: {url: 'redlock://a,b'}", "2 nodes are too few"},
+		{"http: {listen: ['10.0.0.1:1'], tls: {client_ca_file: c}}", "needs both cert_file and key_file"},
+		{"http: {listen: ['10.0.0.1:1']}\naccess: {tokens_file: /nosuch}", "can be reached from other machines"},
+		{"access: {tokens_file: /nosuch}", "access.tokens_file: open /nosuch: no such file or directory (f.yaml:1)"},
+		{"admin: {token_file: /nosuch}", "admin.token_file: open /nosuch"},
+		{"access: {rules: {who: anyone}}", "access.rules must be one plain value"},
+		{"access: {rules: [anyone]}", "access.rules must be a section with the keys who, may, locks"},
+		{"access:\n  rules:\n    - {who: anyone, may: lock, lokcs: a}", `f.yaml:3: unknown key "access.rules.lokcs", did you mean "locks"?`},
+		{"access:\n  rules:\n    - {who: anyone, may: lock, locks: a}\n    - {who: anyone, may: lock}", "f.yaml:4: access.rules: rule 2: a rule needs who, may and locks"},
+		{"access: {rules: [{who: [[a]], may: lock, locks: a}]}", "access.rules.who must be a list of plain texts"},
+		{"access: {rules: [{who: bob, may: lock, locks: a}]}", `rule 1: who: "bob" is not user:NAME`},
+		{"access: {rules: lock}", "is no list of rules such as"},
+		{"limits: {requests_per_second: -1}", "-1 is less than 0"},
+		{"backend: {url_file: /nosuch}", "backend.url_file: open /nosuch"},
+		{"backend: {url_file: /nosuch, url: 'redis://h'}", "backend.url is given, too (f.yaml:1)"},
+		{"backend: {password_file: /dev/null, url: 'redis://h'}", "/dev/null is empty"},
 		{"backend: {url: http://a}", `unknown scheme "http"`},
 		{"backend: {url: memory://x}", "takes nothing after it"},
 		{"backend: {timeout: 0}", "must be longer"},
@@ -170,10 +187,12 @@ func TestConfigNoEcho(t *testing.T) {
 }
 
 func TestConfigGoodValues(t *testing.T) {
+	c := writeCert(t)
 	for _, file := range []string{
 		"", "# nothing", "---\n", "http:\n", "socket: {group: }",
 		"http: {listen: []}", "http: {listen: '127.0.0.1:1, [::1]:2'}", "http: {listen: ['localhost:0']}",
-		"http: {listen: ['0.0.0.0:1'], tls: {cert_file: a, key_file: b, client_ca_file: c}}",
+		fmt.Sprintf("http: {listen: ['0.0.0.0:1'], tls: {cert_file: %s, key_file: %s, client_ca_file: %s}}", c.CertFile, c.KeyFile, c.ClientCAFile),
+		fmt.Sprintf("http: {listen: ['0.0.0.0:1'], tls: {cert_file: %s, key_file: %s}}\naccess: {tokens_file: %s}", c.CertFile, c.KeyFile, secretFile(t, "a a-token-of-16-signs")),
 		"socket: {mode: 0660}", "socket: {mode: '0o600'}", "socket: {mode: 600}",
 		"backend: {url: 'redis://u:p@h:1/2'}", "backend: {url: 'rediss://h'}", "backend: {url: 'redis+unix:///r.sock'}",
 		"lock: {ttl: &x 20s, delay: *x}",

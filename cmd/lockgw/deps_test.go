@@ -51,7 +51,11 @@ var rules = []rule{
 		why: "a proof of life is told to the core and decides nothing itself",
 	},
 	{
-		pkg: "api", ours: []string{"api/", "session", "backend"},
+		pkg: "session/access", ours: []string{"session"}, closed: true, theirs: []string{"golang.org/x/sys", "golang.org/x/time", "github.com/google/uuid"},
+		why: "who may do what is decided once for all fronts, by what they know of a caller",
+	},
+	{
+		pkg: "api", ours: []string{"api/", "session", "session/access", "backend"},
 		why: "HTTP translates to and from the core; it knows no store and no other front",
 	},
 	{

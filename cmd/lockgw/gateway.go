@@ -10,6 +10,7 @@ import (
 	"github.com/lockgw/lockgw/api"
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/session/peer"
 	"github.com/lockgw/lockgw/socket"
 )
@@ -21,21 +22,23 @@ type gateway struct {
 	resp    *socket.Server
 }
 
-func newGateway(c config, store backend.Backend, past legacy, seen *observation, log *slog.Logger) *gateway {
-	token, err := readAdminToken(c.Admin.TokenFile)
-	if err != nil { // it was there when the configuration was checked
-		log.Error("there is no admin token", "err", err)
-	}
-	admin := admins(token)
+// admission is who may do what, and how that is read again. The zero value lets
+// everybody lock and look.
+type admission struct {
+	access *access.Control
+	reload func() (restart []string, err error)
+}
+
+func newGateway(c config, store backend.Backend, past legacy, in admission, seen *observation, log *slog.Logger) *gateway {
 	mc := c.manager()
 	mc.Log, mc.Journal, mc.Past, mc.Rebind = log, past.journal, past.state, peer.Again
 	mc.Observer = seen.observer
 	g := &gateway{manager: session.New(store, mc)}
 	g.http = api.NewServer(api.New(api.Config{
 		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn,
-		Admin: admin, Version: version(), Log: log, Metrics: seen.metrics, Around: seen.around,
+		Access: in.access, Reload: in.reload, Version: version(), Log: log, Metrics: seen.metrics, Around: seen.around,
 	}))
-	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Admin: admin, Version: version(), Log: log})
+	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Access: in.access, Version: version(), Log: log})
 	return g
 }
 

@@ -2,40 +2,39 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
 
 // listenTCP listens on the sockets that the service manager has passed, and else
-// opens the addresses of http.listen, all or none.
-func listenTCP(c httpConfig, passed []net.Listener) (lns []net.Listener, err error) {
-	secure, err := c.TLS.load()
+// opens the addresses of http.listen, all or none. tokens: callers may show one in
+// place of a certificate.
+func listenTCP(c httpConfig, tokens bool, passed []net.Listener) (lns []net.Listener, certs *certificates, err error) {
+	certs, err = openCertificates(c.TLS, tokens)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(passed) > 0 {
-		lns, err = passed, checkPassed(passed, c.TLS)
+		lns, err = passed, checkPassed(passed, c.TLS, tokens)
 	} else {
 		lns, err = openTCP(c.Listen)
 	}
-	if err != nil || secure == nil {
-		return lns, err
+	if err != nil || certs == nil {
+		return lns, nil, err
 	}
 	for i, ln := range lns {
-		lns[i] = tls.NewListener(ln, secure)
+		lns[i] = tls.NewListener(ln, certs.config())
 	}
-	return lns, nil
+	return lns, certs, nil
 }
 
 // checkPassed: what may not be configured may not be passed.
-func checkPassed(lns []net.Listener, c tlsConfig) error {
+func checkPassed(lns []net.Listener, c tlsConfig, tokens bool) error {
 	for _, ln := range lns {
-		if err := checkListen(ln.Addr().String(), c); err != nil {
+		if err := checkListen(ln.Addr().String(), c, tokens); err != nil {
 			return fmt.Errorf("the socket that the service manager has passed as %q: %w", passedTCP, err)
 		}
 	}
@@ -66,28 +65,4 @@ func closeAll(lns []net.Listener) {
 	for _, ln := range lns {
 		_ = ln.Close()
 	}
-}
-
-// load reads the files, nil if there is none to read.
-func (t tlsConfig) load() (*tls.Config, error) {
-	if !t.enabled() {
-		return nil, nil
-	}
-	cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("http.tls: %w", err)
-	}
-	c := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	if !t.asksForClient() {
-		return c, nil
-	}
-	pem, err := os.ReadFile(t.ClientCAFile)
-	if err != nil {
-		return nil, fmt.Errorf("http.tls.client_ca_file: %w", err)
-	}
-	c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-	if !c.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("http.tls.client_ca_file: no certificate in %s", t.ClientCAFile)
-	}
-	return c, nil
 }

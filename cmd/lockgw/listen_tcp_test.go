@@ -54,7 +54,7 @@ func writePEM(t *testing.T, kind string, der []byte) string {
 // With client_ca_file nobody gets in without a certificate of it.
 func TestListenTLS(t *testing.T) {
 	c := writeCert(t)
-	lns, err := listenTCP(httpConfig{Listen: []string{"127.0.0.1:0"}, TLS: c}, nil)
+	lns, _, err := listenTCP(httpConfig{Listen: []string{"127.0.0.1:0"}, TLS: c}, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestListenAllOrNone(t *testing.T) {
 	address := free.Addr().String()
 	free.Close()
 
-	_, err = listenTCP(httpConfig{Listen: []string{address, busy.Addr().String()}}, nil)
+	_, _, err = listenTCP(httpConfig{Listen: []string{address, busy.Addr().String()}}, false, nil)
 	if want := "another program listens on " + busy.Addr().String() + " already"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("with a busy address: %v, want %q", err, want)
 	}
@@ -134,7 +134,7 @@ func TestListenTLSFiles(t *testing.T) {
 		{tlsConfig{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: "nosuch"}, "http.tls.client_ca_file"},
 		{tlsConfig{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: good.KeyFile}, "no certificate in"},
 	} {
-		lns, err := listenTCP(httpConfig{Listen: []string{"127.0.0.1:0"}, TLS: tt.c}, nil)
+		lns, _, err := listenTCP(httpConfig{Listen: []string{"127.0.0.1:0"}, TLS: tt.c}, false, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("listenTCP with %+v = %v, want an error with %q", tt.c, err, tt.want)
 		}

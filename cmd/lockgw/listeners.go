@@ -13,6 +13,8 @@ type listeners struct {
 	http []net.Listener // TCP, and http.sock
 	resp []net.Listener
 	dir  *socketDir // nil: the service manager has passed both Unix sockets
+
+	certs *certificates // nil: there is no TLS
 }
 
 // listen opens all of them or none. What the service manager has passed takes the
@@ -33,7 +35,7 @@ func (ls *listeners) open(c config, passed passedSockets) (err error) {
 			return err
 		}
 	}
-	if ls.http, err = listenTCP(c.HTTP, passed.named(passedTCP)); err != nil {
+	if ls.http, ls.certs, err = listenTCP(c.HTTP, c.Access.TokensFile != "", passed.named(passedTCP)); err != nil {
 		return err
 	}
 	if web, err = ls.orMake(web, httpSocket); err != nil {

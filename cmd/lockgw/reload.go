@@ -2,6 +2,9 @@ package main
 
 import (
 	"log/slog"
+	"sync"
+
+	"github.com/lockgw/lockgw/session/access"
 )
 
 // reloader applies a changed configuration to a running gateway, as far as that
@@ -10,33 +13,59 @@ type reloader struct {
 	load    func() (settings, error)
 	running settings // as it was started; what needs a restart is still so
 	service *serviceManager
+	access  *access.Control
+	certs   *certificates // nil: there is no TLS
 	level   *slog.LevelVar
 	log     *slog.Logger
+
+	mu sync.Mutex // one reload at a time
 }
 
-// reload reads the layers again. If anything is wrong with them, the old
-// configuration stays in force as a whole. The service manager is told when it
-// begins and when it is over.
-func (r *reloader) reload() { r.service.reload(r.apply) }
+// reload reads the layers again, and all files that they name. If anything is wrong
+// with them, the old configuration stays in force as a whole. It returns the keys
+// whose new value needs a restart. The service manager is told when it begins and
+// when it is over.
+func (r *reloader) reload() (restart []string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.service.reload(func() { restart, err = r.apply() })
+	return restart, err
+}
 
-func (r *reloader) apply() {
+// signalled is reload, for one whom nobody can answer.
+func (r *reloader) signalled() {
+	if _, err := r.reload(); err != nil {
+		r.log.Error("the configuration was not reloaded, the old one stays in force", "err", err)
+	}
+}
+
+func (r *reloader) apply() (restart []string, err error) {
 	s, err := r.load()
 	if err != nil {
-		r.log.Error("the configuration was not reloaded, the old one stays in force", "err", err)
-		return
+		return nil, err
 	}
+	certs, err := r.certs.read()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.access.Set(s.access); err != nil {
+		return nil, err
+	}
+	r.certs.use(certs)
+	r.level.Set(s.Log.level())
 	for _, warning := range s.warnings {
 		r.log.Warn(warning)
 	}
-	r.level.Set(s.Log.level())
-	r.log.Info("configuration reloaded", "log_level", s.Log.Level, "needs_restart", r.needsRestart(&s))
+	restart = r.needsRestart(&s)
+	r.log.Info("configuration reloaded", "log_level", s.Log.Level, "needs_restart", restart, "access_rules", len(s.Access.Rules))
+	return restart, nil
 }
 
 // needsRestart lists the keys whose new value is not in force.
 func (r *reloader) needsRestart(s *settings) []string {
 	keys := []string{}
 	for _, f := range configFields() {
-		if f.key != "log.level" && f.text(&s.config) != f.text(&r.running.config) {
+		if !f.reload && f.text(&s.config) != f.text(&r.running.config) {
 			keys = append(keys, f.key)
 		}
 	}

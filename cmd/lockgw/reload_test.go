@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/session/access"
 )
 
 func TestReload(t *testing.T) {
@@ -15,11 +18,13 @@ func TestReload(t *testing.T) {
 	level := new(slog.LevelVar)
 	r := &reloader{
 		load: func() (settings, error) { return next, loadErr }, running: running, service: &serviceManager{},
-		level: level, log: newLog(&out, logConfig{}, level),
+		access: access.Open(), level: level, log: newLog(&out, logConfig{}, level),
 	}
 
 	next.Log.Level, next.Lock.TTL, next.warnings = "debug", time.Minute, []string{"a warning"}
-	r.reload()
+	if restart, err := r.reload(); err != nil || !slices.Equal(restart, []string{"lock.ttl"}) {
+		t.Errorf("reload = %q, %v; want lock.ttl to need a restart", restart, err)
+	}
 	if level.Level() != slog.LevelDebug {
 		t.Errorf("level = %v, want debug", level.Level())
 	}
@@ -31,7 +36,7 @@ func TestReload(t *testing.T) {
 
 	out.Reset()
 	next.Log.Level, loadErr = "error", errors.New("it is wrong")
-	r.reload()
+	r.signalled()
 	if level.Level() != slog.LevelDebug {
 		t.Errorf("level after a bad reload = %v, want it unchanged", level.Level())
 	}

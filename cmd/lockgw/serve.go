@@ -8,6 +8,8 @@ import (
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/session/access"
 )
 
 func newServeCommand() *cobra.Command {
@@ -18,8 +20,9 @@ func newServeCommand() *cobra.Command {
 locks of this machine alone, on 127.0.0.1:7420 and in the runtime directory.
 
 A first signal lets clients know, keeps or releases what is held as shutdown.holds
-says, and stops within shutdown.timeout; a second one ends the process at once. SIGHUP reads the
-configuration again and applies log.level; everything else needs a restart.`,
+says, and stops within shutdown.timeout; a second one ends the process at once. SIGHUP and
+POST /v1/admin/reload read the configuration again and apply access, admin, the rate limits, the
+certificates and log.level; the log says which other changes need a restart.`,
 		Args: usageArgs(cobra.NoArgs),
 	}
 	load := withConfig(cmd)
@@ -38,6 +41,10 @@ func serve(ctx context.Context, load func() (settings, error)) error {
 	log := newLog(os.Stderr, s.Log, level)
 	for _, warning := range s.warnings {
 		log.Warn(warning)
+	}
+	control, err := access.New(s.access)
+	if err != nil {
+		return err
 	}
 	signals := notifySignals() // early: a signal during the start must not be lost
 
@@ -68,13 +75,12 @@ func serve(ctx context.Context, load func() (settings, error)) error {
 	}
 	defer store.Close()
 
-	g := newGateway(s.config, store, past, seen, log)
-	seen.watch(g.manager, log)
 	a, service := newActors(), &serviceManager{log: log}
+	r := &reloader{load: load, running: s, service: service, access: control, certs: ls.certs, level: level, log: log}
+	g := newGateway(s.config, store, past, admission{control, r.reload}, seen, log)
+	seen.watch(g.manager, log)
 	ls.serve(a, g)
-	a.start(func() error {
-		return signals.wait(&reloader{load: load, running: s, service: service, level: level, log: log})
-	})
+	a.start(func() error { return signals.wait(r) })
 	log.Info("serving", "node", s.Node, "store", store.Info().Type, "sockets", ls.addresses("unix"), "http", ls.addresses("tcp"), "version", version())
 	service.start(g)
 	defer service.close()

@@ -28,7 +28,7 @@ func (s *signals) wait(r *reloader) error {
 			if sig != syscall.SIGHUP {
 				return nil
 			}
-			r.reload()
+			r.signalled()
 		}
 	}
 }

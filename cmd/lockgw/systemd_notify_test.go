@@ -126,7 +126,7 @@ func newTestGateway(t *testing.T) *gateway {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	g := newGateway(c, store, past, &observation{}, log)
+	g := newGateway(c, store, past, admission{}, &observation{}, log)
 	t.Cleanup(func() {
 		if err := g.stop(patience); err != nil {
 			t.Error(err)

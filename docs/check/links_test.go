@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"os"
@@ -10,15 +10,10 @@ import (
 
 var markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// Every link in the documentation leads to a file, and to a heading in it.
+// Every link of every page leads to a file, and to a heading in it.
 func TestLinks(t *testing.T) {
-	pages := []string{"../../README.md", "../../helm/README.md", "../README.md", "../how-it-works.md", "../redis-layout.md", "README.md"}
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range markdownLink.FindAllStringSubmatch(string(text), -1) {
+	for _, page := range pages(t) {
+		for _, m := range markdownLink.FindAllStringSubmatch(proseOf(read(t, page)), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
@@ -27,7 +22,7 @@ func TestLinks(t *testing.T) {
 			if file != "" {
 				target = filepath.Join(filepath.Dir(page), file)
 			}
-			if _, err := os.Stat(target); err != nil {
+			if _, err := os.Stat(filepath.Join(root, target)); err != nil {
 				t.Errorf("%s links to %s: %v", page, m[1], err)
 			} else if heading != "" && !hasHeading(t, target, heading) {
 				t.Errorf("%s links to %s: no such heading", page, m[1])
@@ -36,15 +31,26 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-var notInAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
+// The index of the documentation has every page but those that an index of their
+// own has.
+func TestIndex(t *testing.T) {
+	index := read(t, "docs/README.md")
+	for _, page := range pages(t) {
+		name, ok := strings.CutPrefix(page, "docs/")
+		if !ok || name == "README.md" || strings.HasPrefix(name, "errors/") && name != "errors/README.md" {
+			continue
+		}
+		if !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md has no link to %s", name)
+		}
+	}
+}
+
+var notInAnchor = regexp.MustCompile(`[^a-z0-9 _-]`)
 
 func hasHeading(t *testing.T, page, anchor string) bool {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(proseOf(read(t, page))) {
 		if title, ok := strings.CutPrefix(line, "#"); ok {
 			title = notInAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(strings.TrimLeft(title, "#"))), "")
 			if strings.ReplaceAll(title, " ", "-") == anchor {

@@ -1,0 +1,107 @@
+package access
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// Show is by with a token. ok is false if it is neither an access token nor the
+// admin token; then it may be that of a session.
+func (c *Control) Show(by Caller, token string) (_ Caller, ok bool) {
+	p := c.policy.Load()
+	if token == "" || p.admin == nil && len(p.tokens.names) == 0 {
+		return by, false
+	}
+	h := hashOf(token)
+	if p.admin != nil && h == *p.admin {
+		by.admin = &h
+		return by, true
+	}
+	if name, known := p.tokens.names[h]; known {
+		by.token = name
+		return by, true
+	}
+	return by, false
+}
+
+// Known refuses who comes over the network and has neither a certificate nor a
+// token: CodeNoSession.
+func (c *Control) Known(by Caller) error {
+	p := c.policy.Load()
+	if !by.Remote() || len(by.certs) > 0 || p.tokens.known[by.token] || p.administers(by) {
+		return nil
+	}
+	return &session.Error{
+		Code: session.CodeNoSession,
+		Detail: "over the network the gateway answers only those whom it knows: send an access token as " +
+			"Authorization: Bearer, the token of a session that was opened with one, or use a client certificate",
+	}
+}
+
+// May says why by has not that right to name: CodeForbidden. It tells by's own
+// rules, and nobody else's.
+func (c *Control) May(by Caller, right Right, name string) error {
+	if c.Sees(by, right, name) {
+		return nil
+	}
+	p := c.policy.Load()
+	var own []string
+	for _, r := range p.rules {
+		if p.concerns(by, r) {
+			own = append(own, fmt.Sprintf("rule %d allows %s of %s", r.number, r.right, strings.Join(r.Locks, ", ")))
+		}
+	}
+	e := &session.Error{Code: CodeForbidden, Lock: name}
+	switch {
+	case right == Admin:
+		e.Detail = "only an administrator may: send the admin token, or use a Unix socket as root or as the gateway's own user"
+	case len(own) == 0:
+		e.Detail = fmt.Sprintf("no rule of access.rules is about you (%s)", by)
+	default:
+		e.Detail = fmt.Sprintf("you (%s) may not %s it; of access.rules, %s", by, right, strings.Join(own, "; "))
+	}
+	return e
+}
+
+// Sees is May, without the reason.
+func (c *Control) Sees(by Caller, right Right, name string) bool {
+	return c.policy.Load().any(by, right, func(r rule) bool { return r.covers(name) })
+}
+
+// Some says whether by has that right to any name.
+func (c *Control) Some(by Caller, right Right) bool {
+	return c.policy.Load().any(by, right, func(rule) bool { return true })
+}
+
+func (p *policy) any(by Caller, right Right, covers func(rule) bool) bool {
+	if len(p.rules) == 0 && right < Admin || p.administers(by) {
+		return true
+	}
+	for _, r := range p.rules {
+		if r.right >= right && covers(r) && p.concerns(by, r) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *policy) concerns(by Caller, r rule) bool {
+	for _, who := range r.who {
+		if p.is(by, who) {
+			return true
+		}
+	}
+	return false
+}
+
+// administers: root, the user of this process and whoever shows the admin token have
+// all rights, so that no rule can lock them out.
+func (p *policy) administers(by Caller) bool {
+	if by.via == viaUnix && (by.peer.UID == 0 || by.peer.UID == os.Geteuid()) {
+		return true
+	}
+	return by.admin != nil && p.admin != nil && *by.admin == *p.admin
+}

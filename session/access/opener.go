@@ -1,0 +1,38 @@
+package access
+
+import (
+	"strings"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// Reserved begins keys of a session's Meta that no client may set.
+const Reserved = "lockgw:"
+
+// metaToken keeps the name of the token that a session was opened with, also over a
+// restart of the gateway.
+const metaToken = Reserved + "token"
+
+// Sign notes in o who opens the session, so that its token is as good as the one it
+// was opened with. A request with the same key by another caller is another one.
+func (by Caller) Sign(o *session.Options) {
+	if by.token != "" {
+		meta := map[string]string{metaToken: by.token}
+		for k, v := range o.Meta {
+			meta[k] = v
+		}
+		o.Meta = meta
+	}
+	if o.Key != "" && (by.token != "" || len(by.certs) > 0) {
+		o.Key = strings.Join(append([]string{o.Key, by.token}, by.certs...), "\n")
+	}
+}
+
+// For is by, speaking for a session over TCP. On a Unix socket the user counts, who
+// may have the token from somebody else.
+func (by Caller) For(o session.Options) Caller {
+	if by.via != viaUnix && by.token == "" {
+		by.token = o.Meta[metaToken]
+	}
+	return by
+}

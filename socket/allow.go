@@ -1,0 +1,26 @@
+package socket
+
+import "github.com/lockgw/lockgw/session/access"
+
+// allow refuses a command that begins something if the caller has not that right to
+// every name, or asks too often.
+func (c *conn) allow(right access.Right, names ...string) error {
+	if err := c.srv.cfg.Access.Spend(c.by, c.sessionID()); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := c.srv.cfg.Access.May(c.by, right, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *conn) sees(name string) bool { return c.srv.cfg.Access.Sees(c.by, access.Inspect, name) }
+
+func (c *conn) sessionID() string {
+	if c.member.s == nil {
+		return ""
+	}
+	return c.member.s.ID()
+}
