@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test newcomer helm browser screenshots clean needs needs-browser
+.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test newcomer helm browser screenshots docs clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -61,6 +61,10 @@ bench: needs
 ## bench-peers: the same beside other libraries
 bench-peers: needs
 	cd bench && $(GO) run . -peers
+
+## docs: the pages that are made from the code
+docs:
+	$(GO) generate ./docs/check
 
 ## browser: the web page in a real browser (installs Chromium where it is missing)
 browser: needs-browser

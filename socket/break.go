@@ -19,7 +19,7 @@ func adminCommands() []command {
 }
 
 func breakLock(c *conn, args []string) error {
-	name, fence, token := args[1], int64(0), ""
+	name, fence, token := args[1], int64(-1), ""
 	if err := session.CheckName(name); err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func breakLock(c *conn, args []string) error {
 	for o.next() {
 		switch {
 		case o.is("FENCE"):
-			fence = o.number(math.MaxInt64)
+			fence = o.decimal(0, math.MaxInt64) // 0 of a holder outside lockgw
 		case o.is("TOKEN"):
 			token = o.value()
 		default:
@@ -37,7 +37,7 @@ func breakLock(c *conn, args []string) error {
 	switch {
 	case o.err != nil:
 		return o.err
-	case fence == 0:
+	case fence < 0:
 		return session.Invalid("fence", "say FENCE and the one that you have seen")
 	}
 	by, shown := c.srv.cfg.Access.Show(c.by, token)

@@ -17,7 +17,7 @@ func TestBreak(t *testing.T) {
 	number := fmt.Sprint(fence)
 	admin.wantError("INVALID wrong number", "BREAK", "a")
 	admin.wantError("INVALID", "BREAK", "a", "FENCE", "x")
-	admin.wantError("INVALID", "BREAK", "a", "FENCE", "0")
+	admin.wantError("INVALID", "BREAK", "a", "FENCE", "-1")
 	admin.wantError("INVALID", "BREAK", "a", "TOKEN", "sesame")
 	admin.wantError("INVALID", "BREAK", "a b", "FENCE", number)
 	admin.wantError("NOAUTH", "BREAK", "a", "FENCE", number, "TOKEN", "nonsense")

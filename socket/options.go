@@ -87,14 +87,16 @@ func (o *options) span() time.Duration {
 }
 
 // number is a decimal from 1 on.
-func (o *options) number(most int64) int64 {
+func (o *options) number(most int64) int64 { return o.decimal(1, most) }
+
+func (o *options) decimal(least, most int64) int64 {
 	v := o.value()
 	if o.err != nil {
 		return 0
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil || strings.Trim(v, "0123456789") != "" || n < 1 || n > most {
-		o.fail("must be a decimal from 1 to %d, not %s", most, quote(v))
+	if err != nil || strings.Trim(v, "0123456789") != "" || n < least || n > most {
+		o.fail("must be a decimal from %d to %d, not %s", least, most, quote(v))
 	}
 	return n
 }

@@ -78,7 +78,7 @@ func openCluster(a *clusterOf) servers {
 func (c *cluster) of(ctx context.Context, key string) (*goredis.Client, error) {
 	client, err := c.MasterForKey(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: which server of the Redis cluster has the lock: %s", backend.ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: which server of the Redis cluster has the lock: %w", backend.ErrUnreachable, err)
 	}
 	return client, nil
 }
@@ -96,7 +96,7 @@ func (c *cluster) masters(ctx context.Context) ([]*goredis.Client, error) {
 	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: which servers the Redis cluster has: %s", backend.ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: which servers the Redis cluster has: %w", backend.ErrUnreachable, err)
 	case len(all) == 0:
 		return nil, fmt.Errorf("%w: no server of the Redis cluster has any slot", backend.ErrRefused)
 	}

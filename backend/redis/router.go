@@ -77,7 +77,7 @@ func (r *router) follow(ctx context.Context, s *script, m message, why error) (a
 // afterAll: the last server has refused, but one before it may have begun.
 func afterAll(err error) error {
 	if errors.Is(err, backend.ErrRefused) {
-		return fmt.Errorf("%w: %s", backend.ErrUnavailable, err)
+		return fmt.Errorf("%w: %s", backend.ErrUnavailable, err.Error()) // and no ErrRefused any more
 	}
 	return err
 }

@@ -6,25 +6,56 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-redsync/redsync/v4"
-	syncredis "github.com/go-redsync/redsync/v4/redis"
-	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
-// peer is redsync over the same servers.
-func peer(servers []*redistest.Server) *redsync.Redsync {
-	var pools []syncredis.Pool
-	for _, s := range servers {
-		pools = append(pools, goredis.NewPool(s.Client()))
-	}
-	return redsync.New(pools...)
+// peer locks as redsync, node-redlock and redis-py do: SET NX PX with a value of its
+// own on every server, a majority of which makes the lock.
+type peer struct {
+	servers []*goredis.Client
+	value   string
 }
 
-// redsync and we exclude each other, with all nodes and with two of five down.
-func TestRedsync(t *testing.T) {
+var deleteOwn = goredis.NewScript("if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0")
+
+func newPeer(servers []*redistest.Server) *peer {
+	p := &peer{value: "a peer"}
+	for _, s := range servers {
+		p.servers = append(p.servers, s.Client())
+	}
+	return p
+}
+
+func (p *peer) lock(ctx context.Context, name string) bool {
+	n := 0
+	for _, c := range p.servers {
+		if c.SetNX(ctx, name, p.value, ttl).Val() {
+			n++
+		}
+	}
+	if n > len(p.servers)/2 {
+		return true
+	}
+	p.unlock(ctx, name)
+	return false
+}
+
+// unlock says whether a majority still had it.
+func (p *peer) unlock(ctx context.Context, name string) bool {
+	n := 0
+	for _, c := range p.servers {
+		if deleted, _ := deleteOwn.Run(ctx, c, []string{name}, p.value).Int(); deleted == 1 {
+			n++
+		}
+	}
+	return n > len(p.servers)/2
+}
+
+// Redlock libraries and we exclude each other, with all nodes and with two of five down.
+func TestPeers(t *testing.T) {
 	t.Parallel()
 	for _, down := range []int{0, 2} {
 		servers := start(t, 5, durable...)
@@ -33,9 +64,9 @@ func TestRedsync(t *testing.T) {
 			s.Kill()
 		}
 		ctx := t.Context()
-		m := peer(servers).NewMutex("x", redsync.WithExpiry(ttl), redsync.WithTries(1))
-		if err := m.LockContext(ctx); err != nil {
-			t.Fatalf("redsync, %d down: %v", down, err)
+		p := newPeer(servers)
+		if !p.lock(ctx, "x") {
+			t.Fatalf("the peer got no lock, %d down", down)
 		}
 		got, err := b.Acquire(ctx, request(1))
 		if !errors.Is(err, backend.ErrHeld) || !got.Holder.Foreign || got.Wait <= 0 || got.Wait > ttl {
@@ -44,27 +75,27 @@ func TestRedsync(t *testing.T) {
 		if st, err := b.Inspect(ctx, "x"); err != nil || !st.Held || !st.Foreign {
 			t.Errorf("%d down: status = %+v, %v, want held outside lockgw", down, st, err)
 		}
-		if ok, err := m.UnlockContext(ctx); !ok {
-			t.Errorf("%d down: redsync cannot release what we asked for in vain: %v", down, err)
+		if !p.unlock(ctx, "x") {
+			t.Errorf("%d down: the peer cannot release what we asked for in vain", down)
 		}
 
 		granted, err := b.Acquire(ctx, request(2))
 		if err != nil || !granted.Granted {
 			t.Fatalf("%d down: acquire = %+v, %v", down, granted, err)
 		}
-		if err := m.LockContext(ctx); err == nil {
-			t.Errorf("%d down: redsync has the lock, too", down)
+		if p.lock(ctx, "x") {
+			t.Errorf("%d down: the peer has the lock, too", down)
 		}
 		if errs, err := b.Renew(ctx, []backend.Renewal{{Name: "x", Hold: granted.Hold, TTL: ttl}}); err != nil || errs[0] != nil {
-			t.Errorf("%d down: renew after redsync's attempt = %v, %v", down, errs, err)
+			t.Errorf("%d down: renew after the peer's attempt = %v, %v", down, errs, err)
 		}
 		r := request(3)
 		r.Hold, r.Turn = granted.Hold, granted.Hold
 		if _, err := b.Release(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.LockContext(ctx); err != nil {
-			t.Errorf("%d down: redsync after the release: %v", down, err)
+		if !p.lock(ctx, "x") {
+			t.Errorf("%d down: the peer gets no lock after the release", down)
 		}
 	}
 }

@@ -15,9 +15,8 @@ import (
 // (backend.url is LOCKGW_BACKEND_URL) and as a flag (--backend-url). The
 // jsonschema tags say what is allowed, to the schema and to the loader alike.
 //
-// Own tags: positive:"true" refuses a duration of 0; later:"true" marks a key
-// that is read and checked, but has no effect in this version yet; reload:"true" one
-// whose change a reload applies; secret:"true" a file that not everybody should read.
+// Own tags: positive:"true" refuses a duration of 0; reload:"true" marks a key whose
+// change a reload applies; secret:"true" a file that not everybody should read.
 type config struct {
 	Node     string         `yaml:"node" jsonschema_description:"name shown to others"`
 	StateDir string         `yaml:"state_dir" jsonschema_description:"directory of what survives a restart"`

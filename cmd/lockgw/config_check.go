@@ -29,6 +29,7 @@ func (s settings) check(bad map[string]bool) (problems []error) {
 	report("http.tls.cert_file", s.checkTLS())
 	report("limits.max_ttl", s.checkTTLRange())
 	report("lock.ttl", s.checkTTL())
+	report("fairness.mode", s.checkOrder())
 	return problems
 }
 
@@ -95,6 +96,14 @@ func (s settings) checkTLS() error {
 	}
 	_, err := openCertificates(t, s.Access.TokensFile != "")
 	return err
+}
+
+// checkOrder refuses an order that the store cannot keep.
+func (s settings) checkOrder() error {
+	if s.Fairness.Mode == "strict" && strings.HasPrefix(s.Backend.URL, "redlock://") {
+		return errors.New("strict needs a queue in the store, which redlock:// has not")
+	}
+	return nil
 }
 
 func (s settings) checkTTLRange() error {

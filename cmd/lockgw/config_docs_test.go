@@ -36,9 +36,6 @@ func keysTable() string {
 		if len(f.oneOf) > 0 {
 			help += ": `" + strings.Join(f.oneOf, "`, `") + "`"
 		}
-		if f.later {
-			help += " (no effect in this version)"
-		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", f.key, f.env(), def, changes, strings.ReplaceAll(help, "|", `\|`))
 	}
 	return b.String()

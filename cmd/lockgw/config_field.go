@@ -24,10 +24,9 @@ type field struct {
 	oneOf    []string // the texts allowed; empty: any of the type
 	min      int      // of a number
 	positive bool     // a duration must not be 0
-	later    bool
-	reload   bool  // a reload applies a change
-	secret   bool  // a file that not everybody should read
-	index    []int // of the struct field in config
+	reload   bool     // a reload applies a change
+	secret   bool     // a file that not everybody should read
+	index    []int    // of the struct field in config
 	typ      reflect.Type
 }
 
@@ -48,8 +47,8 @@ func fieldsOf(t reflect.Type, prefix string, index []int) []field {
 		}
 		f := field{
 			key: key, index: at, typ: sf.Type, help: sf.Tag.Get("jsonschema_description"),
-			positive: sf.Tag.Get("positive") != "", later: sf.Tag.Get("later") != "",
-			reload: sf.Tag.Get("reload") != "", secret: sf.Tag.Get("secret") != "",
+			positive: sf.Tag.Get("positive") != "",
+			reload:   sf.Tag.Get("reload") != "", secret: sf.Tag.Get("secret") != "",
 		}
 		f.readRules(sf.Tag.Get("jsonschema"))
 		fields = append(fields, f)

@@ -53,7 +53,7 @@ func (l configLoader) load() (settings, error) {
 			bad[f.key] = true // its default stands in for it, of which nothing is to be reported
 		}
 	}
-	s.warnings = append(l.unknownVariables(fields), s.withoutEffect(fields)...)
+	s.warnings = l.unknownVariables(fields)
 	problems = append(problems, s.readSecrets(bad)...)
 	return s, errors.Join(append(problems, s.check(bad)...)...)
 }
@@ -120,16 +120,6 @@ func (l configLoader) unknownVariables(fields []field) (warnings []string) {
 		}
 	}
 	slices.Sort(warnings)
-	return warnings
-}
-
-// withoutEffect warns of keys that somebody set and that do nothing yet.
-func (s settings) withoutEffect(fields []field) (warnings []string) {
-	for _, f := range fields {
-		if f.later && s.origins[f.key] != originDefault {
-			warnings = append(warnings, fmt.Sprintf("%s (%s) has no effect in this version", f.key, s.origins[f.key]))
-		}
-	}
 	return warnings
 }
 

@@ -148,6 +148,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"backend: {redis: {guard: perhaps}}", "not one of quarantine, wait, none"},
 		{"lock: {ttl: 500ms}", "not between limits.min_ttl 1s (default) and limits.max_ttl 24h (default)"},
 		{"lock: {ttl: 25h}", "not between"},
+		{"{backend: {url: 'redlock://a,b,c'}, fairness: {mode: strict}}", "strict needs a queue in the store"},
 		{"limits: {min_ttl: 2h, max_ttl: 1h}", "limits.max_ttl: 1h is shorter than limits.min_ttl, which is 2h"},
 		{"limits: {sessions: 0}", "0 is less than 1"},
 		{"limits: {sessions: 1.5}", "no whole number"},

@@ -109,7 +109,7 @@ func parsePrincipal(text string) (p principal, err error) {
 		return p, fmt.Errorf("%q is not user:NAME, group:NAME, token:NAME, cert:NAME, loopback or anyone", text)
 	}
 	if name == "" {
-		return p, fmt.Errorf("%q needs a name after %s:", text, kind)
+		return p, fmt.Errorf("%q needs a name after the colon", text)
 	}
 	if kind == kindUser || kind == kindGroup {
 		p.id, err = idOf(kind, name)

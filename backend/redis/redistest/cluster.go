@@ -163,9 +163,16 @@ func (c *Cluster) Move(key string, from, to *Server) {
 
 // ownerID is the server that has slot, as s sees it.
 func (c *Cluster) ownerID(s *Server, slot int) string {
-	for _, r := range s.control().ClusterSlots(c.t.Context()).Val() {
-		if r.Start <= slot && slot <= r.End {
-			return r.Nodes[0].ID
+	for _, shard := range s.control().ClusterShards(c.t.Context()).Val() {
+		for _, r := range shard.Slots {
+			if int64(slot) < r.Start || int64(slot) > r.End {
+				continue
+			}
+			for _, n := range shard.Nodes {
+				if n.Role == "master" {
+					return n.ID
+				}
+			}
 		}
 	}
 	return ""
