@@ -31,7 +31,7 @@ Every flag can be given as an environment variable, --wait as LOCKGW_WAIT.`,
 	root.AddGroup(&cobra.Group{ID: "locks", Title: "Locks:"}, &cobra.Group{ID: "gateway", Title: "Gateway:"})
 	addToGroup(root, "locks", newRunCommand(), newLockCommand(), newUnlockCommand(), newRenewCommand(), newStatusCommand(), newListCommand(),
 		newTopCommand(), newWatchCommand(), newBreakCommand(), newSessionCommand())
-	addToGroup(root, "gateway", newServeCommand(), newConfigCommand(), newDoctorCommand(), newManCommand(), newVersionCommand())
+	addToGroup(root, "gateway", newServeCommand(), newConfigCommand(), newDoctorCommand(), newBenchCommand(), newManCommand(), newVersionCommand())
 	root.AddCommand(newKeeperCommand())
 	return root
 }
