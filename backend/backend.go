@@ -151,6 +151,7 @@ type Answer struct {
 // Renewal of one lease.
 type Renewal struct {
 	Name, Slot string
+	Mode       Mode
 	Hold       Fence
 	TTL        time.Duration
 }
@@ -282,8 +283,8 @@ type Backend interface {
 	Describe(ctx context.Context, r Request) error
 	// Renew has the lease of each hold last for its TTL from now on, or longer
 	// if it did already: a late renewal cannot undo a later one. The errors are
-	// in the order of rs, nil or ErrNotHeld; the second result is set when there
-	// is no answer at all.
+	// in the order of rs, nil or ErrNotHeld, or ErrUnavailable or ErrRefused for one
+	// lease alone; the second result is set when there is no answer at all.
 	Renew(ctx context.Context, rs []Renewal) ([]error, error)
 	// Inspect reads one name.
 	Inspect(ctx context.Context, name string) (Status, error)

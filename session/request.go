@@ -119,7 +119,7 @@ func (m *Manager) do(ctx context.Context, q *request) (backend.Answer, error) {
 // settle has the hold last for the ttl of the next turn, which is longer than
 // the hold's, or fixed; and writes the turn's owner where that is asked for.
 func (m *Manager) settle(ctx context.Context, r backend.Request) error {
-	errs, err := m.b.Renew(ctx, []backend.Renewal{{Name: r.Name, Slot: r.Slot, Hold: r.Hold, TTL: r.TTL}})
+	errs, err := m.b.Renew(ctx, []backend.Renewal{{Name: r.Name, Slot: r.Slot, Mode: r.Mode, Hold: r.Hold, TTL: r.TTL}})
 	if err == nil {
 		err = errs[0]
 	}

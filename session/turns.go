@@ -169,7 +169,7 @@ func (p *place) give(now time.Duration) {
 	exact := p.m.cfg.Fairness.ExactOwner && p.hold.owner != l.owner
 	if l.ttl > p.hold.ttl || l.fixed && !fresh || exact {
 		p.ask(settle, backend.Request{
-			Hold: p.hold.fence, TTL: l.ttl, Owner: l.owner, Count: 1, Turn: l.fence, Record: l.holder.record(),
+			Mode: l.mode, Hold: p.hold.fence, TTL: l.ttl, Owner: l.owner, Count: 1, Turn: l.fence, Record: l.holder.record(),
 		})
 		return
 	}
@@ -201,7 +201,15 @@ func (p *place) renew() {
 		return
 	}
 	p.hold.renewing = true
-	p.m.renewals.add(renewal{p, backend.Renewal{Name: p.key.name, Slot: p.key.slot, Hold: p.hold.fence, TTL: p.hold.ttl}})
+	p.m.renewals.add(renewal{p, p.renewal(p.hold.ttl)})
+}
+
+func (p *place) renewal(ttl time.Duration) backend.Renewal {
+	r := backend.Renewal{Name: p.key.name, Slot: p.key.slot, Hold: p.hold.fence, TTL: ttl}
+	if p.cur != nil {
+		r.Mode = p.cur.mode
+	}
+	return r
 }
 
 // renewed takes the answer to a renewal that was sent at sentAt.

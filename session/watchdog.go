@@ -117,5 +117,5 @@ func (l *Lease) renewal(ttl time.Duration) (backend.Renewal, error) {
 		return backend.Renewal{}, err
 	}
 	l.ttl = max(l.ttl, ttl)
-	return backend.Renewal{Name: p.key.name, Slot: p.key.slot, Hold: p.hold.fence, TTL: ttl}, nil
+	return p.renewal(ttl), nil
 }

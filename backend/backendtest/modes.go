@@ -129,7 +129,7 @@ func sharesApart(b *bench) {
 		b.Errorf("status = %+v, want what was described", st)
 	}
 	renew := func(slot string, hold backend.Fence) error {
-		errs, err := n.Renew(n.ctx(), []backend.Renewal{{Name: name, Slot: slot, Hold: hold, TTL: 2 * ttl}})
+		errs, err := n.Renew(n.ctx(), []backend.Renewal{{Name: name, Slot: slot, Mode: backend.Shared, Hold: hold, TTL: 2 * ttl}})
 		return errors.Join(err, errs[0])
 	}
 	if err := renew("2", a2.Hold); err != nil {
@@ -312,7 +312,7 @@ func breakOne(b *bench) {
 		b.Errorf("hint = %+v, want the end of %d", h, a2.Hold)
 	}
 	n.takes(w)
-	errs, err := n.Renew(n.ctx(), []backend.Renewal{{Name: name, Slot: r1.Slot, Hold: a1.Hold, TTL: ttl}, {Name: name, Slot: "1", Hold: a2.Hold, TTL: ttl}})
+	errs, err := n.Renew(n.ctx(), []backend.Renewal{{Name: name, Slot: r1.Slot, Mode: 2, Hold: a1.Hold, TTL: ttl}, {Name: name, Slot: "1", Mode: 2, Hold: a2.Hold, TTL: ttl}})
 	if err != nil || errs[0] != nil {
 		b.Errorf("renewal of the other hold: %v, %v", errs, err)
 	}

@@ -94,6 +94,9 @@ var describeLua string
 //go:embed renew.lua
 var renewLua string
 
+//go:embed renew_shares.lua
+var renewSharesLua string
+
 //go:embed inspect.lua
 var inspectLua string
 
@@ -109,6 +112,7 @@ var (
 	promoteScript  = newScript("allow-oom", head, common, promoteLua)
 	describeScript = newScript("allow-oom", head, common, describeLua)
 	renewScript    = newScript("allow-oom", renewLua)
+	renewShares    = newScript("allow-oom", renewSharesLua)
 	inspectScript  = newScript("no-writes", inspectLua)
 )
 

@@ -8,27 +8,33 @@ import (
 	"github.com/lockgw/lockgw/backend"
 )
 
-// Renew implements backend.Backend. One script renews the leases of one slot, and the
-// slots are renewed side by side: where some had no answer, their errors say so and
+// kind of leases that one script renews: of one slot, and of holds that are alike.
+type kind struct {
+	slot   int
+	shares bool
+}
+
+// Renew implements backend.Backend. One script renews the leases of one kind, and the
+// kinds are renewed side by side: where some had no answer, their errors say so and
 // those of the others count.
 func (b *Backend) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	bySlot := map[int][]int{} // indexes of rs
+	byKind := map[kind][]int{} // indexes of rs
 	for i, r := range rs {
-		slot := b.renewals.slot(b.cfg.KeyPrefix + r.Name)
-		bySlot[slot] = append(bySlot[slot], i)
+		k := kind{b.renewals.slot(b.cfg.KeyPrefix + r.Name), r.Mode != backend.Exclusive}
+		byKind[k] = append(byKind[k], i)
 	}
-	if len(bySlot) == 1 {
-		return b.renewSlot(ctx, rs)
+	if len(byKind) == 1 {
+		return b.renewAlike(ctx, rs)
 	}
 	errs := make([]error, len(rs))
 	var wg sync.WaitGroup
-	for _, group := range bySlot {
+	for _, group := range byKind {
 		wg.Go(func() {
 			some := make([]backend.Renewal, len(group))
 			for k, i := range group {
 				some[k] = rs[i]
 			}
-			answers, err := b.renewSlot(ctx, some)
+			answers, err := b.renewAlike(ctx, some)
 			for k, i := range group {
 				if errs[i] = err; err == nil {
 					errs[i] = answers[k]
@@ -40,17 +46,25 @@ func (b *Backend) Renew(ctx context.Context, rs []backend.Renewal) ([]error, err
 	return errs, nil
 }
 
-// renewSlot renews leases whose keys one script may use.
-func (b *Backend) renewSlot(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	m := newMessage(4*len(rs), 3*len(rs))
+// renewAlike renews leases of one kind.
+func (b *Backend) renewAlike(ctx context.Context, rs []backend.Renewal) ([]error, error) {
+	script, keys := renewScript, 2
+	if rs[0].Mode != backend.Exclusive {
+		script, keys = renewShares, 3
+	}
+	m := newMessage(keys*len(rs), 3*len(rs))
 	for _, r := range rs {
 		k := keysOf(b.cfg.KeyPrefix + r.Name)
-		m = append(m, k.lock, k.state, k.shares, k.ends)
+		if m = append(m, k.lock); keys == 2 {
+			m = append(m, k.state)
+		} else {
+			m = append(m, k.shares, k.ends)
+		}
 	}
 	for _, r := range rs {
 		m = append(m, b.contender(r.Slot), uint64(r.Hold), r.TTL.Milliseconds())
 	}
-	v, err := b.renewRequests.eval(ctx, b.cfg.KeyPrefix+rs[0].Name, renewScript, m)
+	v, err := b.renewRequests.eval(ctx, b.cfg.KeyPrefix+rs[0].Name, script, m)
 	if err != nil {
 		return nil, err
 	}

@@ -375,7 +375,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a holder outside lockgw is not listened for", file: "backend/redis/redis.go", test: "./backend/redis",
-		old: "	b.watch(place{r.Name, r.Slot}, a.Queued && a.Holder.Foreign)\n", new: "",
+		old: "	b.watch(place{r.Name, r.Slot}, b.announced(ctx, r.Name, a))\n", new: "",
 	},
 	{
 		name: "the breaker gates renewals", file: "backend/breaker/breaker.go", test: "./backend/breaker",
@@ -454,7 +454,7 @@ var bugs = []bug{
 		old: "redis.call('ZREVRANGE', ends, 0, 0, 'WITHSCORES')\n  if not last", new: "redis.call('ZRANGE', ends, 0, 0, 'WITHSCORES')\n  if not last",
 	},
 	{
-		name: "script: one of several is renewed without a look at the fence", file: "backend/redis/renew.lua", test: "./backend/redis",
+		name: "script: one of several is renewed without a look at the fence", file: "backend/redis/renew_shares.lua", test: "./backend/redis",
 		old: "if f == fence and till > ms", new: "if f and till > ms",
 	},
 	{

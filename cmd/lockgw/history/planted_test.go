@@ -79,7 +79,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a new connection for messages asks for nothing", file: "session/hints.go",
-		old: "case backend.HintFree, backend.HintResync:\n\t\tp.askBy(1)", new: "case backend.HintFree, backend.HintResync:",
+		old: "	case backend.HintResync:\n\t\tp.askBy(1)\n", new: "	case backend.HintResync:\n",
 		s: silence, rules: []string{"stall", "stuck"},
 	},
 	{
@@ -89,7 +89,7 @@ var bugs = []bug{
 	},
 	{
 		name: "silent messages are not noticed", file: "backend/redis/hub.go",
-		old: "err = h.prove(ctx, rand.Text(), echoes)", new: "_ = rand.Text",
+		old: "err = h.prove(ctx, h.id+rand.Text(), echoes)", new: "_ = rand.Text",
 		s: silence, rules: []string{"stall", "stuck"},
 	},
 }
