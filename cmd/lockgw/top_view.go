@@ -147,7 +147,7 @@ func (s *topScreen) tableOf(holders []string, now time.Time) []string {
 		if st.TTL > 0 {
 			lease = age(st.TTL - now.Sub(s.at))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\n", printable(st.Name), st.State, holders[i], held, lease, st.Waiters, st.Fence)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\n", printable(st.Name), stateText(st), holders[i], held, lease, st.Waiters, st.Fence)
 	}
 	_ = t.Flush() // into memory
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")

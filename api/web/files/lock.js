@@ -4,7 +4,7 @@ import { byId, cell, el, facts, mark, rows, setChildren, setText } from "./dom.j
 import { isAdmin, pathOf } from "./gateway.js";
 import * as history from "./history.js";
 import { leaseBar, showLease } from "./lease.js";
-import { clock, command, duration, moment, noteBeside, plural, quoted, who } from "./text.js";
+import { clock, command, duration, moment, noteBeside, plural, quoted, state, who } from "./text.js";
 
 let shown = { name: null, bar: null, held: null };
 
@@ -13,7 +13,7 @@ export function showLock(name, lock, age, followed) {
   if (shown.name !== name) start(name);
   byId("lock-break").disabled = lock?.state !== "held" || !lock.fence;
   if (lock) {
-    setChildren(byId("lock-state"), lock.state, () => [mark(lock.state), lock.state]);
+    setChildren(byId("lock-state"), state(lock), () => [mark(lock.state), state(lock)]);
     showHolder(lock, age);
     showQueue(lock, age);
   }

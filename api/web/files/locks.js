@@ -2,7 +2,7 @@
 
 import { byId, cell, el, mark, rows, setChildren, setText } from "./dom.js";
 import { leaseBar, showLease } from "./lease.js";
-import { duration, noteBeside, plural, who } from "./text.js";
+import { duration, noteBeside, plural, state as stateOf, who } from "./text.js";
 
 const nobody = "-";
 
@@ -22,7 +22,7 @@ function make(lock) {
 
 function update(row, lock, age) {
   const [, state, holder, held, lease, waiters, fence] = row.cells;
-  setChildren(state, lock.state, () => [mark(lock.state), lock.state]);
+  setChildren(state, stateOf(lock), () => [mark(lock.state), stateOf(lock)]);
   const h = lock.holder;
   setChildren(holder, h ? `${who(h)}\n${h.note ?? ""}` : nobody, () => holderText(h));
   setText(held, h?.since ? duration(h.held_ms + age) : nobody);

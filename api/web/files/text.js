@@ -26,6 +26,13 @@ export function moment(time) {
   return `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${clock(time)}`;
 }
 
+/** state of a lock, and how many hold it where several may. */
+export function state(lock) {
+  if (lock.mode === "shared") return `held, shared by ${lock.holders}`;
+  if (lock.mode === "semaphore") return `held, ${lock.holders} of ${lock.limit}`;
+  return lock.state;
+}
+
 /** command is the note of a process of lockgw itself: it tells more than its name. */
 export const command = (holder) => (holder.command === "lockgw" && holder.note) || holder.command;
 
