@@ -275,6 +275,51 @@ func TestRestartKeepsShared(t *testing.T) {
 	}
 }
 
+// Waiters of a node are served in their order also where the node gives way to another.
+func TestSharedOrderOverNodes(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		f      session.Fairness
+		come   []string // node, and r for a reader or w for a writer
+		served []int    // indexes
+	}{
+		{"turns", session.Fairness{}, []string{"0w", "1r", "0r"}, []int{1, 0, 2}},
+		{"strict", session.Fairness{Strict: true}, []string{"1r", "1w", "0r"}, []int{0, 1, 2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				c := newCluster(t, 2, session.Config{Fairness: tt.f}, nil)
+				holder := c.open(0)
+				mustAcquire(t, holder, "a", session.Acquire{})
+				var mu sync.Mutex
+				var served []int
+				var done sync.WaitGroup
+				for i, who := range tt.come {
+					s := c.open(int(who[0] - '0'))
+					done.Go(func() {
+						if _, err := s.Acquire(context.Background(), "a", session.Acquire{Wait: time.Minute, Shared: who[1] == 'r'}); err != nil {
+							t.Error(err)
+							return
+						}
+						mu.Lock()
+						served = append(served, i)
+						mu.Unlock()
+						time.Sleep(200 * time.Millisecond)
+						_, _ = s.Release(context.Background(), "a", 1, false, "")
+					})
+					synctest.Wait()
+					time.Sleep(100 * time.Millisecond)
+				}
+				mustRelease(t, holder, "a")
+				done.Wait()
+				if !slices.Equal(served, tt.served) {
+					t.Errorf("served %v of %v, want %v", served, tt.come, tt.served)
+				}
+			})
+		})
+	}
+}
+
 // room watches who is told to hold one name in which mode.
 type room struct {
 	t      *testing.T

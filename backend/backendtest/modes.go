@@ -20,6 +20,8 @@ var modes = []struct {
 	{"a repeated acquire grants the same shared hold", repeatShared},
 	{"an exclusive waiter waits for all shared holds", exclusiveAfterShared},
 	{"nobody shares past an exclusive waiter", sharedBehindExclusive},
+	{"nobody overtakes while a grant is not confirmed yet", orderWhileProvisional},
+	{"who speaks for a node comes before those of the node by themselves", nodeBeforeItsSlots},
 	{"shared waiters are served together", sharedServedTogether},
 	{"a semaphore holds as many as its size", semaphoreCounts},
 	{"a permit of a semaphore ends with its lease", permitEnds},
@@ -205,6 +207,31 @@ func sharedBehindExclusive(b *bench) {
 	n.silent()
 	m.drop(w, got.Hold)
 	n.takes(s)
+}
+
+func orderWhileProvisional(b *bench) {
+	n, m := b.node("a"), b.node("b")
+	x, held := n.share(backend.Exclusive, "9")
+	reader, writer := m.line(backend.Shared, "1"), m.line(backend.Exclusive, "2")
+	late := n.line(backend.Shared, "3")
+	n.drop(x, held.Hold)
+	n.line(backend.Shared, "4") // has the store look again
+	n.wantHolders(backend.Shared, 1)
+	m.drop(reader, m.takes(reader).Hold)
+	m.drop(writer, m.takes(writer).Hold)
+	n.takes(late)
+}
+
+func nodeBeforeItsSlots(b *bench) {
+	n, m := b.node("a"), b.node("b")
+	_, held := n.share(backend.Exclusive, "")
+	first, last := m.line(backend.Shared, "1"), n.line(backend.Shared, "2")
+	r := n.in(backend.Exclusive, "")
+	r.Hold, r.Turn = held.Hold, held.Hold
+	n.wantQueued(n.Release(n.ctx(), r))
+	m.drop(first, m.takes(first).Hold)
+	n.drop(r, n.takes(r).Hold)
+	n.takes(last)
 }
 
 func sharedServedTogether(b *bench) {

@@ -13,10 +13,10 @@ type contender struct{ node, slot string }
 // lock is all that the store keeps for one name.
 type lock struct {
 	name     string
-	holds    []*hold   // one, or as many as its mode lets in
-	delayed  time.Time // ungrantable until then
-	queue    []entry   // by the time of entering
-	suspect  map[string]bool
+	holds    []*hold              // one, or as many as its mode lets in
+	delayed  time.Time            // ungrantable until then
+	queue    []entry              // by the time of entering
+	suspect  map[string]time.Time // when a node's provisional hold runs out
 	floors   map[contender]floor
 	top      backend.Fence // newest fence reserved
 	given    backend.Fence // last fence of the last hold that was released,
@@ -59,7 +59,7 @@ type floor struct {
 func (s *Store) lock(name string) *lock {
 	l := s.names[name]
 	if l == nil {
-		l = &lock{name: name, suspect: map[string]bool{}, floors: map[contender]floor{}}
+		l = &lock{name: name, suspect: map[string]time.Time{}, floors: map[contender]floor{}}
 		s.names[name] = l
 		s.sweep()
 	}
@@ -227,10 +227,20 @@ func (l *lock) enqueue(c contender, inc uint64, r backend.Request) {
 	}
 	i := slices.IndexFunc(l.queue, func(e entry) bool { return e.by == c })
 	if i < 0 {
-		i = len(l.queue)
-		l.queue = append(l.queue, entry{})
+		i = l.place(c)
+		l.queue = slices.Insert(l.queue, i, entry{})
 	}
 	l.queue[i] = entry{c, inc, until, r} // who is there keeps the place
+}
+
+// place is at the end. But who speaks for a whole node has callers who came before
+// those of the node that stand in the queue by themselves.
+func (l *lock) place(c contender) int {
+	own := slices.IndexFunc(l.queue, func(e entry) bool { return e.by.node == c.node })
+	if c.slot != "" || own < 0 {
+		return len(l.queue)
+	}
+	return own
 }
 
 func (l *lock) dequeue(c contender) {

@@ -21,7 +21,7 @@ func (s *Store) promote(l *lock, asks *contender, r backend.Request) (granted *h
 			asking := asks != nil && e.by == *asks
 			reachable := asking || n != nil && n.node.Incarnation == e.inc
 			switch {
-			case l.suspect[e.by.node] != suspects && (!suspects || !asking), !reachable, l.heldBy(e.by) != nil:
+			case l.suspected(e.by.node) != suspects && (!suspects || !asking), !reachable, l.heldBy(e.by) != nil:
 			case !l.room(e.req.Mode):
 				return granted // nobody overtakes it
 			case asking:
@@ -32,6 +32,12 @@ func (s *Store) promote(l *lock, asks *contender, r backend.Request) (granted *h
 		}
 	}
 	return granted
+}
+
+// suspected: the node has let a provisional hold run out.
+func (l *lock) suspected(node string) bool {
+	till, ok := l.suspect[node]
+	return ok && !time.Now().Before(till)
 }
 
 func (l *lock) grant(e entry, least backend.Fence) *hold {
@@ -48,7 +54,7 @@ func (l *lock) grant(e entry, least backend.Fence) *hold {
 func (s *Store) offer(l *lock, e entry, least backend.Fence) {
 	h := l.grant(e, least)
 	h.provisional, h.until = true, time.Now().Add(Window)
-	l.suspect[e.by.node] = true // until it asks for something
+	l.suspect[e.by.node] = h.until // until it asks for something
 	s.nodes[e.by.node].inbox.put(backend.Hint{Kind: backend.HintGranted, Name: l.name, Slot: e.by.slot, Fence: h.fence})
 	s.tellSecond(l, e.by)
 }

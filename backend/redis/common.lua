@@ -55,13 +55,26 @@ local function entry(contender)
   return e.inc and e
 end
 
+-- ticket is after everybody's. But who speaks for a whole node has callers who came
+-- before those of the node that stand in the queue by themselves.
+local function ticket()
+  if me == node_of(me) then
+    for _, c in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
+      if node_of(c) == me then
+        return string.format('%.1f', redis.call('ZSCORE', queue, c) - 0.5)
+      end
+    end
+  end
+  local newest = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
+  return int(math.max(us, math.floor(newest[2] or '0') + 1))
+end
+
 -- enqueue: who is there already keeps the ticket. The entry ends by itself when
 -- its node has not asked again for a minute more than it should have.
 local function enqueue()
   local life = math.max(redis.call('PTTL', lock), 0) + ttl + remember
   if not redis.call('ZSCORE', queue, me) then
-    local newest = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')
-    redis.call('ZADD', queue, int(math.max(us, (tonumber(newest[2] or '0')) + 1)), me)
+    redis.call('ZADD', queue, ticket(), me)
   end
   redis.call('HSET', entries, me, table.concat({ inc, seq, int(ms + life), ttl, turns, least, waiters, mode, owner, record }, ' '))
   for _, key in ipairs({ queue, entries }) do
@@ -206,7 +219,7 @@ local function offer(c, e)
     return false
   end
   grant(c, e, window, '1')
-  redis.call('HSET', entries, '~' .. node_of(c), '1') -- until it asks for something
+  redis.call('HSET', entries, '~' .. node_of(c), int(ms + window)) -- until it asks for something
   tell_second(c)
   offered = true
   return true
@@ -215,6 +228,12 @@ end
 -- hears: c's node listens. The message means nothing to it.
 local function hears(c, e)
   return redis.call('PUBLISH', channel_of(c, e.inc), 'p ' .. slot_of(c) .. ' ' .. name) > 0
+end
+
+-- suspected: the node has let a provisional hold run out.
+local function suspected(node)
+  local till = redis.call('HGET', entries, '~' .. node)
+  return till and tonumber(till) <= ms or false
 end
 
 -- promote gives the name to the first reachable contender, and to those after it who
@@ -235,7 +254,7 @@ local function promote(asks)
         if not e or tonumber(e.till) <= ms then
           dequeue(c)
           i = i - 1
-        elseif (redis.call('HEXISTS', entries, '~' .. node) == 1) == suspect and not share(c) then
+        elseif suspected(node) == suspect and not share(c) then
           if taken() and not room(e.mode) then
             if c == asks or not deaf[node] and hears(c, e) then
               return answer -- nobody overtakes it

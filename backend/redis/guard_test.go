@@ -244,6 +244,38 @@ func TestForgottenHoldIsRestored(t *testing.T) {
 	}
 }
 
+// Each of several holders comes back, in whatever order their gateways ask.
+func TestForgottenHoldsAreRestored(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	ms := guardedGateways(t, s, 2, session.Config{TTL: 6 * time.Second})
+	var leases []*session.Lease
+	for i, a := range []session.Acquire{{Shared: true}, {Shared: true}, {Shared: true}, {Limit: 3}, {Limit: 3}, {Limit: 3}} {
+		g, err := client(t, ms[i%2]).Acquire(t.Context(), fmt.Sprint("x", a.Limit), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases = append(leases, g.Lease)
+	}
+	s.Restart()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		shared, err := ms[0].Inspect(t.Context(), "x0")
+		permits, err2 := ms[1].Inspect(t.Context(), "x3")
+		if err == nil && err2 == nil && shared.Holders == 3 && permits.Holders == 3 {
+			break
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("the store says %+v, %v and %+v, %v, want three holders of each", shared, err, permits, err2)
+		}
+	}
+	time.Sleep(2500 * time.Millisecond) // they are renewed
+	for i, l := range leases {
+		if err := l.Err(); err != nil {
+			t.Errorf("hold %d: %v", i, err)
+		}
+	}
+}
+
 // A hold that was taken away is not written down again.
 func TestBrokenHoldIsNotRestored(t *testing.T) {
 	t.Parallel()

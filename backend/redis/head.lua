@@ -3,7 +3,7 @@
 -- KEYS 1 lock      hash owner -> entries: what Redisson and we lock by
 --      2 state     hash: the hold behind it, where it is one of lockgw
 --      3 queue     zset contender -> ticket
---      4 entries   hash contender -> its request; ~node -> 1 where the node let a provisional hold run out
+--      4 entries   hash contender -> its request; ~node -> when a provisional hold of the node runs out, ms
 --      5 counter   newest fence reserved
 --      6 last      "fence counter" when a hold was released: the last fence it gave
 --      7 floor     "incarnation seq" of the newest request of this contender

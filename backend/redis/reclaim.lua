@@ -7,9 +7,10 @@ dequeue(me)
 local h = held_by(me)
 
 -- forgotten: the server may have lost the hold that the sender had, and has granted
--- none since; what it has in its place is older.
+-- none since that would not go with it; what it has in its place is older. One of
+-- several has others beside it that were granted later.
 local function forgotten()
-  if the_hold == '0' or known() or reserved > tonumber(least) then
+  if the_hold == '0' or known() or mode == '0' and reserved > tonumber(least) then
     return false
   end
   local other = h or hold()
