@@ -180,3 +180,28 @@ func (a *address) options(i int) *goredis.Options {
 	o.MaintNotificationsConfig = &m
 	return &o
 }
+
+// Servers reads the address of a store: one address for each node, as package redis
+// takes it, and the longest lease that is granted.
+func Servers(rawurl string) (urls []string, longest time.Duration, err error) {
+	a, err := parseAddress(rawurl)
+	if err != nil {
+		return nil, 0, err
+	}
+	_, query, _ := strings.Cut(rawurl, "?")
+	q, _ := url.ParseQuery(query) // parseAddress has read it
+	u := url.URL{Scheme: "redis", Path: fmt.Sprintf("/%d", a.common.DB)}
+	if a.common.TLSConfig != nil {
+		u.Scheme = "rediss"
+		if file := q.Get("ca_file"); file != "" {
+			u.RawQuery = url.Values{"ca_file": {file}}.Encode()
+		}
+	}
+	if a.common.Password != "" {
+		u.User = url.UserPassword(a.common.Username, a.common.Password)
+	}
+	for _, u.Host = range a.hosts {
+		urls = append(urls, u.String())
+	}
+	return urls, a.maxTTL, nil
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,9 +99,5 @@ func checkBackendURL(raw string) error {
 	case scheme != "redis" && scheme != "rediss" && scheme != "redis+unix":
 		return fmt.Errorf("unknown scheme %q; this version has "+presentSchemes, scheme)
 	}
-	if _, err := url.Parse(raw); err != nil {
-		// Its own words quote the part that is wrong, which may be the password.
-		return errors.New("cannot be read as a URL; special characters in a password have to be percent-encoded")
-	}
-	return nil
+	return redis.CheckURL(raw)
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/lockgw/lockgw/backend/redlock"
 )
 
 // check reports every value that is well formed and still cannot be: what
@@ -115,6 +117,11 @@ func (s settings) checkTTLRange() error {
 }
 
 func (s settings) checkTTL() error {
+	if strings.HasPrefix(s.Backend.URL, "redlock://") {
+		if _, longest, err := redlock.Servers(s.Backend.URL); err == nil && s.Lock.TTL > longest {
+			return fmt.Errorf("%s is longer than max_ttl of backend.url, which is %s", duration(s.Lock.TTL), duration(longest))
+		}
+	}
 	if s.Lock.TTL < s.Limits.MinTTL || s.Lock.TTL > s.Limits.MaxTTL {
 		return fmt.Errorf("%s is not between limits.min_ttl %s (%s) and limits.max_ttl %s (%s)", duration(s.Lock.TTL),
 			duration(s.Limits.MinTTL), s.origins["limits.min_ttl"], duration(s.Limits.MaxTTL), s.origins["limits.max_ttl"])

@@ -146,6 +146,8 @@ func TestConfigBadValues(t *testing.T) {
 		{"backend: {timeout: 1e3}", "no duration"},
 		{"backend: {key_prefix: \"a\\tb\"}", "white space"},
 		{"backend: {redis: {guard: perhaps}}", "not one of quarantine, wait, none"},
+		{"backend: {url: 'redis://h/x'}", "path has to be a database number"},
+		{"backend: {url: 'redlock://a,b,c?max_ttl=10s'}", "is longer than max_ttl of backend.url, which is 10s"},
 		{"lock: {ttl: 500ms}", "not between limits.min_ttl 1s (default) and limits.max_ttl 24h (default)"},
 		{"lock: {ttl: 25h}", "not between"},
 		{"{backend: {url: 'redlock://a,b,c'}, fairness: {mode: strict}}", "strict needs a queue in the store"},

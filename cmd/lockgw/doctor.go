@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redlock"
 )
 
 // finding is what was found out about one thing, as `doctor` tells it.
@@ -62,8 +63,20 @@ func examineStore(ctx context.Context, c backendConfig) (found []finding) {
 	if strings.HasPrefix(c.URL, "memory:") {
 		return nil
 	}
-	for _, f := range redis.Examine(ctx, redis.Config{URL: c.URL, KeyPrefix: c.KeyPrefix}) {
-		found = append(found, finding(f))
+	servers := []string{c.URL}
+	if strings.HasPrefix(c.URL, "redlock:") {
+		var err error
+		if servers, _, err = redlock.Servers(c.URL); err != nil {
+			return []finding{{redis.Fail, "address", err.Error(), "correct backend.url"}}
+		}
+	}
+	for i, address := range servers {
+		for _, f := range redis.Examine(ctx, redis.Config{URL: address, KeyPrefix: c.KeyPrefix, Publish: c.Redis.Publish}) {
+			if len(servers) > 1 {
+				f.Check = fmt.Sprintf("server %d: %s", i+1, f.Check)
+			}
+			found = append(found, finding(f))
+		}
 	}
 	return found
 }
