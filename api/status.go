@@ -19,6 +19,7 @@ type status struct {
 	Queue   []holder      `json:"queue"` // of this node
 	Fence   backend.Fence `json:"fence"` // newest known, 0: none
 	TTLMS   int64         `json:"ttl_ms"`
+	Trouble string        `json:"trouble,omitempty"` // of those who wait here, with the store
 }
 
 // holder is one who holds or waits.
@@ -36,7 +37,7 @@ type holder struct {
 func statusOf(st session.Status) status {
 	s := status{
 		Name: st.Name, State: st.State, Holder: holderOf(st.Holder), Waiters: st.Waiters,
-		Queue: make([]holder, 0, len(st.Queue)), Fence: st.Fence, TTLMS: st.TTL.Milliseconds(),
+		Queue: make([]holder, 0, len(st.Queue)), Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
 	}
 	if st.State == session.StateHeld {
 		s.Mode, s.Holders, s.Limit = st.Mode.String(), st.Holders, st.Mode.Limit()

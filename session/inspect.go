@@ -59,6 +59,9 @@ func (p *place) addTo(s *Status) {
 	for l := p.queue.first; l != nil; l = l.next {
 		s.Queue = append(s.Queue, l.holder)
 	}
+	if p.queue.n > 0 && p.trouble != nil {
+		s.Trouble = p.trouble.Error()
+	}
 	l := p.cur
 	if l == nil || !p.has() || now >= p.hold.deadline {
 		return

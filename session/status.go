@@ -52,6 +52,7 @@ type Status struct {
 	// Holders is how many hold it; if more than one, the rest is about the one with
 	// the newest fence.
 	Holders int
+	Trouble string // why the store gives those who wait here no answer; "": it does
 }
 
 // View is a hold as its session sees it at one moment.

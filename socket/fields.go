@@ -55,7 +55,7 @@ func (f fields) status() session.Status {
 	st := session.Status{
 		Name: f.text("name"), State: session.State(f.text("state")), Waiters: int(f.number("waiters")),
 		Fence: backend.Fence(f.number("fence")), TTL: f.milliseconds("ttl_ms"),
-		Mode: backend.Mode(f.number("limit")), Holders: int(f.number("holders")),
+		Mode: backend.Mode(f.number("limit")), Holders: int(f.number("holders")), Trouble: f.text("trouble"),
 	}
 	if f.text("mode") == backend.Shared.String() {
 		st.Mode = backend.Shared

@@ -97,7 +97,7 @@ func (c *conn) writeView(v session.View) {
 
 // writeStatus writes what is known of a name, with the keys of the HTTP body.
 func (c *conn) writeStatus(st session.Status) {
-	c.w.Map(10)
+	c.w.Map(11)
 	c.pair("name", st.Name)
 	c.pair("state", string(st.State))
 	c.w.Bulk("mode")
@@ -122,6 +122,7 @@ func (c *conn) writeStatus(st session.Status) {
 	}
 	c.pairInt("fence", int64(st.Fence))
 	c.pairInt("ttl_ms", st.TTL.Milliseconds())
+	c.pair("trouble", st.Trouble)
 }
 
 func (c *conn) writeHolder(h session.Holder) {

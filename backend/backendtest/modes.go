@@ -285,7 +285,14 @@ func goneBeforeSemaphore(b *bench) {
 	gone.line(backend.Exclusive, "")
 	w := m.line(backend.Shared, "1")
 	_ = gone.Close()
-	n.share(backend.Shared, "2")
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) { // the store hears of it in a moment
+		if got, err := n.Acquire(n.ctx(), n.in(backend.Shared, "2")); err == nil && got.Granted {
+			break
+		}
+		if time.Since(began) > 5*time.Second {
+			b.Fatal("not granted behind a waiter that is gone")
+		}
+	}
 	m.takes(w)
 	n.drop(r, a.Hold)
 	n.wantHolders(backend.Shared, 2)

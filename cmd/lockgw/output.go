@@ -33,6 +33,7 @@ type lockOut struct {
 	Queue   []*holderOut  `json:"queue"`
 	Fence   backend.Fence `json:"fence"`
 	TTLMS   int64         `json:"ttl_ms"`
+	Trouble string        `json:"trouble,omitempty"`
 }
 
 type holderOut struct {
@@ -43,7 +44,7 @@ type holderOut struct {
 func newLockOut(st session.Status, now time.Time) lockOut {
 	l := lockOut{
 		Name: st.Name, State: st.State, Holder: newHolderOut(st.Holder, now), Waiters: st.Waiters,
-		Queue: []*holderOut{}, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(),
+		Queue: []*holderOut{}, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
 	}
 	if st.State == session.StateHeld {
 		l.Mode, l.Holders, l.Limit = st.Mode.String(), st.Holders, st.Mode.Limit()

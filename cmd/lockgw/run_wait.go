@@ -120,6 +120,9 @@ func (w *waitLine) text(now time.Time) string {
 		}
 		parts = append(parts, held)
 	}
+	if w.known.Trouble != "" {
+		parts = append(parts, w.known.Trouble)
+	}
 	if position, of := w.place(); position > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %d", ordinal(position), of))
 	}
@@ -134,7 +137,7 @@ func (w *waitLine) left(now time.Time) time.Duration {
 }
 
 func (w *waitLine) event(now time.Time) event {
-	e := event{Event: "waiting", Lock: w.name, Holder: w.known.Holder, WaitedMS: now.Sub(w.start).Milliseconds()}
+	e := event{Event: "waiting", Lock: w.name, Holder: w.known.Holder, WaitedMS: now.Sub(w.start).Milliseconds(), Error: w.known.Trouble}
 	e.Position, e.Of = w.place()
 	if !w.o.forever {
 		e.GivesUpMS = w.left(now).Milliseconds()

@@ -89,6 +89,9 @@ func writeBlock(w io.Writer, st session.Status, now time.Time) error {
 	}
 	line("Fence", "%d", st.Fence)
 	line("Waiters", "%d", st.Waiters)
+	if st.Trouble != "" {
+		line("Trouble", "%s", st.Trouble)
+	}
 	for i, q := range st.Queue {
 		line(ordinal(i+1), "%s, waiting for %s", holderText(&q), age(since(q, now)))
 	}
