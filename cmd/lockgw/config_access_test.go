@@ -94,10 +94,10 @@ func TestWithPassword(t *testing.T) {
 	for _, tt := range []struct{ raw, want string }{
 		{"redis://h:1/0", "redis://:a%2F%40%3A%23b@h:1/0"},
 		{"redis://u@h", "redis://u:a%2F%40%3A%23b@h"},
-		{"rediss://@h?x=@", "rediss://:a%2F%40%3A%23b@h?x=@"},
+		{"rediss://@h?x=%40", "rediss://:a%2F%40%3A%23b@h?x=%40"},
 		{"redlock://h1,h2:2,h3/1?tls=true", "redlock://:a%2F%40%3A%23b@h1,h2:2,h3/1?tls=true"},
 		{"redis+sentinel://u@h1,h2/m", "redis+sentinel://u:a%2F%40%3A%23b@h1,h2/m"},
-		{"redis+unix:///run/redis@0.sock", "redis+unix://:a%2F%40%3A%23b@/run/redis@0.sock"},
+		{"redis+unix:///run/redis%400.sock", "redis+unix://:a%2F%40%3A%23b@/run/redis%400.sock"},
 	} {
 		if got, err := withPassword(tt.raw, "a/@:#b"); got != tt.want || err != nil {
 			t.Errorf("withPassword(%q) = %q, %v; want %q", tt.raw, got, err, tt.want)
