@@ -183,6 +183,9 @@ func (p *place) noAnswer(q *request, err error) {
 	pause := min(20*time.Millisecond<<q.tries, time.Second)
 	q.tries = min(q.tries+1, 6)
 	q.retryAt = p.m.cfg.Clock() + pause/2 + rand.N(pause/2)
+	if q.verb == reclaim {
+		p.jeopardy(err)
+	}
 	if q.verb == acquire && !q.unknown {
 		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
 	}

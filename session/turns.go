@@ -111,10 +111,6 @@ func (p *place) missing() {
 		p.lose(reasonGone)
 		return
 	}
-	if !p.hold.failing {
-		p.hold.failing = true
-		p.tellTurn(EventJeopardy, "the store may have forgotten the hold")
-	}
 	p.m.raise(p.key.name, p.hold.top())
 	p.askForPast()
 }
@@ -240,12 +236,17 @@ func (p *place) renewed(r backend.Renewal, sentAt time.Duration, err error) {
 		p.missing()
 	default:
 		p.hold.renewAt = now + max(p.hold.ttl/10, 2*slack)
-		if !p.hold.failing {
-			p.hold.failing = true
-			p.tellTurn(EventJeopardy, err.Error())
-		}
+		p.jeopardy(err)
 	}
 	p.advance()
+}
+
+// jeopardy: the store did not confirm the hold, which still stands.
+func (p *place) jeopardy(err error) {
+	if !p.hold.failing {
+		p.hold.failing = true
+		p.tellTurn(EventJeopardy, err.Error())
+	}
 }
 
 // prolong moves the deadline, never back.
