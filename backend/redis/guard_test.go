@@ -276,6 +276,37 @@ func TestForgottenHoldsAreRestored(t *testing.T) {
 	}
 }
 
+// A permit that another was granted meanwhile does not come back: its lease was longer
+// than the quarantine, and its gateway too late.
+func TestForgottenPermitTooLate(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	a, b := alone(t, s, "a", ""), alone(t, s, "b", "")
+	r := ask("x", 1)
+	r.Mode, r.TTL = 1, time.Minute
+	held, err := a.Acquire(t.Context(), r)
+	if err != nil || !held.Granted {
+		t.Fatalf("acquire = %+v, %v", held, err)
+	}
+	s.Restart()
+	awaitReady(t, a)
+	awaitReady(t, b)
+	next := r
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		next.Seq++
+		if got, err := b.Acquire(t.Context(), next); err == nil && got.Granted {
+			break
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("still in quarantine")
+		}
+	}
+	r.Seq, r.Hold, r.Turn = 2, held.Hold, held.Hold
+	if got, err := a.Reclaim(t.Context(), r); err != nil || got.Granted {
+		t.Errorf("reclaim = %+v, %v, want that it is over: another has the only permit", got, err)
+	}
+}
+
 // A hold that was taken away is not written down again.
 func TestBrokenHoldIsNotRestored(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ local function forgotten()
   if other then
     return tonumber(other.fence) < tonumber(the_hold)
   end
-  return not taken() or mode ~= '0' and several() == mode
+  return not taken() or room(mode)
 end
 
 if (not h or h.fence ~= the_hold) and forgotten() then

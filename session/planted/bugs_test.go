@@ -498,6 +498,10 @@ var bugs = []bug{
 		old: " or mode == '0' and reserved > tonumber(least) then", new: " or reserved > tonumber(least) then",
 	},
 	{
+		name: "script: more permits are restored than there are", file: "backend/redis/reclaim.lua", test: "./backend/redis", run: guards,
+		old: "  return not taken() or room(mode)\n", new: "  return not taken() or several() == mode\n",
+	},
+	{
 		name: "script: who has not confirmed yet is taken for a suspect", file: "backend/redis/common.lua", test: "./backend/redis",
 		old: "  return till and tonumber(till) <= ms or false\n", new: "  return till and true or false\n",
 	},
