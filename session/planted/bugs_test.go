@@ -7,7 +7,7 @@ const guards = "^Test(Quarantine($|Proofs|Knows)|Forgotten|Guard)"
 
 var bugs = []bug{
 	{
-		name: "deadline from the answer instead of the sending", file: "session/request.go",
+		name: "deadline from the answer instead of the sending", file: "session/answer.go",
 		old: "deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,",
 		new: "deadline: p.m.cfg.Clock() + q.r.TTL - margin(q.r.TTL), fresh: true,",
 	},
@@ -184,7 +184,7 @@ var bugs = []bug{
 		old: "if l.ttl > p.hold.ttl || l.fixed && !fresh || exact {", new: "if _ = fresh; exact {",
 	},
 	{
-		name: "the end of a session leaves its waits", file: "session/acquire.go",
+		name: "the end of a session leaves its waits", file: "session/wait.go",
 		old: "		case <-s.ctx.Done():\n\t\t\tl.p.leave(l)\n\t\t\treturn nil, s.gone(name)\n", new: "",
 	},
 	{
@@ -220,7 +220,7 @@ var bugs = []bug{
 		old: "if r := s.replays[key]; r != nil {", new: "if r := s.replays[key]; false {",
 	},
 	{
-		name: "the name passed on is not watched", file: "session/request.go",
+		name: "the name passed on is not watched", file: "session/answer.go",
 		old: "		p.watchAt = p.m.cfg.Clock() + a.Wait + slack\n", new: "",
 	},
 	{
@@ -370,7 +370,7 @@ var bugs = []bug{
 		old: "  redis.call('HSET', lock, e.owner, '1')\n  redis.call('PEXPIRE', lock, life)\n", new: "  redis.call('HSET', lock, e.owner, '1')\n",
 	},
 	{
-		name: "releases are refused while Redis is full", file: "backend/redis/redis.go", test: "./backend/redis",
+		name: "releases are refused while Redis is full", file: "backend/redis/scripts.go", test: "./backend/redis",
 		old: "releaseScript  = newScript(\"allow-oom\"", new: "releaseScript  = newScript(\"\"",
 	},
 	{
@@ -386,11 +386,11 @@ var bugs = []bug{
 		old: "case l.phase != granted || p.settling():", new: "case l.phase != granted:",
 	},
 	{
-		name: "a message to ask again is forgotten by an older answer", file: "session/request.go",
+		name: "a message to ask again is forgotten by an older answer", file: "session/answer.go",
 		old: "if nudge != 0 {", new: "if false {",
 	},
 	{
-		name: "a message that others wait is forgotten by an older answer", file: "session/request.go",
+		name: "a message that others wait is forgotten by an older answer", file: "session/answer.go",
 		old: "if a.Others || crowded {", new: "if a.Others || crowded && false {",
 	},
 	{

@@ -1,0 +1,87 @@
+package session
+
+import (
+	"errors"
+	"time"
+
+	"github.com/lockgw/lockgw/session/journal"
+)
+
+// entry of the session in the journal.
+func (s *Session) entry() journal.Session {
+	o := s.o
+	c := journal.Session{
+		ID: s.id, UUID: s.uuid, Hash: s.hash[:], Since: s.since, Name: o.Name, Meta: o.Meta,
+		PeerPID: o.Peer.PID, PeerUID: o.Peer.UID, Command: o.Peer.Command,
+		TTL: o.TTL, Keepalive: o.Keepalive, MaxHold: o.MaxHold, OneLock: o.OneLock, Conns: o.Conns,
+		Life: journal.MaxHold, PID: o.Process.PID, Started: o.Process.Started,
+	}
+	switch {
+	case o.Process.PID != 0:
+		c.Life = journal.Process
+	case o.Keepalive > 0:
+		c.Life = journal.Keepalive
+	case o.Conns, o.Alive != nil:
+		c.Life = journal.Connection
+	}
+	return c
+}
+
+func (k placeKey) entry() journal.Key { return journal.Key{Name: k.name, Slot: k.slot} }
+
+func (p *place) entry() journal.Key { return p.key.entry() }
+
+// entry of l's turn in the journal.
+func (l *Lease) entry() journal.Turn {
+	h := &l.p.hold
+	return journal.Turn{
+		Session: l.s.id, Thread: l.thread, Hold: uint64(h.fence), Fence: uint64(l.fence), Count: l.count,
+		TTL: max(l.ttl, h.ttl), Fixed: l.fixed, Mode: int(l.mode), MaxHoldAt: l.maxHoldAt, KeepUntil: l.keepUntil, Deadline: h.deadline,
+		Note: l.holder.Note, Since: l.holder.Since,
+	}
+}
+
+func (l *Lease) loss(reason string) journal.Lost {
+	return journal.Lost{Name: l.name, Thread: l.thread, Fence: uint64(l.fence), Reason: reason}
+}
+
+// answered is the answer that tells l's grant, if it has to be remembered.
+func (l *Lease) answered() *journal.Answer {
+	a := l.repeat.granted(l)
+	if a != nil {
+		a.New = true
+	}
+	return a
+}
+
+func (r *receipt) answer() journal.Answer {
+	return journal.Answer{Key: r.key, What: r.what, At: time.Now()}
+}
+
+func (r *receipt) granted(l *Lease) *journal.Answer {
+	if r == nil {
+		return nil
+	}
+	a := r.answer()
+	a.Name, a.Thread, a.Fence = l.name, l.thread, uint64(l.fence)
+	return &a
+}
+
+func (r *receipt) released(l *Lease, left int) *journal.Answer {
+	if r == nil {
+		return nil
+	}
+	a := r.answer()
+	a.Name, a.Thread, a.Count = l.name, l.thread, left
+	return &a
+}
+
+func (r *receipt) refused(err error) journal.Answer {
+	a := r.answer()
+	a.Code, a.Detail = string(CodeOf(err)), err.Error()
+	var e *Error
+	if errors.As(err, &e) {
+		a.Name, a.Detail = e.Lock, e.Detail
+	}
+	return a
+}
