@@ -53,6 +53,7 @@ func (b *Backend) waiting(r backend.Request, a backend.Answer, err error) (backe
 		return a, backend.ErrHeld
 	}
 	a.Queued = true
+	b.watch(r, a.Holder.Foreign)
 	return a, nil
 }
 

@@ -45,7 +45,7 @@ func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, err
 	if len(views) < b.quorum() {
 		return backend.Status{Name: name}, r.unavailable()
 	}
-	return b.merge(name, views), nil
+	return b.merge(name, oneForeigner(views)), nil
 }
 
 // merge makes one status of those of at least a majority. A name that a minority

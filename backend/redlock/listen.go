@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 )
 
 const (
@@ -24,6 +26,9 @@ type listener struct {
 	channel string
 	message func(payload string)
 	resync  func() // messages may have been lost
+	watched func() channels
+	freed   func(channel string) // a holder outside lockgw has released, perhaps
+	changed chan struct{}        // cap 1: watched has
 }
 
 const probe = "p"
@@ -62,7 +67,7 @@ func (l *listener) serve(ctx context.Context) error {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	payloads := make(chan string)
+	events := make(chan event)
 	done := make(chan struct{})
 	defer func() {
 		cancel(nil)
@@ -71,39 +76,60 @@ func (l *listener) serve(ctx context.Context) error {
 	}()
 	go func() {
 		defer close(done)
-		for {
-			m, err := ps.ReceiveMessage(ctx)
-			if err != nil {
-				cancel(err)
-				return
-			}
-			select {
-			case payloads <- m.Payload:
-			case <-ctx.Done():
-				return
-			}
-		}
+		cancel(read(ctx, ps, events))
 	}()
 	if l.node.memory.heard(true) {
 		l.node.log.Info("a Redis of the quorum sends messages", "addr", l.node.addr)
 	}
 	l.resync()
-	return l.keep(ctx, payloads)
+	return l.keep(ctx, ps, events)
+}
+
+// event is a message, or with an empty payload what became of a subscription.
+type event struct{ channel, payload string }
+
+// read takes what arrives until the connection ends.
+func read(ctx context.Context, ps *goredis.PubSub, events chan<- event) error {
+	for {
+		received, err := ps.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		var e event
+		switch m := received.(type) {
+		case *goredis.Message:
+			e = event{m.Channel, m.Payload}
+		case *goredis.Subscription:
+			e.channel = m.Channel
+		}
+		select {
+		case events <- e:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // keep hands on what arrives, and proves that something does.
-func (l *listener) keep(ctx context.Context, payloads <-chan string) error {
+func (l *listener) keep(ctx context.Context, ps *goredis.PubSub, events <-chan event) error {
 	ticker := time.NewTicker(probePeriod)
 	defer ticker.Stop()
-	heard := time.Now()
-	for {
+	heard, listens := time.Now(), channels{}
+	for adjust := true; ; {
+		if adjust {
+			if err := listens.adjust(ctx, ps, l.watched()); err != nil {
+				return err
+			}
+		}
+		adjust = true
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case p := <-payloads:
-			if heard = time.Now(); p != probe {
-				l.message(p)
-			}
+		case <-l.changed:
+		case e := <-events:
+			adjust = false
+			heard = time.Now()
+			l.take(e)
 		case <-ticker.C:
 			if time.Since(heard) > silence {
 				return errors.New("no message came back in time")
@@ -115,5 +141,14 @@ func (l *listener) keep(ctx context.Context, payloads <-chan string) error {
 				return err
 			}
 		}
+	}
+}
+
+func (l *listener) take(e event) {
+	switch {
+	case e.channel != l.channel:
+		l.freed(e.channel)
+	case e.payload != probe:
+		l.message(e.payload)
 	}
 }

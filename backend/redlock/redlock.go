@@ -44,12 +44,15 @@ type Backend struct {
 	nodes  []*node
 	hint   func(backend.Hint)
 	cancel context.CancelFunc
+	// listeners are of the nodes; they do not change after Listen.
+	listeners []*listener
 
-	mu     sync.Mutex // guards the fields below
-	closed bool
-	wg     sync.WaitGroup // requests on their way, and listeners
-	holds  map[place]*hold
-	waits  map[place]backend.Fence // newest release that a contender which waits was told of
+	mu      sync.Mutex // guards the fields below
+	closed  bool
+	wg      sync.WaitGroup // requests on their way, and listeners
+	holds   map[place]*hold
+	waits   map[place]backend.Fence // newest release that a contender which waits was told of
+	foreign map[place]bool          // that one waits for a holder outside lockgw
 }
 
 // place is a contender of this node for a name.
@@ -73,7 +76,7 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 	goredis.SetLogger(clientLog{cfg.Log}) // for the whole process; it has one gateway
 	b := &Backend{
 		cfg: cfg, maxTTL: a.maxTTL, cancel: func() {},
-		holds: map[place]*hold{}, waits: map[place]backend.Fence{},
+		holds: map[place]*hold{}, waits: map[place]backend.Fence{}, foreign: map[place]bool{},
 	}
 	for i := range a.hosts {
 		b.nodes = append(b.nodes, newNode(a.options(i), a.maxTTL, cfg.Log))
@@ -121,7 +124,9 @@ func (b *Backend) Listen(f func(backend.Hint)) {
 		l := &listener{
 			node: n, channel: fmt.Sprintf("lockgw:node:%s:%d", b.cfg.Node.ID, b.cfg.Node.Incarnation),
 			message: b.heard, resync: b.resync,
+			watched: b.watched, freed: b.freed, changed: make(chan struct{}, 1),
 		}
+		b.listeners = append(b.listeners, l)
 		b.start(func() { l.run(ctx) })
 	}
 }
