@@ -52,7 +52,7 @@ func (y *tally) add(fence uint64) error {
 func counter(t *testing.T, c *column) string {
 	y := &tally{redis: c.store.redis, name: lockName(t), key: lockName(t) + ":n"}
 	total := *operations
-	if !c.redisson || c.store.mode != "single" {
+	if !c.redisson || c.store.mode != "single" || c.family != oneLock {
 		total /= 10
 	}
 	const workers = 4
@@ -119,7 +119,7 @@ func (c *column) look(t *testing.T, name string, stop <-chan struct{}) int {
 func (y *tally) bySocket(t *testing.T, k *caller) func() error {
 	ctx := t.Context()
 	return func() error {
-		v, err := k.Lock(ctx, y.name, socket.LockOptions{Wait: 2 * patience, TTL: long})
+		v, err := k.Lock(ctx, y.name, socket.LockOptions{Wait: 2 * patience, TTL: lease})
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (y *tally) bySocket(t *testing.T, k *caller) func() error {
 
 func (y *tally) byHTTP(s *webSession) func() error {
 	return func() error {
-		status, fence, err := s.call(http.MethodPut, y.name, "?wait=60s&ttl=30s")
+		status, fence, err := s.call(http.MethodPut, y.name, "?wait=60s&ttl=3s")
 		if err != nil || status != http.StatusCreated {
 			return fmt.Errorf("acquire: status %d, %w", status, err)
 		}

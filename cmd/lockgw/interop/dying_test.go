@@ -55,7 +55,8 @@ func lateTheirs(t *testing.T, c *column) string {
 	name, k := lockName(t), c.a.caller(t)
 	c.takes(t, "w", name, 0, time.Second)
 	k.takes(t, name, long, long)
-	if got, err := c.peer.ask("w", "unlock", c.kind, name); err == nil && got == "done" {
+	got, err := c.peer.ask("w", "unlock", c.kind, name)
+	if err == nil && got == "done" && c.kind != "RedissonRedLock" { // which never tells
 		t.Errorf("the late release of %s = %q", c.name, got)
 	}
 	if c.store.redis.Exists(t.Context(), name).Val() != 1 {

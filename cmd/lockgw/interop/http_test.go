@@ -18,7 +18,7 @@ type webSession struct {
 
 func (g *gateway) session(t testing.TB) *webSession {
 	t.Helper()
-	resp, err := g.http.Post("http://lockgw/v1/sessions", "application/json", strings.NewReader(`{"keepalive":"10m"}`))
+	resp, err := g.http.Post("http://lockgw/v1/sessions", "application/json", strings.NewReader(`{"keepalive":"1m"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

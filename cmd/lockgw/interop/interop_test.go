@@ -15,7 +15,7 @@ import (
 var (
 	programs   = flag.String("programs", "", "directory in which run.sh has prepared the other programs")
 	page       = flag.String("page", "", "write the matrix to this file if nothing fails")
-	modes      = flag.String("modes", "single,events,sentinel,cluster", "kinds of Redis to run")
+	modes      = flag.String("modes", "single,events,sentinel,cluster,redlock", "kinds of Redis to run")
 	only       = flag.String("only", "", "run only the programs whose name contains this")
 	gatewayAt  = flag.String("lockgw", "", "path of the lockgw program (default: build it)")
 	wakings    = flag.Int("wakings", 5, "how often a wake-up is measured")
@@ -29,7 +29,17 @@ type program struct {
 	command  []string
 	redisson bool // else it locks by a string key
 	modes    []string
+	family   family
 }
+
+// family says which rows are of a program.
+type family int
+
+const (
+	oneLock    family = iota // each row tells of its one type of lock
+	otherTypes               // each row tells of a type of its own
+	overQuorum               // a lock over several servers that know nothing of each other
+)
 
 func (p program) title() string { return strings.TrimSpace(p.name + " " + p.kind) }
 
@@ -41,16 +51,21 @@ func allPrograms(dir string) []program {
 	redisson := []string{"single", "sentinel", "cluster"}
 	single := []string{"single", "events"}
 	client := filepath.Join(dir, "go")
-	return []program{
-		{"Redisson 3.52.0", "RLock", java("redisson-3"), true, redisson},
-		{"Redisson 3.52.0", "RFencedLock", java("redisson-3"), true, redisson},
-		{"Redisson 4.7.0", "RLock", java("redisson-4"), true, redisson},
-		{"Redisson 4.7.0", "RFencedLock", java("redisson-4"), true, redisson},
-		{"redis-py 8.1.0 Lock", "", []string{filepath.Join(dir, "python", "bin", "python"), "testdata/python/peer.py"}, false, single},
-		{"node-redlock 5.0.0-beta.2", "", []string{"node", filepath.Join(dir, "node", "peer.mjs")}, false, single},
-		{"redsync 4.18.1", "", []string{client, "redsync"}, false, single},
-		{"bsm/redislock 0.9.4", "", []string{client, "redislock"}, false, single},
+	all := []program{
+		{"redis-py 8.1.0 Lock", "", []string{filepath.Join(dir, "python", "bin", "python"), "testdata/python/peer.py"}, false, single, oneLock},
+		{"node-redlock 5.0.0-beta.2", "", []string{"node", filepath.Join(dir, "node", "peer.mjs")}, false, single, oneLock},
+		{"redsync 4.18.1", "", []string{client, "redsync"}, false, single, oneLock},
+		{"bsm/redislock 0.9.4", "", []string{client, "redislock"}, false, single, oneLock},
 	}
+	for _, v := range []struct{ name, dir string }{{"Redisson 3.52.0", "redisson-3"}, {"Redisson 4.7.0", "redisson-4"}} {
+		all = append(all,
+			program{v.name, "RLock", java(v.dir), true, redisson, oneLock},
+			program{v.name, "RFencedLock", java(v.dir), true, redisson, oneLock},
+			program{v.name, "", java(v.dir), true, []string{"single"}, otherTypes},
+			program{v.name, "RedissonRedLock", java(v.dir), true, []string{"redlock"}, overQuorum},
+			program{v.name, "RedissonMultiLock", java(v.dir), true, []string{"redlock"}, overQuorum})
+	}
+	return all
 }
 
 func read(path string) string {
@@ -87,13 +102,13 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// runColumn runs every case that p is for. The counter comes last and alone: it
-// keeps the machine busy.
+// runColumn runs every case that p is for; those that keep the machine busy come
+// last, and alone.
 func runColumn(t *testing.T, m *matrix, c column) {
 	c.peer = startPeer(t, c.command, c.store)
 	t.Run("cases", func(t *testing.T) {
 		for _, k := range cases {
-			if k.suits(c.program) {
+			if k.suits(c.program) && !k.alone {
 				t.Run(k.id, func(t *testing.T) {
 					t.Parallel()
 					m.run(t, c, k)
@@ -101,5 +116,9 @@ func runColumn(t *testing.T, m *matrix, c column) {
 			}
 		}
 	})
-	t.Run("counter", func(t *testing.T) { m.run(t, c, counterCase) })
+	for _, k := range cases {
+		if k.suits(c.program) && k.alone {
+			t.Run(k.id, func(t *testing.T) { m.run(t, c, k) })
+		}
+	}
 }

@@ -46,6 +46,8 @@ var sections = []struct {
 	{"single", "Redisson on one server", redisson, ""},
 	{"sentinel", "Redisson on Sentinel", redisson, "Three sentinels, a master and a replica."},
 	{"cluster", "Redisson on Cluster", redisson, "Three masters. Redisson publishes and listens by shard (`SPUBLISH`), as does lockgw."},
+	{"single", "Other types of Redisson on one server", other, otherText},
+	{"redlock", "Redisson over three servers, beside `redlock://`", quorum, "Three servers that know nothing of each other, and lockgw with all three in `redlock://`. Redisson's lock is one of an `RLock` on each of them, by a client each."},
 	{"single", "Libraries that lock by `SET NX PX`", byString, "Nothing tells that a key was deleted, so a waiting gateway looks when the lease that it has seen is over."},
 	{"events", "The same, with `notify-keyspace-events Kg`", byString, "Redis tells the gateway that a key was deleted."},
 }
@@ -80,7 +82,7 @@ func (m *matrix) table(b *strings.Builder, columns []column) {
 		rule += "---|"
 	}
 	fmt.Fprintf(b, "%s |\n%s\n", head, rule)
-	for _, k := range append(slices.Clone(cases), counterCase) {
+	for _, k := range cases {
 		if !k.suits(columns[0].program) {
 			continue
 		}
@@ -100,8 +102,15 @@ Programs that lock on the same Redis without lockgw, and callers of lockgw, on t
 - A wake-up is measured from the call of the release to the answer of the grant, the median of five; none of them took longer than a second. With ` + "`lockgw break`" + ` the start of that command is measured, too.
 - The counter is read and written in two steps. Half of the additions are the program's, by four threads; the others are made through ` + "`resp.sock`" + `, ` + "`http.sock`" + ` and ` + "`curl`" + `, on two gateways. Meanwhile ` + "`PTTL`" + ` tells whether the lock has an end.
 - bsm/redislock answers with an error (` + "`WRONGTYPE`" + `) while a lock is lockgw's, and does not try again by itself; the program of this test does.
-- Redisson's other types of lock (fair, read-write, semaphores) need names of their own.
+`
+
+const otherText = "`RFairLock`, `RSpinLock` and `RedissonMultiLock` are an `RLock` in Redis, so they and lockgw exclude each other. Some do not tell of a release, and some do not listen where one is told; then the rest of a lease is waited for. Read-write locks and semaphores need names of their own, as they do beside an `RLock`: **an `RReadWriteLock` looks only for its own marks, and enters a name that lockgw or an `RLock` holds exclusively; a reader that leaves ends that hold**."
+
+const missed = `
+## A wake-up that Redisson misses
+
+A release can pass unnoticed by who waits in ` + "`RFencedLock.tryLockAndGetToken`" + `, or in ` + "`tryLockAsync`" + ` or ` + "`lockAsync`" + ` of an ` + "`RLock`" + `, be it lockgw's or another program's; the waiter then sleeps for the rest of the lease that it saw. ` + "`LockPubSub.onMessage`" + ` calls ` + "`RedissonLockEntry.tryRunListener`" + `, which finds no listener, and then ` + "`getLatch().release()`" + `. If between the two the waiter runs ` + "`RedissonLockEntry.addListener`" + `, which adds its listener and looks at the latch, then the permit stays in the latch and the listener in its queue. ` + "`lock`" + ` and ` + "`tryLock`" + ` of an ` + "`RLock`" + ` wait for the latch alone and miss nothing. ` + "`sh cmd/lockgw/interop/run.sh -run TestHandOver -handovers 20000 -only 'Redisson 4.7.0 RFencedLock'`" + ` releases at that moment: 4 of 20,000 were missed, and each time ` + "`MONITOR`" + ` showed the ` + "`PUBLISH`" + ` after the program's ` + "`SUBSCRIBE`" + ` and last look, and Redisson's memory one permit left and one listener left. With these two methods alone, without Redis, 97 of 1,000,000 were missed by 4.7.0 and 62 by 3.52.0, whose code is the same. In 60,000 hand-overs the other way lockgw missed none. A shorter ` + "`lock.ttl`" + ` makes such a sleep shorter.
 `
 
 // page is docs/interop.md.
-func (m *matrix) page() string { return preface + m.text() }
+func (m *matrix) page() string { return preface + m.text() + missed }

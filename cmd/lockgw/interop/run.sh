@@ -50,4 +50,4 @@ prepare_python
 prepare_node
 prepare_go
 cd "$here"
-go test -v -count=1 -timeout 15m -parallel 8 -run TestInterop . -programs "$tmp" "$@"
+go test -v -count=1 -timeout 40m -parallel 8 -run TestInterop . -programs "$tmp" "$@"

@@ -33,6 +33,8 @@ func startStore(t *testing.T, mode string) *store {
 		return startSentinel(t)
 	case "cluster":
 		return startCluster(t)
+	case "redlock":
+		return startQuorum(t)
 	}
 	t.Fatalf("no kind of Redis is called %q", mode)
 	return nil
@@ -62,6 +64,19 @@ func startCluster(t *testing.T) *store {
 	for _, m := range c.Masters {
 		s.clients = append(s.clients, m.Client())
 	}
+	return s
+}
+
+// startQuorum starts servers of which each counts from its start, for it writes
+// everything down.
+func startQuorum(t *testing.T) *store {
+	s := &store{mode: "redlock"}
+	for range 3 {
+		server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+		s.addrs = append(s.addrs, server.Addr)
+		s.clients = append(s.clients, server.Client())
+	}
+	s.url, s.redis = "redlock://"+strings.Join(s.addrs, ","), s.clients[0]
 	return s
 }
 

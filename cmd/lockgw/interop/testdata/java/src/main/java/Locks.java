@@ -1,4 +1,7 @@
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.redisson.RedissonMultiLock;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RBucket;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
@@ -8,10 +11,12 @@ import org.redisson.client.codec.StringCodec;
 /** What a worker, which is a thread, can be told to do: ID WORKER OPERATION KIND NAME ARGUMENT... */
 final class Locks {
     private static final long PATIENCE_MS = 60_000;
-    private final RedissonClient redisson;
+    private final List<RedissonClient> servers;
+    private final RedissonClient redisson; // the first of them
 
-    Locks(RedissonClient redisson) {
-        this.redisson = redisson;
+    Locks(List<RedissonClient> servers) {
+        this.servers = servers;
+        this.redisson = servers.get(0);
     }
 
     String run(String[] words) throws Exception {
@@ -23,13 +28,30 @@ final class Locks {
             case "force" -> lockOf(kind, name).forceUnlock() ? "done" : "nothing";
             case "add" -> add(lockOf(kind, name), words[5], Integer.parseInt(words[6]));
             case "tries" -> tries(lockOf(kind, name), Long.parseLong(words[5]));
+            case "sleepers" -> new Sleepers(redisson).of(name);
+            case "race" -> new Sleepers(redisson).race(Integer.parseInt(words[5]));
             case "barge" -> barge(lockOf(kind, name), Long.parseLong(words[5]));
             default -> throw new IllegalArgumentException("no operation " + words[2]);
         };
     }
 
     private RLock lockOf(String kind, String name) {
-        return kind.equals("RFencedLock") ? redisson.getFencedLock(name) : redisson.getLock(name);
+        return switch (kind) {
+            case "RFencedLock" -> redisson.getFencedLock(name);
+            case "RFairLock" -> redisson.getFairLock(name);
+            case "RSpinLock" -> redisson.getSpinLock(name);
+            case "readLock" -> redisson.getReadWriteLock(name).readLock();
+            case "writeLock" -> redisson.getReadWriteLock(name).writeLock();
+            case "RedissonMultiLock" -> new RedissonMultiLock(everywhere(name));
+            case "RedissonRedLock" -> new RedissonRedLock(everywhere(name));
+            case "RLocks" -> new RedissonMultiLock(redisson.getLock(name), redisson.getLock(name + ".second"));
+            default -> redisson.getLock(name);
+        };
+    }
+
+    /** The lock of that name on each of the servers. */
+    private RLock[] everywhere(String name) {
+        return servers.stream().map(s -> s.getLock(name)).toArray(RLock[]::new);
     }
 
     /** Answers the fence, 0 of a lock without one, or busy. A lease of 0 is one that the watchdog renews. */
