@@ -32,11 +32,11 @@ func TestHandOver(t *testing.T) {
 			t.Run(p.title(), func(t *testing.T) {
 				c := &column{program: p, store: s, nodes: nodes}
 				c.peer = startPeer(t, c.command, s)
-				missed, err := c.peer.ask("race", "race", c.kind, "-", "1000000")
+				between, err := c.peer.ask("look", "between", c.kind, "-")
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Logf("of 1000000 waiters of %s that lay down as a release was told, %s were not woken", c.name, missed)
+				t.Logf("a waiter of %s that lies down between the two steps of a message: %s", c.name, between)
 				handOver(t, c, s.monitor(t))
 			})
 		}

@@ -29,7 +29,7 @@ final class Locks {
             case "add" -> add(lockOf(kind, name), words[5], Integer.parseInt(words[6]));
             case "tries" -> tries(lockOf(kind, name), Long.parseLong(words[5]));
             case "sleepers" -> new Sleepers(redisson).of(name);
-            case "race" -> new Sleepers(redisson).race(Integer.parseInt(words[5]));
+            case "between" -> new Sleepers(redisson).between();
             case "barge" -> barge(lockOf(kind, name), Long.parseLong(words[5]));
             default -> throw new IllegalArgumentException("no operation " + words[2]);
         };

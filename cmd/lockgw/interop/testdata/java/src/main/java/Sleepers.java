@@ -5,7 +5,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import org.redisson.Redisson;
 import org.redisson.RedissonLockEntry;
 import org.redisson.api.RedissonClient;
@@ -33,52 +32,32 @@ final class Sleepers {
         return "nobody";
     }
 
-    /** Has a message of a release and a waiter that lies down meet so often, and answers how often they missed each other. */
-    String race(int times) throws Exception {
+    /**
+     * Has a waiter lie down, by the calls of RedissonFencedLock.tryLockAsync, between the two steps of a message of a
+     * release, and answers whether that has woken it.
+     */
+    String between() throws ReflectiveOperationException {
+        AtomicBoolean woken = new AtomicBoolean();
+        RedissonLockEntry entry = new RedissonLockEntry(new CompletableFuture<>()) {
+            private boolean lies;
+
+            @Override
+            public Semaphore getLatch() { // the message comes here when it has found no listener
+                if (!lies) {
+                    lies = true;
+                    if (super.getLatch().tryAcquire()) {
+                        woken.set(true);
+                    } else {
+                        addListener(() -> woken.set(true));
+                    }
+                }
+                return super.getLatch();
+            }
+        };
         Method onMessage = LockPubSub.class.getDeclaredMethod("onMessage", RedissonLockEntry.class, Long.class);
         onMessage.setAccessible(true);
-        AtomicReference<RedissonLockEntry> message = new AtomicReference<>();
-        Thread publisher = new Thread(() -> publish(onMessage, message));
-        publisher.setDaemon(true);
-        publisher.start();
-        int missed = 0;
-        for (int i = 0; i < times; i++) {
-            RedissonLockEntry entry = new RedissonLockEntry(new CompletableFuture<>());
-            AtomicBoolean woken = new AtomicBoolean();
-            message.set(entry);
-            for (int j = i % 100; j > 0; j--) {
-                Thread.onSpinWait();
-            }
-            if (entry.getLatch().tryAcquire()) { // as RedissonFencedLock.tryLockAsync does
-                woken.set(true);
-            } else {
-                entry.addListener(() -> woken.set(true));
-            }
-            while (message.get() != null) {
-                Thread.yield();
-            }
-            if (!woken.get()) {
-                missed++;
-            }
-        }
-        publisher.interrupt();
-        return Integer.toString(missed);
-    }
-
-    private void publish(Method onMessage, AtomicReference<RedissonLockEntry> message) {
-        while (!Thread.interrupted()) {
-            RedissonLockEntry entry = message.get();
-            if (entry == null) {
-                Thread.yield();
-                continue;
-            }
-            try {
-                onMessage.invoke(pubSub, entry, LockPubSub.UNLOCK_MESSAGE);
-            } catch (ReflectiveOperationException e) {
-                throw new IllegalStateException(e);
-            }
-            message.set(null);
-        }
+        onMessage.invoke(pubSub, entry, LockPubSub.UNLOCK_MESSAGE);
+        return woken.get() ? "woken" : "not woken";
     }
 
     private static Object field(Class<?> type, Object of, String name) throws ReflectiveOperationException {
