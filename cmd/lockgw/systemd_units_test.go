@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const unitDir = "../../deploy/systemd"
@@ -50,6 +51,25 @@ func TestUnits(t *testing.T) {
 	}
 	if _, ok := service["RuntimeDirectory"]; ok {
 		t.Error("RuntimeDirectory would be removed at a stop, with the sockets of the service manager in it")
+	}
+}
+
+// A gateway that hangs has renewed its leases a third of one ago at the latest, and
+// the next one wants to find them alive.
+func TestUnitsWatchdogInsideLease(t *testing.T) {
+	service := unit(t, "lockgw.service")
+	const start = 2 * time.Second // generous, for reading the journal
+	away := start
+	for _, key := range []string{"WatchdogSec", "TimeoutAbortSec", "RestartSec"} {
+		d, err := time.ParseDuration(strings.Join(service[key], " "))
+		if err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		away += d
+	}
+	ttl := defaultConfig().Lock.TTL
+	if left := ttl - ttl/3 - ttl/100; away >= left {
+		t.Errorf("after a hang the gateway is back after up to %v, and a lease may end after %v", away, left)
 	}
 }
 
