@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test newcomer helm browser screenshots docs clean needs needs-browser
+.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test boot-test newcomer helm browser screenshots docs clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -92,6 +92,11 @@ packages:
 ## packages-test: install, upgrade, remove and purge them in clean roots (needs root)
 packages-test:
 	deploy/packages/test.sh
+
+## boot-test: the deb in a Debian that systemd has booted (needs root; SUITE=trixie for a newer one)
+SUITE ?= bookworm
+boot-test:
+	deploy/packages/boot.sh $(SUITE)
 
 ## newcomer: the first minute with lockgw, in a Debian with nothing but curl (needs root)
 newcomer:

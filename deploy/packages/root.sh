@@ -10,12 +10,17 @@ needs() { # command=package...
 	apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
-# The image is made once and kept in bin.
+# The images are made once and kept in bin.
 clean_root() { # directory
-	local image=bin/root-bookworm.tar
+	root_with "$1" bookworm curl
+}
+
+root_with() { # directory, suite, packages beside the required ones
+	local image=bin/root-$2${3#curl}.tar
+	image=${image//,/-}
 	if [ ! -f "$image" ]; then
 		needs mmdebstrap=mmdebstrap
-		mmdebstrap --quiet --format=tar --variant=minbase --include=curl bookworm "$image.part"
+		mmdebstrap --quiet --format=tar --variant=minbase --include="$3" "$2" "$image.part"
 		mv "$image.part" "$image"
 	fi
 	mkdir -p "$1"
