@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test boot-test newcomer helm browser screenshots docs clean needs needs-browser
+.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm browser screenshots docs clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -97,6 +97,10 @@ packages-test:
 SUITE ?= bookworm
 boot-test:
 	deploy/packages/boot.sh $(SUITE)
+
+## image-test: build the container image and run it (needs root, and a machine that can run containers)
+image-test:
+	deploy/docker/test.sh
 
 ## newcomer: the first minute with lockgw, in a Debian with nothing but curl (needs root)
 newcomer:
