@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm browser screenshots docs clean needs needs-browser
+.PHONY: build test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm helm-server browser screenshots docs clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -110,6 +110,11 @@ newcomer:
 helm:
 	cd deploy/docker/probe && $(GO) vet ./... && $(GO) test ./...
 	cd helm/check && $(GO) vet ./... && $(GO) test -count=1 ./...
+
+## helm-server: the chart on an API server, which is built first (that takes long, once)
+helm-server:
+	cd helm/check/apiserver && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/$(BIN)/apiserver/ k8s.io/kubernetes/cmd/kube-apiserver go.etcd.io/etcd/server/v3
+	cd helm/check && $(GO) test -count=1 -run '^TestServer$$' . -apiserver $(CURDIR)/$(BIN)/apiserver
 
 clean:
 	rm -rf $(BIN)
