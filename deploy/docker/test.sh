@@ -87,6 +87,9 @@ client 1000:1000 65532 run -n nightly -- /usr/bin/lockgw version || status=$?
 [ $status = 75 ] || fail "a lock that is held gives $status over the socket, want 75"
 ! client 1000:1000 '' status 2>/dev/null || fail 'a user without the group may use the socket'
 ! client 1000:1000 65532 break nightly --fence "$held" 2>/dev/null || fail 'a user of the group is an administrator'
+http one -f -o /dev/null -X PUT localhost:7420/v1/locks/stuck
+client 65532:65532 '' break stuck --fence "$(fence one stuck)" >/dev/null || fail 'the user of the gateway is no administrator'
+[ -z "$(fence one stuck)" ] || fail 'stuck is not broken'
 
 echo '== stop and start'
 same() { [ "$(fence "$1" nightly)" = "$held" ] || fail "$2: nightly is no longer held with the fence $held"; }
