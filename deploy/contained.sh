@@ -9,11 +9,12 @@ set -euo pipefail
 case ${CONTAINED-} in
 '')
 	[ "$(id -u)" = 0 ] || { echo 'needs root' >&2; exit 1; }
+	unshare --mount true 2>/dev/null || { echo 'no mounts can be made here, so no container can run' >&2; exit 1; }
 	CONTAINED=mounts exec unshare --mount "$0" "$@"
 	;;
 mounts)
 	umount -l -R /sys/fs/cgroup
-	mount -t cgroup2 cgroup2 /sys/fs/cgroup || { echo 'cannot mount cgroups of version 2 here, which containers need' >&2; exit 1; }
+	mount -t cgroup2 cgroup2 /sys/fs/cgroup || { echo 'cgroups of version 2 cannot be mounted here, so no container can run' >&2; exit 1; }
 	group=/sys/fs/cgroup/lockgw-test.$$
 	mkdir "$group"
 	trap : INT TERM # the command gets these too; what it leaves is still to be killed
