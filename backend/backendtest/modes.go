@@ -3,6 +3,7 @@ package backendtest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,40 +11,46 @@ import (
 )
 
 // modes are the cases of stores whose Info has Modes.
-var modes = []struct {
-	name string
-	run  func(*bench)
-}{
+var modes = []testCase{
 	{"shared holds are held at the same time", sharedTogether},
 	{"each of several holds is renewed, described and released by itself", sharesApart},
 	{"each of several holds ends with its own lease", sharesEndApart},
 	{"a repeated acquire grants the same shared hold", repeatShared},
 	{"an exclusive waiter waits for all shared holds", exclusiveAfterShared},
 	{"nobody shares past an exclusive waiter", sharedBehindExclusive},
-	{"nobody overtakes while a grant is not confirmed yet", orderWhileProvisional},
-	{"who speaks for a node comes before those of the node by themselves", nodeBeforeItsSlots},
 	{"shared waiters are served together", sharedServedTogether},
 	{"a semaphore holds as many as its size", semaphoreCounts},
 	{"a permit of a semaphore ends with its lease", permitEnds},
 	{"a waiter that is gone keeps nobody from a semaphore", goneBeforeSemaphore},
 	{"a name is of one kind at a time", kindsClash},
-	{"a waiter's kind counts as well", kindOfWaiters},
 	{"break ends one of several holds", breakOne},
 	{"a delay keeps the place of one of several holds", delayOfOne},
 	{"cancel gives back one of several holds", cancelShare},
 	{"reclaim adopts one of several holds", reclaimShare},
+}
+
+// modeQueueCases are of those that keep a queue, too.
+var modeQueueCases = []testCase{
+	{"nobody overtakes while a grant is not confirmed yet", orderWhileProvisional},
+	{"who speaks for a node comes before those of the node by themselves", nodeBeforeItsSlots},
+	{"a waiter's kind counts as well", kindOfWaiters},
 	{"a waiter hears how many are ahead", aheadCounts},
 }
 
 func runModes(t *testing.T, open func(t *testing.T) Store) {
-	if b := open(t)(t, backend.Node{ID: "a", Incarnation: 1}); !b.Info().Modes {
+	all := modes
+	b := open(t)(t, backend.Node{ID: "a", Incarnation: 1})
+	if !b.Info().Modes {
 		r := backend.Request{Name: name, Seq: 1, Owner: "o:1", TTL: ttl, Turns: 1, Mode: backend.Shared}
 		if _, err := b.Acquire(t.Context(), r); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("shared acquire = %v, want %v of a store without modes", err, errors.ErrUnsupported)
 		}
 		return
 	}
-	for _, c := range modes {
+	if b.Info().Queue {
+		all = slices.Concat(modes, modeQueueCases)
+	}
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.run(&bench{T: t, open: open(t)})
@@ -84,9 +91,16 @@ func (n *node) drop(r backend.Request, hold backend.Fence) {
 	}
 }
 
-// takes waits for a grant to r's contender and confirms it.
+// takes waits for a grant to r's contender and confirms it; without a queue it waits
+// for the hint that the name is free and asks again.
 func (n *node) takes(r backend.Request) backend.Answer {
 	n.b.Helper()
+	if !n.Info().Queue {
+		for n.hears(backend.HintFree).Slot != r.Slot {
+		}
+		n.last = r
+		return n.asksAgain()
+	}
 	h := n.hears(backend.HintGranted)
 	if h.Slot != r.Slot {
 		n.b.Fatalf("granted to %q, want %q", h.Slot, r.Slot)

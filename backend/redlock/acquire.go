@@ -3,9 +3,9 @@ package redlock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -13,6 +13,9 @@ import (
 
 const (
 	tries = 3 // of an acquire that fails for nobody's hold, but for several asking at once
+	// sharedTries: many who may all have the name ask at once, each above the fences of
+	// the others; or a permit that is free has to be found.
+	sharedTries = 10
 	// calm is when to ask again for a name of which nobody has a majority, if no
 	// message comes before.
 	calm = 500 * time.Millisecond
@@ -21,17 +24,25 @@ const (
 // Acquire implements backend.Backend. Queued means that the sender has left a mark,
 // by which a release tells it to ask again: there is no queue.
 func (b *Backend) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	switch {
-	case r.Mode != backend.Exclusive:
-		return backend.Answer{}, fmt.Errorf("redlock: holds that are %s: %w", r.Mode, errors.ErrUnsupported)
-	case r.TTL > b.maxTTL:
+	if r.TTL > b.maxTTL {
 		return backend.Answer{}, b.tooLong(r.TTL)
 	}
 	b.await(r)
+	last, permit := tries, ""
+	if r.Mode != backend.Exclusive {
+		last = sharedTries
+	}
+	if n := r.Mode.Limit(); n > 0 {
+		permit = strconv.Itoa(rand.N(n))
+	}
 	for try := 1; ; try++ {
-		a, split, err := b.elect(ctx, r)
-		if err != nil || a.Granted || !split || try == tries {
+		a, next, err := b.elect(ctx, r, permit)
+		if err != nil || a.Granted || !next.worth || try == last {
 			return b.waiting(r, a, err)
+		}
+		if next.permit != "" && next.permit != permit {
+			permit = next.permit
+			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -57,28 +68,33 @@ func (b *Backend) waiting(r backend.Request, a backend.Answer, err error) (backe
 	return a, nil
 }
 
+// another election may end otherwise, with that permit of a semaphore.
+type another struct {
+	worth  bool
+	permit string
+}
+
 // elect asks for the name once, with a second ballot if the first was too low.
-// split: nobody has a majority.
-func (b *Backend) elect(ctx context.Context, r backend.Request) (a backend.Answer, split bool, err error) {
+func (b *Backend) elect(ctx context.Context, r backend.Request, permit string) (a backend.Answer, next another, err error) {
 	began := boottime()
 	r.Attempt, r.Count = r.Seq, 1
-	o := order{Request: r, ballot: b.firstBallot(r)}
+	o := b.firstBallot(r, permit)
 	for {
 		o.Turn = o.ballot
 		e := &election{round: b.ask(ctx, acquireScript, b.message(o), elected)}
-		if a, ok := e.winner(); ok {
-			b.note(o.Request, a, began)
-			return a, false, nil
+		if a, permit, ok := e.winner(); ok {
+			b.note(o.Request, a, permit, began)
+			return a, another{}, nil
 		}
 		if !o.force && ctx.Err() == nil && e.count("stale") == 0 && e.promising() >= b.quorum() {
 			o.ballot, o.force = max(e.top()+1, ballot(r)), true
 			continue
 		}
-		a, split, err = e.refusal()
+		a, next, err = e.refusal()
 		if !errors.Is(err, backend.ErrUnavailable) || ctx.Err() == nil {
 			b.undo(ctx, o, e.round)
 		}
-		return a, split, err
+		return a, next, err
 	}
 }
 
@@ -89,13 +105,14 @@ func ballot(r backend.Request) backend.Fence {
 
 // firstBallot is that of the hold, if r asks again for what it was granted: a node
 // that did not hear of it then has the same fence as the others.
-func (b *Backend) firstBallot(r backend.Request) backend.Fence {
+func (b *Backend) firstBallot(r backend.Request, permit string) order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	o := order{Request: r, ballot: ballot(r), permit: permit}
 	if h := b.holds[placeOf(r)]; h != nil && h.seq == r.Seq && h.first > r.Floor {
-		return h.first
+		o.ballot, o.permit = h.first, h.permit
 	}
-	return ballot(r)
+	return o
 }
 
 // undo takes back what the nodes have accepted for nothing, on all of them: one

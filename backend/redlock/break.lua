@@ -1,5 +1,5 @@
 -- KEYS, ARGV: see head.lua. hold 0: of somebody outside lockgw.
-local h = hold()
+local h = hold() or share_at(the_hold)
 if h then
   if h.fence ~= the_hold then
     return { 'other' }
@@ -7,12 +7,13 @@ if h then
   if tonumber(h.turn) > tonumber(turn) then
     return { 'fence' }
   end
-  bury(tonumber(h.fence), math.max(h.fence, turn))
-  redis.call('PUBLISH', channel_of(h.by, h.inc), 'b ' .. h.fence .. ' ' .. slot_of(h.by) .. ' ' .. name)
-  free(h.fence)
+  local by = h.by
+  bury(tonumber(h.fence), math.max(h.fence, turn), false)
+  redis.call('PUBLISH', channel_of(by, h.inc), 'b ' .. h.fence .. ' ' .. slot_of(by) .. ' ' .. name)
+  free(h, h.fence)
 elseif the_hold == '0' and taken() then
-  free(turn)
+  free(nil, turn)
 elseif the_hold ~= '0' then
-  bury(tonumber(the_hold), given)
+  bury(tonumber(the_hold), given, false)
 end
 return { 'done' }

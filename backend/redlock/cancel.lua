@@ -3,18 +3,20 @@
 if not admit(true) then
   return { 'stale' }
 end
-local left = string.match(redis.call('HGET', waits, me) or '', '^%d+ (%d+) ') == attempt
+local w = mark_of(me)
+local left = w and w.seq == attempt
 if left then
   redis.call('HDEL', waits, me)
 end
-local h = hold()
-if mine(h) and (h.fence == the_hold or h.seq == attempt) then
-  bury(tonumber(h.fence), tonumber(h.before), force)
-  free(h.fence)
+local h = held_by(me)
+if h and (h.fence == the_hold or h.seq == attempt) then
+  local newest = h.share and tonumber(h.fence) < reserved and given or tonumber(h.before)
+  bury(tonumber(h.fence), newest, h.share, force)
+  free(h, h.fence)
 elseif the_hold ~= '0' then
-  bury(tonumber(the_hold), given, force)
+  bury(tonumber(the_hold), given, mode ~= '0', force)
 end
-if left and not h and not taken() then
-  tell(int(reserved)) -- the sender may have been told, and is not going to ask
+if left and not h and (not taken() or several() == '-1') then
+  tell(taken() and 0 or int(reserved)) -- the sender may have been told, and is not going to ask, or barred the way
 end
 return { 'done' }

@@ -2,9 +2,9 @@
 if not admit(false) then
   return { 'stale' }
 end
-local h = hold()
-if not mine(h) or h.fence ~= the_hold then
-  return { (taken() or tonumber(the_hold) <= over) and 'nothold' or 'missing' }
+local h = held_by(me)
+if not h or h.fence ~= the_hold then
+  return { missing() }
 end
 if tonumber(seq) >= tonumber(h.described) then
   describe(h)

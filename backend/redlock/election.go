@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -15,8 +16,8 @@ type election struct{ *round }
 
 // elected: one ballot has won, or none can any more because of others.
 func elected(r *round) bool {
-	_, won := election{r}.winner()
-	return won || r.count("stale") > 0 || r.count("held") > len(r.b.nodes)-r.b.quorum()
+	_, _, won := election{r}.winner()
+	return won || r.count("stale") > 0 || r.count("held", "conflict") > len(r.b.nodes)-r.b.quorum()
 }
 
 // counts: v is of a node that has not forgotten anything.
@@ -35,8 +36,8 @@ func (e election) promising() int {
 	return n
 }
 
-// winner is the hold that a majority says the sender has.
-func (e election) winner() (backend.Answer, bool) {
+// winner is the hold that a majority says the sender has, with its permit.
+func (e election) winner() (backend.Answer, string, bool) {
 	votes := map[backend.Fence]int{}
 	for _, v := range e.votes {
 		if v.counts() && v.reply.text(0) == "granted" {
@@ -47,10 +48,10 @@ func (e election) winner() (backend.Answer, bool) {
 		if f := v.reply.fence(3); v.reply.text(0) == "granted" && votes[f] >= e.b.quorum() {
 			return backend.Answer{
 				Granted: true, Hold: f, Block: max(f, v.reply.fence(4)), Turns: int(v.reply.number(5)), Others: e.others(6),
-			}, true
+			}, v.reply.text(7), true
 		}
 	}
-	return backend.Answer{}, false
+	return backend.Answer{}, "", false
 }
 
 // others: a node says so in the i-th element.
@@ -71,22 +72,55 @@ func (e election) top() backend.Fence {
 
 // refusal says why nobody was elected: another holds the name, several ask at once,
 // or too few nodes count.
-func (e election) refusal() (a backend.Answer, split bool, err error) {
-	free, held := e.promising(), e.count("held")
+func (e election) refusal() (a backend.Answer, next another, err error) {
+	free, held, conflict := e.promising(), e.count("held"), e.count("conflict")
 	switch {
 	case e.count("stale") > 0:
-		return a, false, backend.ErrStale
-	case free+held < e.b.quorum():
-		return a, false, e.tooFew()
+		return a, next, backend.ErrStale
+	case conflict > len(e.b.nodes)-e.b.quorum():
+		return a, next, backend.ErrConflict
+	case free+held+conflict < e.b.quorum():
+		return a, next, e.tooFew()
 	}
 	first := e.holder()
 	a = backend.Answer{Wait: e.wait(), Holder: first}
-	if n := e.heldBy(first); n < e.b.quorum() && !first.Foreign {
+	switch {
+	case first.Mode != backend.Exclusive && held > len(e.b.nodes)-e.b.quorum():
+		// Those who have the name are several, so the nodes need not name the same one.
+		next.permit = e.freePermit()
+		next.worth = next.permit != ""
+	case e.heldBy(first) < e.b.quorum() && !first.Foreign:
 		a.Holder = backend.Status{}
 		a.Wait = min(a.Wait, calm/2+rand.N(calm/2))
-		return a, true, nil
+		next.worth, next.permit = true, e.freePermit()
 	}
-	return a, false, nil
+	return a, next, nil
+}
+
+// freePermit is one that as many nodes as a majority have left, "" if there is none.
+func (e election) freePermit() string {
+	votes := map[string]int{}
+	for _, v := range e.votes {
+		if v.err == nil && v.reply.text(0) == "held" {
+			for p := range strings.FieldsSeq(v.reply.text(12)) {
+				votes[p]++
+			}
+		}
+	}
+	silent := len(e.b.nodes) - e.count("held") // may have it left, too
+	var best []string
+	for p, n := range votes {
+		if n+silent >= e.b.quorum() && (len(best) == 0 || n >= votes[best[0]]) {
+			if len(best) > 0 && n > votes[best[0]] {
+				best = best[:0]
+			}
+			best = append(best, p)
+		}
+	}
+	if len(best) == 0 {
+		return ""
+	}
+	return best[rand.N(len(best))]
 }
 
 // tooFew: nodes that do not answer, or do not count now.
@@ -116,6 +150,7 @@ func (e election) holder() backend.Status {
 		st := backend.Status{
 			Held: true, Foreign: v.reply.number(4) == 1, Owner: backend.Owner(v.reply.text(5)), Node: v.reply.text(6),
 			Hold: v.reply.fence(7), Turn: v.reply.fence(8), TTL: v.reply.millis(3), Record: v.reply.text(9),
+			Mode: backend.Mode(v.reply.number(10)), Holders: int(v.reply.number(11)),
 		}
 		if m := e.heldBy(st); m > n || m == n && st.Turn > best.Turn {
 			best, n = st, m

@@ -19,7 +19,7 @@ func (b *Backend) Extend(ctx context.Context, r backend.Request) (backend.Answer
 	block, err := done.block()
 	switch {
 	case err == nil:
-		b.note(r, block, began)
+		b.note(r, block, done.permit(), began)
 		return block, nil
 	case done.count("again") > 0: // it let go before, and asks again
 		return b.Acquire(ctx, r)
@@ -86,6 +86,16 @@ func (d blocks) block() (backend.Answer, error) {
 	return backend.Answer{}, d.verdict() // never nil: there is no other word for yes
 }
 
+// permit of the hold.
+func (d blocks) permit() string {
+	for _, v := range d.votes {
+		if v.reply.text(0) == "granted" {
+			return v.reply.text(5)
+		}
+	}
+	return ""
+}
+
 // top is the highest fence that a node has told of.
 func (d blocks) top() backend.Fence {
 	var t backend.Fence
@@ -109,7 +119,7 @@ func (b *Backend) Reclaim(ctx context.Context, r backend.Request) (backend.Answe
 	r.Attempt = r.Seq
 	done := b.reserve(ctx, reclaimScript, r)
 	if a, err := done.block(); err == nil {
-		b.note(r, a, began)
+		b.note(r, a, done.permit(), began)
 		return a, nil
 	}
 	if err := done.verdict("done", "granted", "floor"); err != nil {

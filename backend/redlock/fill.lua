@@ -3,7 +3,14 @@
 if not admit(false) then
   return { 'stale' }
 end
-if taken() or tonumber(the_hold) <= over or given > tonumber(known) then
+if tonumber(the_hold) <= math.max(over, share_over) then
+  return { 'nothold' }
+end
+if mode == '0' then
+  if taken() or given > tonumber(known) then
+    return { 'nothold' }
+  end
+elseif taken() and (several() ~= mode or share(me) or redis.call('HEXISTS', shares, '#' .. permit) == 1) then
   return { 'nothold' }
 end
 make(the_hold, ballot, the_hold - 1, seq)

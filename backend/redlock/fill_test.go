@@ -84,3 +84,46 @@ func twoOver(t *testing.T, n int) ([]*redistest.Server, []*Backend) {
 	}
 	return servers, backends
 }
+
+// So it is with one of several holds: neither after its own release, nor after an
+// exclusive hold by somebody else.
+func TestLateRenewalOfShare(t *testing.T) {
+	t.Parallel()
+	for _, between := range []bool{false, true} {
+		_, backends := twoOver(t, 3)
+		a, r := backends[0], backend.Request{Name: "x", Slot: "1", Seq: 1, Owner: "o:1", TTL: 30 * time.Second, Turns: 1, Mode: backend.Shared}
+		granted, err := a.Acquire(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := *a.holds[placeOf(r)]
+		r.Seq, r.Hold, r.Turn = 2, granted.Hold, granted.Hold
+		if _, err := a.Release(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if between {
+			x := backend.Request{Name: "x", Seq: 1, Owner: "p:1", TTL: 30 * time.Second, Turns: 1}
+			held, err := backends[1].Acquire(t.Context(), x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.Seq, x.Hold, x.Turn = 2, held.Hold, held.Hold
+			if _, err := backends[1].Release(t.Context(), x); err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range a.nodes { // as after a minute
+				n.client.Del(t.Context(), keysOf("x").floor+a.contender("1"))
+			}
+		}
+		a.holds[placeOf(r)] = &known
+		for _, n := range a.nodes {
+			if a.fill(t.Context(), n, placeOf(r), granted.Hold, r.TTL) {
+				t.Errorf("%s has set it again", n.addr)
+			}
+		}
+		errs, err := a.Renew(t.Context(), []backend.Renewal{{Name: "x", Slot: "1", Mode: backend.Shared, Hold: granted.Hold, TTL: r.TTL}})
+		if err != nil || !errors.Is(errs[0], backend.ErrNotHeld) {
+			t.Errorf("renew = %v, %v, want not held", errs, err)
+		}
+	}
+}

@@ -32,8 +32,11 @@ func (b *Backend) news(at place, f backend.Fence) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last, waits := b.waits[at]
-	if !waits || f <= last {
+	switch {
+	case !waits || f != 0 && f <= last:
 		return false
+	case f == 0: // of one of several holds, which end in any order
+		return true
 	}
 	b.waits[at] = f
 	return true

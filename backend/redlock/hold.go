@@ -19,6 +19,7 @@ type hold struct {
 	first     backend.Fence
 	block     backend.Fence
 	turns     int
+	permit    string
 	until     time.Duration // when the lease ends unless it is renewed, by boottime
 }
 
@@ -28,7 +29,7 @@ func (h *hold) end() backend.Fence { return h.block + backend.Fence(max(h.turns,
 func placeOf(r backend.Request) place { return place{r.Name, r.Slot} }
 
 // note keeps that r was granted.
-func (b *Backend) note(r backend.Request, a backend.Answer, began time.Duration) {
+func (b *Backend) note(r backend.Request, a backend.Answer, permit string, began time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := placeOf(r)
@@ -39,7 +40,7 @@ func (b *Backend) note(r backend.Request, a backend.Answer, began time.Duration)
 		h.request.Turn = max(r.Turn, a.Hold)
 		b.holds[at] = h
 	}
-	h.block, h.turns = a.Block, a.Turns
+	h.block, h.turns, h.permit = a.Block, a.Turns, permit
 	h.until = max(h.until, began+r.TTL)
 }
 
@@ -52,13 +53,17 @@ func boottime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// drop forgets the hold that r ends, so that it is set nowhere any more.
-func (b *Backend) drop(r backend.Request) {
+// drop forgets the hold that r ends, so that it is set nowhere any more, and says of
+// which mode it was.
+func (b *Backend) drop(r backend.Request) backend.Mode {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if h := b.holds[placeOf(r)]; h != nil && (h.first == r.Hold || h.seq == r.Attempt) {
-		delete(b.holds, placeOf(r))
+	h := b.holds[placeOf(r)]
+	if h == nil || h.first != r.Hold && h.seq != r.Attempt {
+		return r.Mode
 	}
+	delete(b.holds, placeOf(r))
+	return h.request.Mode
 }
 
 // standing is the hold if its lease still runs.
@@ -81,7 +86,7 @@ func (b *Backend) fill(ctx context.Context, n *node, at place, first backend.Fen
 	r := h.request
 	r.Name, r.Slot, r.Hold, r.Turns, r.TTL = at.name, at.slot, h.first, h.turns, ttl
 	r.Attempt, r.Seq = h.seq, h.described
-	return n.run(ctx, fillScript, b.message(order{Request: r, ballot: h.block, known: h.end()})).reply.text(0) == "done"
+	return n.run(ctx, fillScript, b.message(order{Request: r, ballot: h.block, known: h.end(), permit: h.permit})).reply.text(0) == "done"
 }
 
 // under asks all nodes something about a hold. A node that has lost it is given it

@@ -17,24 +17,33 @@ type view struct {
 	backend.Status
 	described int64
 	counter   backend.Fence
+	shares    []view // the holds, where several have the name at once
 }
 
 func viewOf(name string, a reply) view {
-	return view{
+	v := view{
 		Status: backend.Status{
 			Name: name, Held: a.number(0) == 1, Foreign: a.number(1) == 1, Owner: backend.Owner(a.text(2)), Count: int(a.number(3)),
 			Node: a.text(4), Hold: a.fence(5), Turn: a.fence(6), Top: a.fence(7), TTL: a.millis(8), Waiters: int(a.number(9)),
-			Record: a.text(10),
+			Record: a.text(10), Mode: backend.Mode(a.number(13)),
 		},
 		described: a.number(11), counter: a.fence(12),
 	}
+	for i := 14; i+8 <= len(a); i += 8 {
+		s := v
+		s.Node, _, _ = strings.Cut(a.text(i), ".")
+		s.Hold, s.Turn, s.described = a.fence(i+1), a.fence(i+2), a.number(i+3)
+		s.TTL, s.Owner, s.Count, s.Record = a.millis(i+4), backend.Owner(a.text(i+5)), int(a.number(i+6)), a.text(i+7)
+		v.shares = append(v.shares, s)
+	}
+	return v
 }
 
 // Inspect implements backend.Backend: what a majority says. It waits for all nodes
 // that are there, for a request is over once a majority of them has run it.
 func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, error) {
 	k := keysOf(b.cfg.KeyPrefix + name)
-	m := message{keys: []string{k.lock, k.state, k.waits, k.counter, k.last}}
+	m := message{keys: []string{k.lock, k.state, k.waits, k.counter, k.last, k.shares, k.ends}}
 	r := b.ask(ctx, inspectScript, m, func(*round) bool { return false })
 	var views []view
 	for _, v := range r.votes {
@@ -53,11 +62,17 @@ func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, err
 func (b *Backend) merge(name string, views []view) backend.Status {
 	q := b.quorum()
 	st := backend.Status{Name: name}
-	group := largest(views)
-	if free := len(views) - len(group); free < q && len(group) > 0 {
+	for _, group := range groups(views) {
+		if free := len(views) - len(group); free >= q {
+			continue
+		}
+		if st.Holders++; st.Held && st.Hold > group[0].Hold {
+			continue
+		}
 		newest := slices.MaxFunc(group, func(x, y view) int { return cmp.Or(cmp.Compare(x.described, y.described), cmp.Compare(x.Turn, y.Turn)) })
+		n := st.Holders
 		st = newest.Status
-		st.TTL = nth(group, q, func(v view) time.Duration { return v.TTL })
+		st.Holders, st.TTL = n, nth(group, q, func(v view) time.Duration { return v.TTL })
 	}
 	st.Top = newestGiven(views)
 	st.Waiters = nth(views, q, func(v view) int { return v.Waiters })
@@ -80,21 +95,31 @@ func newestGiven(views []view) backend.Fence {
 	return newest
 }
 
-// largest is the views of the hold that most nodes know; nil if none knows one.
-func largest(views []view) []view {
-	var best []view
+// groups are what the nodes say of each hold.
+func groups(views []view) map[holdID][]view {
+	g := map[holdID][]view{}
 	for _, v := range views {
-		var same []view
-		for _, w := range views {
-			if v.Held && w.Held && v.Hold == w.Hold && v.Foreign == w.Foreign && (!v.Foreign || v.Owner == w.Owner) {
-				same = append(same, w)
+		switch {
+		case v.Held && v.Mode == backend.Exclusive:
+			id := holdID{fence: v.Hold}
+			if v.Foreign {
+				id.foreign = v.Owner
+			}
+			g[id] = append(g[id], v)
+		default:
+			for _, s := range v.shares {
+				id := holdID{fence: s.Hold}
+				g[id] = append(g[id], s)
 			}
 		}
-		if len(same) > len(best) {
-			best = same
-		}
 	}
-	return best
+	return g
+}
+
+// holdID tells holds apart, also of those outside lockgw.
+type holdID struct {
+	fence   backend.Fence
+	foreign backend.Owner
 }
 
 // nth is the n-th largest value, or the smallest.
@@ -161,7 +186,7 @@ func (b *Backend) page(ctx context.Context, names map[string]bool, cursor string
 func (b *Backend) namesOn(ctx context.Context, n *node, prefix string) ([]string, error) {
 	var names []string
 	for at := uint64(0); ; {
-		found, next, err := n.client.Scan(ctx, at, "lockgw:*:[sw]", scanStep).Result()
+		found, next, err := n.client.Scan(ctx, at, "lockgw:*:[swh]", scanStep).Result()
 		if err != nil {
 			return nil, n.outcome(err)
 		}

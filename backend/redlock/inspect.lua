@@ -1,7 +1,8 @@
--- KEYS 1 lock  2 state  3 waits  4 counter  5 last
+-- KEYS 1 lock  2 state  3 waits  4 counter  5 last  6 shares  7 ends
 -- Answers: held, foreign, owner, count, node, hold, turn, top, ttl ms, waiters, record,
--- number of the last description, counter.
-local lock, state, waits, counter, last = unpack(KEYS)
+-- number of the last description, counter, mode, and where several have the name at once
+-- for each: contender, fence, turn, description, ttl ms, owner, count and record.
+local lock, state, waits, counter, last, shares, ends = unpack(KEYS)
 local clock = redis.call('TIME')
 local ms = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local h = redis.call('HMGET', state, 'by', 'fence', 'turn', 'owner', 'record', 'described')
@@ -20,11 +21,28 @@ if left == -2 then
   if at == newest then
     top = given
   end
-  return { 0, 0, '', 0, '', '0', '0', top, 0, waiters, '', '0', newest }
+  return { 0, 0, '', 0, '', '0', '0', top, 0, waiters, '', '0', newest, 0 }
 end
 if h[1] and redis.pcall('HEXISTS', lock, h[4]) == 1 then
   local count = tonumber(redis.call('HGET', lock, h[4]))
-  return { 1, 0, h[4], count, string.match(h[1], '^[^.]+'), h[2], h[3], top, left, waiters, h[5], h[6], newest }
+  return { 1, 0, h[4], count, string.match(h[1], '^[^.]+'), h[2], h[3], top, left, waiters, h[5], h[6], newest, 0 }
+end
+local m = redis.pcall('HGET', lock, 'mode')
+m = type(m) == 'string' and string.match(m, '^lockgw (%-?%d+)$')
+if m then
+  local answer = { 1, 0, '', 0, '', '0', '0', top, left, waiters, '', '0', newest, tonumber(m) }
+  local list = redis.call('ZRANGEBYSCORE', ends, string.format('(%.0f', ms), '+inf', 'WITHSCORES')
+  for i = 1, #list, 2 do
+    local fence, turn, described, owner, record = string.match(
+      redis.call('HGET', shares, list[i]) or '', '^%d+ %d+ (%d+) %d+ %d+ (%d+) (%d+) %d+ %S+ (%S+) (.*)$')
+    local count = fence and redis.call('HGET', lock, owner .. ':' .. fence)
+    if count then
+      for _, v in ipairs({ list[i], fence, turn, described, list[i + 1] - ms, owner, count, record }) do
+        answer[#answer + 1] = v
+      end
+    end
+  end
+  return answer
 end
 local field, count = '', 1
 if redis.call('TYPE', lock).ok == 'hash' then
@@ -33,4 +51,4 @@ if redis.call('TYPE', lock).ok == 'hash' then
 elseif redis.call('TYPE', lock).ok == 'string' then
   field = redis.call('GET', lock)
 end
-return { 1, 1, field, count, '', '0', '0', top, left, waiters, '', '0', newest }
+return { 1, 1, field, count, '', '0', '0', top, left, waiters, '', '0', newest, 0 }

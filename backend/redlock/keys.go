@@ -7,6 +7,7 @@ import "strings"
 type keys struct {
 	lock, channel, counter    string
 	state, waits, last, floor string
+	shares, ends              string
 }
 
 // keysOf raw, which is the configured prefix and the lock's name.
@@ -22,6 +23,7 @@ func keysOf(raw string) keys {
 	return keys{
 		lock: raw, channel: "redisson_lock__channel:" + tag, counter: "redisson_lock_token:" + tag,
 		state: own + ":s", waits: own + ":w", last: own + ":f", floor: own + ":r:",
+		shares: own + ":h", ends: own + ":e",
 	}
 }
 

@@ -3,13 +3,13 @@ if not admit(true) then
   return { 'stale' }
 end
 redis.call('HDEL', waits, me)
-local h = hold()
-if not mine(h) then
+local h = held_by(me)
+if not h then
   return { 'done' }
 end
 if h.fence ~= the_hold then
-  bury(tonumber(h.fence), math.max(h.turn, h.fence))
-  free(h.fence)
+  bury(tonumber(h.fence), math.max(h.turn, h.fence, h.share and given or 0), h.share)
+  free(h, h.fence)
   return { 'done' }
 end
 local repeated = h.inc == inc and h.seq == seq
@@ -17,10 +17,9 @@ if not repeated or (force and tonumber(h.block) < tonumber(ballot)) then
   if tonumber(ballot) <= reserved then
     return { 'floor', int(reserved) }
   end
-  redis.call('HSET', state, 'inc', inc, 'seq', seq, 'block', ballot, 'turns', turns)
+  h.inc, h.seq = inc, seq
   describe(h)
-  h.block, h.turns, reserved = ballot, turns, ballot + turns - 1
-  put(counter, int(reserved))
+  reserve(h, ballot)
 end
-prolong()
-return { 'granted', h.fence, h.block, h.turns, others() }
+prolong(h)
+return { 'granted', h.fence, h.block, h.turns, others(), h.permit or '-' }

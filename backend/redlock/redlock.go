@@ -92,7 +92,7 @@ func CheckURL(url string) error {
 
 // Info implements backend.Backend.
 func (b *Backend) Info() backend.Info {
-	return backend.Info{Type: "redlock", Fencing: true, Push: true, Shared: true, MaxTTL: b.maxTTL}
+	return backend.Info{Type: "redlock", Fencing: true, Push: true, Shared: true, Modes: true, MaxTTL: b.maxTTL}
 }
 
 // quorum is a majority of the nodes.

@@ -67,8 +67,6 @@ type renamed struct {
 
 func (b renamed) Inspect(ctx context.Context, name string) (backend.Status, error) {
 	st, err := b.Backend.Inspect(ctx, name)
-	if st.Node == b.from {
-		st.Node = b.to
-	}
+	st.Node = strings.TrimPrefix(st.Node, strings.TrimSuffix(b.from, b.to))
 	return st, err
 }

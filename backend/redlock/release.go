@@ -20,12 +20,13 @@ func (b *Backend) Promote(context.Context, string) (backend.Answer, error) {
 
 // Release implements backend.Backend.
 func (b *Backend) Release(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	b.drop(r)
 	o := order{Request: r}
+	ended := b.drop(r)
 	if r.Queue {
 		b.await(r)
 		o.Attempt = 0 // this very request may have been granted: see the repeat
 	} else {
+		o.Mode = ended
 		b.unawait(r)
 	}
 	done := b.ask(ctx, releaseScript, b.message(o), settled("done", "queued"))
@@ -53,8 +54,7 @@ func (b *Backend) step(ctx context.Context, r backend.Request) (backend.Answer, 
 // Cancel implements backend.Backend.
 func (b *Backend) Cancel(ctx context.Context, r backend.Request) error {
 	b.unawait(r)
-	b.drop(r)
-	r.Delay = 0
+	r.Mode, r.Delay = b.drop(r), 0
 	return b.ask(ctx, cancelScript, b.message(order{Request: r}), settled("done")).verdict("done")
 }
 

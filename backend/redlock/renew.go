@@ -6,23 +6,23 @@ import (
 	"slices"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/lockgw/lockgw/backend"
 )
 
-// Renew implements backend.Backend: one script for each node, and one for each
+// Renew implements backend.Backend: one script for each node, or two, and one for each
 // hold that a node has lost.
 func (b *Backend) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	began, m := boottime(), message{}
+	began := boottime()
 	for _, r := range rs {
 		if r.TTL > b.maxTTL {
 			return nil, b.tooLong(r.TTL)
 		}
-		k := keysOf(b.cfg.KeyPrefix + r.Name)
-		m.keys = append(m.keys, k.lock, k.state, k.last)
-		m.args = append(m.args, b.contender(r.Slot), uint64(r.Hold), r.TTL.Milliseconds())
 	}
+	alone, several := b.renewal(rs)
 	c := &count{yes: make([]int, len(rs)), no: make([]int, len(rs))}
-	done := b.collect(ctx, func(ctx context.Context, n *node) vote { return b.renewOn(ctx, n, rs, m) }, func(r *round) bool {
+	done := b.collect(ctx, func(ctx context.Context, n *node) vote { return b.renewOn(ctx, n, rs, alone, several) }, func(r *round) bool {
 		c.add(r.votes[len(r.votes)-1])
 		return slices.Min(c.yes) >= b.quorum()
 	})
@@ -64,10 +64,46 @@ func (c *count) add(v vote) {
 	}
 }
 
-func (b *Backend) renewOn(ctx context.Context, n *node, rs []backend.Renewal, m message) vote {
-	v, err := renewScript.Run(ctx, n.renewals, m.keys, m.args...).Slice()
-	if err != nil {
-		return vote{n: n, err: n.outcome(err)}
+// renewal is what the scripts are told: about holds that are alone, and about those
+// of which a name has several.
+func (b *Backend) renewal(rs []backend.Renewal) (alone, several part) {
+	for i, r := range rs {
+		k, p := keysOf(b.cfg.KeyPrefix+r.Name), &alone
+		me := b.contender(r.Slot)
+		if r.Mode == backend.Exclusive {
+			p.keys = append(p.keys, k.lock, k.state, k.last)
+		} else {
+			p = &several
+			p.keys = append(p.keys, k.lock, k.shares, k.ends, k.last, k.floor+me)
+		}
+		p.args = append(p.args, me, uint64(r.Hold), r.TTL.Milliseconds())
+		p.indexes = append(p.indexes, i)
+	}
+	return alone, several
+}
+
+// part of the renewals, which one script carries out.
+type part struct {
+	message
+	indexes []int
+}
+
+func (b *Backend) renewOn(ctx context.Context, n *node, rs []backend.Renewal, alone, several part) vote {
+	v := make([]any, len(rs))
+	for _, p := range []struct {
+		part
+		script *goredis.Script
+	}{{alone, renewScript}, {several, renewShares}} {
+		if len(p.indexes) == 0 {
+			continue
+		}
+		results, err := p.script.Run(ctx, n.renewals, p.keys, p.args...).Slice()
+		if err != nil {
+			return vote{n: n, err: n.outcome(err)}
+		}
+		for i, at := range p.indexes {
+			v[at] = results[i]
+		}
 	}
 	for i, r := range rs {
 		if reply(v).number(i) == 2 && b.fill(ctx, n, place{r.Name, r.Slot}, r.Hold, r.TTL) {

@@ -83,7 +83,7 @@ func (r *round) count(words ...string) int {
 
 // changed: the node has done what was asked.
 func (v vote) changed() bool {
-	return v.err == nil && !slices.Contains([]string{"held", "floor", "stale", "nothold", "missing"}, v.reply.text(0))
+	return v.err == nil && !slices.Contains([]string{"held", "floor", "stale", "nothold", "missing", "conflict"}, v.reply.text(0))
 }
 
 // pending is how many nodes have said nothing yet.

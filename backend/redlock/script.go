@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"cmp"
 	_ "embed"
 	"strconv"
 	"strings"
@@ -13,6 +14,14 @@ import (
 
 //go:embed head.lua
 var head string
+
+//go:embed shares.lua
+var sharesLua string
+
+//go:embed common.lua
+var commonLua string
+
+var common = head + "\n" + sharesLua + "\n" + commonLua
 
 //go:embed acquire.lua
 var acquireLua string
@@ -41,20 +50,24 @@ var fillLua string
 //go:embed renew.lua
 var renewLua string
 
+//go:embed renew_shares.lua
+var renewSharesLua string
+
 //go:embed inspect.lua
 var inspectLua string
 
 // A full Redis refuses new grants, and nothing else.
 var (
-	acquireScript  = newScript("", head, acquireLua)
-	extendScript   = newScript("flags=allow-oom", head, extendLua)
-	reclaimScript  = newScript("flags=allow-oom", head, reclaimLua)
-	releaseScript  = newScript("flags=allow-oom", head, releaseLua)
-	cancelScript   = newScript("flags=allow-oom", head, cancelLua)
-	breakScript    = newScript("flags=allow-oom", head, breakLua)
-	describeScript = newScript("flags=allow-oom", head, describeLua)
-	fillScript     = newScript("flags=allow-oom", head, fillLua)
+	acquireScript  = newScript("", common, acquireLua)
+	extendScript   = newScript("flags=allow-oom", common, extendLua)
+	reclaimScript  = newScript("flags=allow-oom", common, reclaimLua)
+	releaseScript  = newScript("flags=allow-oom", common, releaseLua)
+	cancelScript   = newScript("flags=allow-oom", common, cancelLua)
+	breakScript    = newScript("flags=allow-oom", common, breakLua)
+	describeScript = newScript("flags=allow-oom", common, describeLua)
+	fillScript     = newScript("flags=allow-oom", common, fillLua)
 	renewScript    = newScript("flags=allow-oom", renewLua)
+	renewShares    = newScript("flags=allow-oom", renewSharesLua)
 	inspectScript  = newScript("flags=no-writes", inspectLua)
 )
 
@@ -75,18 +88,19 @@ type order struct {
 	ballot backend.Fence // or the newest block of a hold
 	known  backend.Fence // newest fence that is known to be the sender's own
 	force  bool
+	permit string // which one of a semaphore
 }
 
 // message of o to the scripts about one name; see head.lua.
 func (b *Backend) message(o order) message {
 	k, me := keysOf(b.cfg.KeyPrefix+o.Name), b.contender(o.Slot)
 	return message{
-		keys: []string{k.lock, k.state, k.waits, k.counter, k.last, k.floor + me, k.floor + b.cfg.Node.ID},
+		keys: []string{k.lock, k.state, k.waits, k.counter, k.last, k.floor + me, k.floor + b.cfg.Node.ID, k.shares, k.ends},
 		args: []any{
 			me, b.cfg.Node.Incarnation, o.Seq, k.channel, b.cfg.FenceTTL.Milliseconds(), o.Name,
 			uint64(o.Hold), uint64(o.ballot), max(o.Turns, 1), uint64(o.known), o.Attempt, string(o.Owner),
 			max(o.Count, 1), o.TTL.Milliseconds(), o.Queue, o.Waiters, uint64(o.Turn), o.Delay.Milliseconds(), o.Record,
-			o.force,
+			o.force, int(o.Mode), cmp.Or(o.permit, "-"),
 		},
 	}
 }
