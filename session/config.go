@@ -61,7 +61,8 @@ type Lifetime struct {
 // Limits refuse what goes beyond them. Nothing is clamped.
 type Limits struct {
 	MaxWait         time.Duration // 5 min
-	MinTTL, MaxTTL  time.Duration // 1 s, 24 h
+	MinTTL, MaxTTL  time.Duration // 1 s, 24 h or what the store allows
+	MaxKeepalive    time.Duration // MaxTTL of the configuration, whatever the store allows
 	WaitersPerLock  int           // 10,000
 	HoldsPerSession int           // 1,024
 	WaitsPerSession int           // 64
@@ -87,6 +88,7 @@ func (c Config) withDefaults() Config {
 	or(&c.Limits.MaxWait, 5*time.Minute)
 	or(&c.Limits.MinTTL, time.Second)
 	or(&c.Limits.MaxTTL, 24*time.Hour)
+	or(&c.Limits.MaxKeepalive, c.Limits.MaxTTL)
 	or(&c.Limits.WaitersPerLock, 10_000)
 	or(&c.Limits.HoldsPerSession, 1024)
 	or(&c.Limits.WaitsPerSession, 64)

@@ -118,8 +118,8 @@ func (m *Manager) checkOptions(o Options) error {
 	switch {
 	case o.TTL != 0 && (o.TTL < l.MinTTL || o.TTL > l.MaxTTL):
 		return Invalid("ttl", "must be between %v and %v", l.MinTTL, l.MaxTTL)
-	case o.Keepalive < 0 || o.Keepalive > l.MaxTTL:
-		return Invalid("keepalive", "must be between 0 and %v", l.MaxTTL)
+	case o.Keepalive < 0 || o.Keepalive > l.MaxKeepalive:
+		return Invalid("keepalive", "must be between 0 and %v", l.MaxKeepalive)
 	case o.MaxHold < 0:
 		return Invalid("max_hold", "must not be negative")
 	}

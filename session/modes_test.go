@@ -223,6 +223,9 @@ func TestLongestLeaseOfTheStore(t *testing.T) {
 		_, err := s.Acquire(t.Context(), "a", session.Acquire{TTL: 61 * time.Second})
 		wantCode(t, err, session.CodeInvalid)
 		mustAcquire(t, s, "a", session.Acquire{TTL: time.Minute})
+		if _, _, err := c.nodes[0].Open(session.Options{Peer: session.NoPeer(), Keepalive: time.Hour}); err != nil {
+			t.Errorf("a keepalive is no lease: %v", err)
+		}
 	})
 }
 
