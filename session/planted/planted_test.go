@@ -26,7 +26,9 @@ type bug struct {
 	run  string // which of them, "" for those that most bugs in package redis need
 }
 
-func TestPlanted(t *testing.T) { plant(t, func(pkg string) bool { return pkg != redis && pkg != redlock }) }
+func TestPlanted(t *testing.T) {
+	plant(t, func(pkg string) bool { return pkg != redis && pkg != redlock })
+}
 
 var part = flag.Int("part", 0, "of the bugs in scripts only this third: 1, 2 or 3")
 
