@@ -26,7 +26,7 @@ func TestPermitsAreNotCounted(t *testing.T) {
 			s := client(t, m)
 			wg.Go(func() {
 				for range 5 {
-					g, err := s.Acquire(t.Context(), "x", session.Acquire{Limit: 2, Wait: time.Minute})
+					g, err := s.Acquire(t.Context(), "x", session.Acquire{Limit: 2, Wait: 2 * limit})
 					if err != nil {
 						t.Error(err)
 						return
