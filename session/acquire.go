@@ -98,6 +98,8 @@ func (s *Session) check(name string, a *Acquire) error {
 		return Invalid("ttl", "must be between %v and %v", l.MinTTL, l.MaxTTL)
 	case a.Wait < 0 || a.Wait > l.MaxWait:
 		return Invalid("wait", "must be between 0 and %v (lock.max_wait)", l.MaxWait)
+	case a.MaxHold > longest:
+		return Invalid("max_hold", "must not be above %v", longest)
 	case a.MaxHold < 0 || s.o.MaxHold > 0 && a.MaxHold > s.o.MaxHold:
 		return Invalid("max_hold", "must be above 0 and not above the session's (%v)", s.o.MaxHold)
 	case a.MinHold < 0 || a.MinHold > l.MaxTTL:

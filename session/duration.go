@@ -9,8 +9,13 @@ import (
 	"time"
 )
 
+// longest is what a duration may be: 146 years. A moment so far from now can still be
+// told on a clock; twice that would lie in the past.
+const longest time.Duration = math.MaxInt64 / 2
+
 // ParseDuration reads a duration as users write it: 30s, 2m, 1h30m, or a bare
-// number of seconds, which may have a fraction. Negative ones are refused.
+// number of seconds, which may have a fraction. Negative ones are refused, and those of
+// more than 146 years.
 func ParseDuration(s string) (time.Duration, error) {
 	if isDecimal(s) {
 		return ParseSeconds(s)
@@ -22,6 +27,9 @@ func ParseDuration(s string) (time.Duration, error) {
 	if d < 0 {
 		return 0, errors.New("must not be negative")
 	}
+	if d > longest {
+		return 0, fmt.Errorf("%s is too long", quote(s))
+	}
 	return d, nil
 }
 
@@ -32,7 +40,7 @@ func ParseSeconds(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%s is no number of seconds", quote(s))
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || f > math.MaxInt64/float64(time.Second)/2 {
+	if err != nil || f > longest.Seconds() {
 		return 0, fmt.Errorf("%s seconds is too long", quote(s))
 	}
 	return time.Duration(math.Round(f * float64(time.Second))), nil

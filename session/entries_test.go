@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -215,7 +216,7 @@ func TestBadArguments(t *testing.T) {
 			"ttl":      {{TTL: time.Millisecond}, {TTL: -1}, {TTL: 25 * time.Hour}},
 			"wait":     {{Wait: -1}, {Wait: 6 * time.Minute}},
 			"thread":   {{Thread: -1}},
-			"max_hold": {{MaxHold: -1}},
+			"max_hold": {{MaxHold: -1}, {MaxHold: math.MaxInt64}},
 			"min_hold": {{MinHold: -1}, {MinHold: 25 * time.Hour}, {MinHold: time.Minute, MaxHold: time.Second}},
 			"limit":    {{Limit: -1}, {Limit: session.MaxLimit + 1}, {Limit: 1, Shared: true}},
 			"note":     {{Note: strings.Repeat("n", 257)}, {Note: "a\nb"}, {Note: "\x1b[2J"}, {Note: "\xff"}},

@@ -120,8 +120,8 @@ func (m *Manager) checkOptions(o Options) error {
 		return Invalid("ttl", "must be between %v and %v", l.MinTTL, l.MaxTTL)
 	case o.Keepalive < 0 || o.Keepalive > l.MaxKeepalive:
 		return Invalid("keepalive", "must be between 0 and %v", l.MaxKeepalive)
-	case o.MaxHold < 0:
-		return Invalid("max_hold", "must not be negative")
+	case o.MaxHold < 0 || o.MaxHold > longest:
+		return Invalid("max_hold", "must be between 0 and %v", longest)
 	}
 	return nil
 }
