@@ -172,7 +172,7 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 			Detail: "the limit of holds of one session (limits.holds_per_session) is reached",
 		}
 	}
-	mine = &pending{done: make(chan struct{}), tries: a.Wait == 0, holder: Holder{
+	mine = &pending{mode: a.mode(), done: make(chan struct{}), tries: a.Wait == 0, holder: Holder{
 		Owner: s.owner(k.thread), Node: s.m.cfg.Node, Session: s.o.Name, Peer: s.o.Peer, Note: a.Note, Since: time.Now(),
 	}}
 	s.waiting[k] = mine

@@ -12,30 +12,32 @@ import (
 // It sees the owners of this node. What another node holds ends the search, so a
 // cycle through two nodes lasts until one of the waits is over. An owner that waits
 // for several names at once is taken to need all of them. A semaphore keeps nobody
-// waiting for one holder alone, so it is left out.
+// waiting for one holder alone, so it is left out; so do those who share a name keep
+// out others who would, unless somebody wants it alone and comes first. Should he come
+// between this look and the request, the wait lasts until it is over.
 //
 // The caller is in s.waiting already: of two who close a cycle at the same time, one
 // at least sees the other.
-func (s *Session) cycle(name string, thread int64) error {
+func (s *Session) cycle(w want, thread int64) error {
 	if !s.holdsSomething(thread) {
 		return nil // as most who wait
 	}
-	var holder *Holder // of name
-	seen := map[string]bool{}
-	for todo := []string{name}; len(todo) > 0; todo = todo[1:] {
+	var holder *Holder // of what s wants
+	seen := map[want]bool{}
+	for todo := []want{w}; len(todo) > 0; todo = todo[1:] {
 		next := todo[0]
 		if seen[next] {
 			continue
 		}
 		seen[next] = true
-		for _, l := range s.m.heldHere(next) {
+		for _, l := range s.m.inTheWay(next) {
 			if holder == nil {
 				holder = &l.holder
 			}
 			if l.s == s && l.thread == thread {
-				return &Error{Code: CodeConflict, Lock: name, Holder: holder, Detail: fmt.Sprintf(
+				return &Error{Code: CodeConflict, Lock: w.name, Holder: holder, Detail: fmt.Sprintf(
 					"the wait would never end: its holder waits, directly or through others, for %q, which this session holds; "+
-						"release that first, or ask for all names in one request", next)}
+						"release that first, or ask for all names in one request", next.name)}
 			}
 			todo = append(todo, l.s.waitsOf(l.thread)...)
 		}
@@ -55,18 +57,24 @@ func (s *Session) holdsSomething(thread int64) bool {
 	return false
 }
 
-// waitsOf are the names that the owner with that thread waits for. One that only
-// tries is about to be answered.
-func (s *Session) waitsOf(thread int64) []string {
+// want is a name and how somebody wants it.
+type want struct {
+	name string
+	mode backend.Mode
+}
+
+// waitsOf is what the owner with that thread waits for. One that only tries is about
+// to be answered.
+func (s *Session) waitsOf(thread int64) []want {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var names []string
+	var out []want
 	for k, p := range s.waiting {
 		if k.thread == thread && !p.tries {
-			names = append(names, k.name)
+			out = append(out, want{k.name, p.mode})
 		}
 	}
-	return names
+	return out
 }
 
 // holdingOf is a hold as another session sees it.
@@ -76,15 +84,26 @@ type holdingOf struct {
 	holder Holder
 }
 
-// heldHere are the holds of name by sessions of this node.
-func (m *Manager) heldHere(name string) []holdingOf {
-	var out []holdingOf
-	for _, p := range m.placesOf(name) {
+// inTheWay are the holds by sessions of this node that have to end before w is granted.
+func (m *Manager) inTheWay(w want) []holdingOf {
+	var alone, beside []holdingOf         // holds that let nobody in, and those that may let w in
+	wanted := w.mode == backend.Exclusive // alone, by w or by somebody who comes before
+	for _, p := range m.placesOf(w.name) {
 		p.mu.Lock()
-		if l := p.cur; l != nil && l.phase == granted && l.mode <= backend.Exclusive {
-			out = append(out, holdingOf{l.s, l.thread, l.holder})
+		if l := p.queue.first; l != nil && l.mode == backend.Exclusive { // as all others there
+			wanted = true
+		}
+		switch l := p.cur; {
+		case l == nil || l.phase != granted:
+		case l.mode == backend.Exclusive:
+			alone = append(alone, holdingOf{l.s, l.thread, l.holder})
+		default:
+			beside = append(beside, holdingOf{l.s, l.thread, l.holder})
 		}
 		p.mu.Unlock()
 	}
-	return out
+	if wanted {
+		return append(alone, beside...)
+	}
+	return alone
 }

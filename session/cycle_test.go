@@ -162,3 +162,26 @@ func TestCycleOfOthers(t *testing.T) {
 		refusedFor(t, err, session.CodeWaitTimeout, "q")
 	})
 }
+
+// Who shares a name is not kept out by others who do, but for one who wants it alone
+// and waits already.
+func TestCycleOfThoseWhoShare(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		a, b, writer := c.open(0), c.open(0), c.open(0)
+		shared := session.Acquire{Shared: true, Wait: time.Minute}
+		mustAcquire(t, a, "y", session.Acquire{})
+		mustAcquire(t, b, "x", shared)
+		got := wait(t, b, "y", session.Acquire{Wait: time.Minute})
+		mustAcquire(t, a, "x", shared)
+		mustRelease(t, a, "x")
+
+		alone := wait(t, writer, "x", session.Acquire{Wait: time.Minute})
+		_, err := a.Acquire(t.Context(), "x", shared)
+		refusedFor(t, err, session.CodeConflict, "x")
+		mustRelease(t, a, "y")
+		within(t, time.Second, got)
+		mustRelease(t, b, "x")
+		within(t, time.Second, alone)
+	})
+}

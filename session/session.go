@@ -23,6 +23,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 // Liveness blocks until the client of a session is gone and says why, or
@@ -90,6 +92,7 @@ type holdKey struct {
 // and then enters again or takes its own turn.
 type pending struct {
 	holder Holder
+	mode   backend.Mode
 	done   chan struct{}
 	tries  bool // and does not wait
 }

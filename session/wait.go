@@ -13,7 +13,7 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 	default:
 	}
 	if a.Wait > 0 {
-		if err := s.cycle(name, a.Thread); err != nil {
+		if err := s.cycle(want{name, a.mode()}, a.Thread); err != nil {
 			return nil, err
 		}
 	}
