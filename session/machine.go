@@ -164,7 +164,9 @@ func (p *place) stepReleasing(now time.Duration) bool {
 func (p *place) stepReclaiming(now time.Duration) bool {
 	switch l := p.cur; {
 	case l != nil && now >= p.hold.deadline:
-		p.drop(l, reasonExpired)
+		p.dropEarly(l, reasonExpired)
+	case l != nil && l.phase == granted && l.maxHoldAt != 0 && now >= l.maxHoldAt:
+		p.dropEarly(l, reasonMaxHold)
 	case l != nil && l.phase == kept && now >= l.keepUntil:
 		p.cur = nil
 		p.m.cfg.Journal.Free(p.entry())
@@ -220,6 +222,8 @@ func (p *place) due() time.Duration {
 		add(p.hold.deadline)
 		if p.cur.phase == kept {
 			add(p.cur.keepUntil)
+		} else {
+			add(p.cur.maxHoldAt)
 		}
 	case p.phase == holding:
 		add(p.hold.deadline)

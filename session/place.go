@@ -93,6 +93,7 @@ type hold struct {
 	describe  time.Duration // when to tell the store of the turn; 0: it knows
 	fresh     bool          // granted just now, for the ttl of the first in the queue
 	path      WakePath      // by which it was granted
+	lost      bool          // its turn, while the store is asked for it
 }
 
 // enter puts l at the end of the queue. false: p is gone, look it up again. The

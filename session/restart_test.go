@@ -483,6 +483,43 @@ func TestRestartMovesNoBound(t *testing.T) {
 	}
 }
 
+// What ends a hold does so though the store has not answered yet, and what follows a
+// loss does once it has.
+func TestRestartWithoutStoreMovesNoBound(t *testing.T) {
+	for _, a := range []session.Acquire{
+		{TTL: 10 * time.Second},
+		{TTL: 10 * time.Second, Fixed: true},
+		{TTL: time.Minute, MaxHold: 10 * time.Second},
+	} {
+		for _, delay := range []time.Duration{0, 20 * time.Second} {
+			bubble(t, func(t *testing.T) {
+				p := begin(t, memory.NewStore(), session.Config{Delay: delay})
+				s, token := p.open(patient)
+				mustAcquire(t, s, "x", a)
+				p.kill()
+				p = p.startOver(always(errLost))
+				l, err := p.lookup(token).Lease("x", 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(9500 * time.Millisecond)
+				if !held(l) {
+					t.Fatalf("%+v: %v before its time", a, l.Err())
+				}
+				time.Sleep(600 * time.Millisecond)
+				wantCode(t, l.Err(), session.CodeLost)
+				p.f.set(nil, nil)
+				next := wait(t, other(t, p), "x", session.Acquire{Wait: 2 * time.Minute})
+				began := time.Now()
+				within(t, time.Minute, next)
+				if took := time.Since(began); took < delay && a.MaxHold > 0 {
+					t.Errorf("%+v: the name was granted %v after the loss, want a delay of %v", a, took, delay)
+				}
+			})
+		}
+	}
+}
+
 func TestRestartInStrictMode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := begin(t, memory.NewStore(), session.Config{Fairness: session.Fairness{Strict: true}})

@@ -136,7 +136,7 @@ func (p *place) takeReclaim(q *request, a backend.Answer) {
 		return
 	}
 	if l := p.cur; l != nil && p.late() {
-		p.drop(l, reasonExpired)
+		p.dropEarly(l, reasonExpired)
 	}
 	p.phase, p.attempt = holding, q.r.Seq
 	p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))
@@ -147,6 +147,15 @@ func (p *place) takeReclaim(q *request, a backend.Answer) {
 		p.othersWait()
 		p.hold.left = 0 // or the turns of two blocks would pass before another node's
 	}
+	if p.hold.lost && p.m.cfg.Delay > 0 {
+		p.letGo(p.m.cfg.Delay)
+	}
+}
+
+// dropEarly is drop before the store has said whether it still has the hold.
+func (p *place) dropEarly(l *Lease, reason string) {
+	p.hold.lost = l.phase != kept
+	p.drop(l, reason)
 }
 
 // comeBack has the session live by what it lived by. A connection that does not come
