@@ -181,12 +181,12 @@ func (j *Journal) write(r, with *record) {
 		j.recover()
 		return
 	}
-	err := j.out.append(j.buf)
-	if err == nil && j.out.size > slack+4*j.base {
-		err = j.rewrite()
-	}
-	if err != nil {
+	if err := j.out.append(j.buf); err != nil {
 		j.fail(err)
+		return
+	}
+	if j.out.size > slack+4*j.base && !time.Now().Before(j.next) && j.rewrite() != nil {
+		j.next = time.Now().Add(retry) // the file is long, but true
 	}
 }
 

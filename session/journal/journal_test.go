@@ -261,6 +261,56 @@ func TestFileStaysSmall(t *testing.T) {
 	}
 }
 
+// Where the file cannot be written anew, it goes on: what is in it is true.
+func TestCannotWriteAnew(t *testing.T) {
+	j, _ := open(t, t.TempDir())
+	j.Opened(client("a"))
+	obstacle := j.path + ".new"
+	if err := os.Mkdir(obstacle, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	scribble := func() {
+		for range 1000 {
+			j.Told(Key{Name: "n"}, turn("a", 5), nil)
+		}
+	}
+	for j.out.size <= slack+4*j.base+chunk && j.Err() == nil {
+		scribble()
+	}
+	want := j.state.clone()
+	if got, err := read(written(t, j)); err != nil || j.Err() != nil {
+		t.Fatalf("read: %v, err = %v, want what was written", err, j.Err())
+	} else {
+		same(t, "from the long file", got, want)
+	}
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	j.next = time.Time{}
+	if scribble(); j.out.size > slack {
+		t.Errorf("%d bytes, want a short file again", j.out.size)
+	}
+	_, got := reopen(t, j)
+	same(t, "after a restart", got, want)
+}
+
+// A session that loses one name after the other, for years.
+func TestLossesAreBounded(t *testing.T) {
+	j, _ := open(t, t.TempDir())
+	j.Opened(client("a"))
+	for i := range 3 * maxLosses {
+		k := Key{Name: fmt.Sprint("n", i)}
+		j.Told(k, turn("a", 5), nil)
+		j.Lost(k, "a", Lost{Name: k.Name, Thread: 1, Fence: 5, Reason: "max_hold"})
+		j.Idle(k)
+	}
+	_, s := reopen(t, j)
+	last := Owner{fmt.Sprint("n", 3*maxLosses-1), 1}
+	if c := s.Sessions["a"]; len(c.Losses) != maxLosses || c.Losses[last].Fence != 5 {
+		t.Errorf("%d losses, the last one %+v; want %d and the last one among them", len(c.Losses), c.Losses[last], maxLosses)
+	}
+}
+
 func TestAnswersAreForgotten(t *testing.T) {
 	j, _ := open(t, t.TempDir())
 	j.Opened(client("a"))

@@ -94,8 +94,12 @@ type Answer struct {
 	Detail string    `json:"detail,omitempty"`
 }
 
-// Remember is how long an answer is kept.
-const Remember = 10 * time.Minute
+const (
+	// Remember is how long an answer is kept.
+	Remember = 10 * time.Minute
+	// maxLosses of one session are kept.
+	maxLosses = 1 << 10
+)
 
 // Place is a name at which something may be left in the store, and whose turn it
 // is, if anybody was told.
@@ -162,6 +166,12 @@ func (c *Session) apply(r *record) {
 	case opUnanswered:
 		delete(c.Answers, r.Answer.Key)
 	case opLost:
+		for old := range c.Losses { // any one: a client that asks for so many is not to be expected
+			if len(c.Losses) < maxLosses {
+				break
+			}
+			delete(c.Losses, old)
+		}
 		c.Losses[Owner{r.Lost.Name, r.Lost.Thread}] = *r.Lost
 	}
 }
