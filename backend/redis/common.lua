@@ -152,13 +152,14 @@ local function restore()
   }
   if h.share then
     redis.call('HSET', lock, field_of(owner, the_hold), count, 'mode', 'lockgw ' .. mode)
-    until_then(me, ms + ttl)
-  else
-    redis.call('HSET', lock, owner, count)
-    redis.call('HSET', state, 'by', me, 'fence', the_hold)
-    redis.call('PEXPIRE', lock, ttl)
+    write(h)
+    until_then(me, ms + ttl) -- at last: it has all keys expire
+    return h
   end
+  redis.call('HSET', lock, owner, count)
+  redis.call('HSET', state, 'by', me, 'fence', the_hold)
   write(h)
+  redis.call('PEXPIRE', lock, ttl)
   redis.call('PEXPIRE', state, ttl)
   return h
 end

@@ -168,7 +168,7 @@ func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backen
 	}
 	a, err := v.answer()
 	b.watch(place{r.Name, r.Slot}, b.announced(ctx, r.Name, a))
-	if b.cfg.Guard == GuardWait && a.Granted && (s != extendScript || a.Hold != r.Hold) {
+	if b.cfg.Guard == GuardWait && a.Granted && (a.Hold != r.Hold || s == confirmScript) { // else it was told long ago
 		err = b.replicate(ctx, r, a)
 	}
 	return a, err
