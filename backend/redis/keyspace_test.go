@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -158,4 +159,38 @@ func TestKeyspaceFollowsTheHolder(t *testing.T) {
 		t.Fatalf("acquire = %+v, %v, want granted", a, err)
 	}
 	listen(0, 0)
+}
+
+// Nobody listens any more for one who has left, whatever the store answers, or who was
+// turned away.
+func TestNoWatchIsLeft(t *testing.T) {
+	s := redistest.Start(t)
+	rdb := s.Client()
+	channel := "redisson_lock__channel:{app:x}"
+	silent := func(what string) {
+		t.Helper()
+		for began := time.Now(); listeners(t, rdb, channel) > 0; time.Sleep(5 * time.Millisecond) {
+			if time.Since(began) > 10*time.Second {
+				t.Fatalf("%s: still listens to %s", what, channel)
+			}
+		}
+	}
+	b, _ := waiting(t, s.URL(), rdb)
+	if n := listeners(t, rdb, channel); n != 1 {
+		t.Fatalf("%d listen to %s, want 1", n, channel)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Cancel(gone, request("x", 2)); !errors.Is(err, backend.ErrUnavailable) {
+		t.Fatalf("cancel = %v, want no answer", err)
+	}
+	silent("after a cancel without an answer")
+
+	queued(t, b, 3)
+	rdb.Del(t.Context(), "app:x")
+	rdb.HSet(t.Context(), "app:x", "mode", "write", "uuid:1:write", "1")
+	if _, err := b.Acquire(t.Context(), request("x", 4)); !errors.Is(err, backend.ErrConflict) {
+		t.Fatalf("acquire = %v, want a conflict with a lock of another kind", err)
+	}
+	silent("after a conflict")
 }

@@ -164,6 +164,9 @@ func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply,
 func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backend.Answer, error) {
 	v, err := b.run(ctx, s, r)
 	if err != nil {
+		if s == cancelScript || !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
+			b.watch(place{r.Name, r.Slot}, "") // it waits no more
+		}
 		return backend.Answer{}, err
 	}
 	a, err := v.answer()
