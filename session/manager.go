@@ -42,6 +42,8 @@ type ended struct {
 }
 
 const (
+	// idLength is 60 random bits: no two sessions may be one in the journal.
+	idLength      = 18
 	rememberEnded = 10 * time.Minute
 	maxFences     = 1 << 16
 	maxNoted      = 1 << 10
@@ -80,7 +82,7 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 		t = m.tokenFor(o)
 	}
 	s := m.newSession(t.hash(), o)
-	s.id, s.uuid, s.since = uuid.NewString()[:8], uuid.NewString(), time.Now()
+	s.id, s.uuid, s.since = uuid.NewString()[:idLength], uuid.NewString(), time.Now()
 	m.mu.Lock()
 	if same := m.sessions[s.hash]; same != nil {
 		m.mu.Unlock()

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,6 +124,27 @@ func TestHandOffBetweenNodes(t *testing.T) {
 		}
 		if !held(l) {
 			t.Error("not held after the hand-off")
+		}
+	})
+}
+
+// With 32 random bits two of 100,000 sessions have the same ID more often than not. They
+// were one in the journal, and after a restart one had what the other was told to hold.
+func TestSessionIDsDiffer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		random := map[byte]bool{}
+		ids := map[string]bool{}
+		for range 100 {
+			id := c.open(0).ID()
+			ids[id] = true
+			random[id[len(id)-1]] = true
+			if n := len(strings.ReplaceAll(id, "-", "")); n < 16 {
+				t.Fatalf("ID %q has %d digits, want 16 or more", id, n)
+			}
+		}
+		if len(ids) != 100 || len(random) < 8 {
+			t.Errorf("%d IDs, %d last digits; want 100 that differ to the end", len(ids), len(random))
 		}
 	})
 }
