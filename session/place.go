@@ -153,6 +153,11 @@ func (p *place) tell(l *Lease) (done bool, err *Error) {
 		p.advance() // loses the hold, and puts l back
 		return false, nil
 	}
+	if l.hold > 0 { // from now on: since the turn was given the store may have been asked
+		now := p.m.cfg.Clock()
+		l.maxHoldAt = now + l.hold
+		p.arm(now)
+	}
 	p.m.cfg.Journal.Told(p.entry(), l.entry(), l.answered())
 	l.told = true
 	p.m.event(EventAcquired, l, "")

@@ -148,9 +148,6 @@ func (p *place) give(now time.Duration) {
 	}
 	l.phase, l.count, l.fence = granted, 1, p.hold.next
 	l.holder.Since, l.path = time.Now(), p.turnPath()
-	if l.hold > 0 {
-		l.maxHoldAt = now + l.hold
-	}
 	if l.least > 0 {
 		l.keepUntil = now + l.least
 	}
