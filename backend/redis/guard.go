@@ -157,6 +157,9 @@ func (g *guard) suspect(id, why string) time.Time {
 func (g *guard) trust(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if slices.Contains(g.trusted, id) {
+		return // another request has met it at the same time
+	}
 	if _, strange := g.strange[id]; strange {
 		g.log.Info("what Redis may have forgotten is over; it grants locks again", "run_id", id)
 	}
