@@ -77,7 +77,7 @@ func (p *place) addTo(s *Status) {
 func (m *Manager) placesOf(name string) []*place {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.slotted[name] == 0 {
+	if m.slotted[name] == nil {
 		if p := m.places[placeKey{name: name}]; p != nil {
 			return []*place{p}
 		}

@@ -27,8 +27,8 @@ type Manager struct {
 	mu       sync.Mutex // guards the fields below; nothing is locked under it
 	closed   bool
 	places   map[placeKey]*place
-	slotted  map[string]int // how many of them have a slot, by name
-	empty    chan struct{}  // set by Close; closed when no place is left
+	slotted  map[string]*crowd // those of them that have a slot, by name
+	empty    chan struct{}     // set by Close; closed when no place is left
 	sessions map[tokenHash]*Session
 	ended    map[tokenHash]ended
 	fences   map[string]backend.Fence // highest seen of names that nobody here uses now
@@ -54,7 +54,7 @@ const (
 func New(b backend.Backend, cfg Config) *Manager {
 	m := &Manager{
 		b: b, cfg: cfg.withDefaults(), drained: make(chan struct{}),
-		places: map[placeKey]*place{}, slotted: map[string]int{}, sessions: map[tokenHash]*Session{},
+		places: map[placeKey]*place{}, slotted: map[string]*crowd{}, sessions: map[tokenHash]*Session{},
 		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, noted: map[placeKey]struct{}{},
 	}
 	if most := b.Info().MaxTTL; most > 0 {

@@ -109,7 +109,8 @@ func (p *place) enter(l *Lease) (ok bool, q *request, err *Error) {
 	switch {
 	case l.hasty && busy:
 		return true, nil, p.refusal(l, CodeLocked)
-	case p.queue.n >= p.m.cfg.Limits.WaitersPerLock:
+	case p.queue.waiters() >= p.m.cfg.Limits.WaitersPerLock:
+		p.advance() // one that was made for l goes again
 		return true, nil, &Error{
 			Code: CodeTooManyWaiters, Lock: l.name, RetryAfter: time.Second,
 			Detail: "the limit of callers that wait for one lock (limits.waiters_per_lock) is reached",

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/lockgw/lockgw/backend"
 )
@@ -18,10 +19,33 @@ func (m *Manager) place(k placeKey) *place {
 		p = &place{m: m, key: k, noted: noted}
 		m.places[k] = p
 		if k.slot != "" {
-			m.slotted[k.name]++
+			m.join(p)
 		}
 	}
 	return p
+}
+
+// crowd is the places of one name that have a slot.
+type crowd struct {
+	places  int          // guarded by Manager.mu
+	waiters atomic.Int64 // in all of their queues
+}
+
+func (m *Manager) join(p *place) {
+	c := m.slotted[p.key.name]
+	if c == nil {
+		c = &crowd{}
+		m.slotted[p.key.name] = c
+	}
+	c.places++
+	p.queue.beside = &c.waiters
+}
+
+func (m *Manager) part(p *place) {
+	c := m.slotted[p.key.name]
+	if c.places--; c.places == 0 {
+		delete(m.slotted, p.key.name)
+	}
 }
 
 // keyFor is where a new waiter for name stands: with all others of this node, or by
@@ -31,7 +55,7 @@ func (m *Manager) place(k placeKey) *place {
 func (m *Manager) keyFor(name string, mode backend.Mode) placeKey {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.cfg.Fairness.Strict && mode == backend.Exclusive && m.slotted[name] == 0 {
+	if !m.cfg.Fairness.Strict && mode == backend.Exclusive && m.slotted[name] == nil {
 		return placeKey{name: name}
 	}
 	return placeKey{name, strconv.FormatUint(m.slots.Add(1), 10)}
@@ -42,10 +66,8 @@ func (m *Manager) forget(p *place) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.places, p.key)
-	if n := m.slotted[p.key.name] - 1; p.key.slot != "" && n > 0 {
-		m.slotted[p.key.name] = n
-	} else if p.key.slot != "" {
-		delete(m.slotted, p.key.name)
+	if p.key.slot != "" {
+		m.part(p)
 	}
 	if p.noted {
 		m.putAside(p.key)

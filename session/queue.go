@@ -1,5 +1,7 @@
 package session
 
+import "sync/atomic"
+
 // queue is the callers of one node that wait for one name, first in, first out.
 // It is a list through the leases themselves, so that one which gives up leaves
 // in constant time. The zero value is empty.
@@ -8,6 +10,8 @@ type queue struct {
 	n           int
 	hasty       int // those among them that want an answer now
 	curious     int // those that want to hear that they have to wait
+	// beside counts the callers in all queues of the name, where each has its own.
+	beside *atomic.Int64
 }
 
 func (q *queue) push(l *Lease) {
@@ -61,12 +65,24 @@ func (q *queue) hurry(l *Lease) {
 
 func (q *queue) count(l *Lease, d int) {
 	q.n += d
+	if q.beside != nil {
+		q.beside.Add(int64(d))
+	}
 	if l.hasty {
 		q.hasty += d
 	}
 	if l.curious {
 		q.curious += d
 	}
+}
+
+// waiters of this node for the name. Of those who come at the same moment, a few may
+// not be counted yet.
+func (q *queue) waiters() int {
+	if q.beside != nil {
+		return int(q.beside.Load())
+	}
+	return q.n
 }
 
 // tellCurious wakes those who want to hear that they have to wait. They are the
