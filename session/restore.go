@@ -91,7 +91,7 @@ func (p *place) askForPast() {
 		r = p.description(l, l.count)
 		r.Seq, r.Mode, r.TTL, r.Turns, r.Floor = 0, l.mode, p.hold.ttl, p.turns(), m.floor(k.name)
 		if l.fixed {
-			r.TTL = max(p.hold.deadline-m.cfg.Clock(), time.Millisecond) // no longer than it was told
+			r.TTL = max(p.hold.deadline-m.cfg.Clock(), 0) + margin(l.ttl) // no longer than it was at first
 		}
 	}
 	p.ask(reclaim, r)
@@ -139,7 +139,9 @@ func (p *place) takeReclaim(q *request, a backend.Answer) {
 		p.dropEarly(l, reasonExpired)
 	}
 	p.phase, p.attempt = holding, q.r.Seq
-	p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))
+	if l := p.cur; l == nil || !l.fixed {
+		p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))
+	}
 	p.hold.renewAt, p.hold.failing = q.sentAt+third(q.r.TTL), false
 	p.hold.block, p.hold.next, p.hold.left, p.hold.more = a.Block, a.Block, a.Turns, 0
 	p.tellTurn(EventRenewed, "")

@@ -8,6 +8,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/session"
 )
 
 // After a restart of the gateway a hold goes on, whether or not there is a replica: it
@@ -62,5 +63,32 @@ func TestForgottenShareExpires(t *testing.T) {
 		if left := s.Client().PTTL(t.Context(), key).Val(); left < 0 && !strings.HasPrefix(key, "lockgw:guard:") {
 			t.Errorf("%s stays for ever", key)
 		}
+	}
+}
+
+// A fixed lease that is written down again ends for the store after it has ended for its
+// holder, by the margin that is for clocks which do not run alike.
+func TestForgottenFixedLeaseKeepsItsMargin(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	m := guardedGateways(t, s, 1, session.Config{})[0]
+	const ttl = 20 * time.Second
+	g, err := client(t, m).Acquire(t.Context(), "x", session.Acquire{TTL: ttl, Fixed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := g.Lease.View()
+	s.Restart()
+	for began := time.Now(); s.Client().Exists(t.Context(), "x").Val() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the hold was not written down again")
+		}
+	}
+	left := s.Client().PTTL(t.Context(), "x").Val()
+	if end := session.Boottime() + left; end < before.Deadline+ttl/200 || end > before.Deadline+ttl/10 {
+		t.Errorf("ends %v after its deadline, want about %v", end-before.Deadline, ttl/100)
+	}
+	if after, err := g.Lease.View(); err != nil || after.Deadline != before.Deadline {
+		t.Errorf("deadline moved by %v, %v", after.Deadline-before.Deadline, err)
 	}
 }
