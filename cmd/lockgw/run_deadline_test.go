@@ -110,6 +110,23 @@ func TestRunStopsBeforeNextGrant(t *testing.T) {
 	}
 }
 
+// A command that was asked to stop has --kill-after for it, also if its lease is shorter:
+// that is renewed meanwhile.
+func TestRunWaitsForKillAfter(t *testing.T) {
+	dir := t.TempDir()
+	script := `trap "touch asked" TERM; until test -e asked; do sleep 0.05; done; sleep 2.5; touch done`
+	cmd := exec.Command("lockgw", "run", "nightly", "--ttl", "2s", "--max-runtime", "0.5", "--kill-after", "20s",
+		"--socket", startGateway(t), "--", "sh", "-c", script)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wantExit(t, cmd, exitMaxRuntime)
+	if !exists(filepath.Join(dir, "done")) {
+		t.Error("the command was killed before --kill-after was over")
+	}
+}
+
 // runIn runs a script under the lock nightly.
 func runIn(t *testing.T, dir, path, script string) *exec.Cmd {
 	t.Helper()

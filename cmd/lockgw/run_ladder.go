@@ -17,18 +17,22 @@ type ladder struct {
 	r     *report
 	alarm *alarm
 
-	code   int           // of the reason for which it was begun; 0: it was not
-	killAt time.Duration // CLOCK_BOOTTIME
-	killed bool
+	code    int           // of the reason for which it was begun; 0: it was not
+	patient time.Duration // CLOCK_BOOTTIME; when --kill-after is over
+	killAt  time.Duration // CLOCK_BOOTTIME; that, or when the locks end if that is sooner
+	lost    bool          // nobody renews the locks any more
+	killed  bool
 }
 
 // begin asks the group to stop and kills it after --kill-after, at killBy at the
 // latest (0: no such time). Begun again it can only become faster.
 func (l *ladder) begin(code int, killBy time.Duration, why string) {
-	at := session.Boottime() + l.o.killAfter
+	patient := session.Boottime() + l.o.killAfter
+	at := patient
 	if killBy > 0 {
 		at = min(at, killBy)
 	}
+	l.lost = l.lost || code == exitLost
 	if l.code != 0 {
 		if at < l.killAt {
 			l.killAt = at
@@ -36,12 +40,20 @@ func (l *ladder) begin(code int, killBy time.Duration, why string) {
 		}
 		return
 	}
-	l.code, l.killAt = code, at
+	l.code, l.patient, l.killAt = code, patient, at
 	l.r.say(must, event{Event: "stopping", Reason: why, Signal: unix.SignalName(l.o.signal)}, "%s: stopping the command", why)
 	l.p.adopt()
 	l.p.signal(l.o.signal)
 	l.p.signal(syscall.SIGCONT) // one that is stopped could not follow
 	l.alarm.set(at)
+}
+
+// later: the locks are held still, and last until killBy.
+func (l *ladder) later(killBy time.Duration) {
+	if at := min(l.patient, killBy); l.code != 0 && !l.lost && at > l.killAt {
+		l.killAt = at
+		l.alarm.set(at)
+	}
 }
 
 // kill is the last step.

@@ -104,6 +104,7 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 			if !s.guard.update(holds) {
 				s.lose("the gateway does not know the locks any more")
 			}
+			s.stop.later(s.guard.killBy())
 			s.goOn()
 		case err := <-s.h.over:
 			s.lose(err.Error())
