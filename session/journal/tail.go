@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,7 +13,10 @@ import (
 // is zeros until Close.
 const chunk = 256 << 10
 
-var errNoPage = errors.New("the file was cut by another program, or its disk does not answer")
+// glance is how long another program may have cut the file or removed it unnoticed.
+const glance = time.Second
+
+var errNoPage = errors.New("the file was cut or removed by another program, or its disk does not answer")
 
 // tail is a file that records are appended to. It is mapped into memory: a copy
 // survives the process as a write(2) does, and takes a tenth of its time.
@@ -26,11 +30,19 @@ type tail struct {
 	size  int64    // of what was appended
 	mem   []byte   // the file from its beginning; nil: not mapped yet, or plain
 	plain bool     // records are written
+
+	looked time.Time // when the file was known to be whole
 }
 
 // append adds records: all of b, or nothing as far as a reader can tell.
 func (t *tail) append(b []byte) error {
-	if !t.plain && int(t.size)+len(b) > len(t.mem) {
+	full := int(t.size)+len(b) > len(t.mem)
+	if !t.plain && (full || time.Since(t.looked) >= glance) {
+		if err := t.look(); err != nil {
+			return err
+		}
+	}
+	if !t.plain && full {
 		if err := t.grow(len(b)); err != nil {
 			return err
 		}
@@ -61,6 +73,20 @@ func (t *tail) copy(b []byte) (err error) {
 	copy(to[prefix+1:], b[prefix+1:])
 	to[prefix] = b[prefix]
 	t.size += int64(len(b))
+	return nil
+}
+
+// look finds out whether the file is still there as a whole. Of the page in which it was
+// cut there is still one in memory, which takes records that nobody will read.
+func (t *tail) look() error {
+	var now unix.Stat_t
+	if err := unix.Fstat(int(t.f.Fd()), &now); err != nil {
+		return err
+	}
+	if now.Size < max(t.size, int64(len(t.mem))) || now.Nlink == 0 {
+		return errNoPage
+	}
+	t.looked = time.Now()
 	return nil
 }
 

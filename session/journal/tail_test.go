@@ -120,6 +120,40 @@ func TestFileIsCut(t *testing.T) {
 	}
 }
 
+// The page in which a file is cut takes records all the same, as does one that is
+// removed. A second later at most that is noticed, and nothing old is believed.
+func TestFileIsCutInItsLastPage(t *testing.T) {
+	for name, spoil := range map[string]func(j *Journal) error{
+		"cut":     func(j *Journal) error { return os.Truncate(j.path, j.out.size) },
+		"removed": func(j *Journal) error { return os.Remove(j.path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, _ := open(t, t.TempDir())
+			j.Opened(client("a"))
+			j.Opened(client("b"))
+			if j.out.plain {
+				t.Skip("this file system cannot allocate or map")
+			}
+			if err := spoil(j); err != nil {
+				t.Fatal(err)
+			}
+			j.out.looked = time.Now().Add(-glance)
+			j.Closed("a")
+			if err := j.Err(); !errors.Is(err, errNoPage) {
+				t.Errorf("err = %v, want %v", err, errNoPage)
+			}
+			if s, err := load(j.path); err != nil || len(s.Sessions) != 0 {
+				t.Errorf("found %+v, %v; want nothing", s, err)
+			}
+			j.next = time.Time{}
+			j.Spent("b")
+			if _, s := reopen(t, j); len(s.Sessions) != 1 || s.Sessions["b"] == nil {
+				t.Errorf("sessions %+v, want b alone", s.Sessions)
+			}
+		})
+	}
+}
+
 // On a disk that becomes full records are mapped, then written where there is no room
 // for a chunk, then refused; and mapped again when there is room.
 func TestNoRoom(t *testing.T) {
