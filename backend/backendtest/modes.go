@@ -34,6 +34,7 @@ var modeQueueCases = []testCase{
 	{"nobody overtakes while a grant is not confirmed yet", orderWhileProvisional},
 	{"who speaks for a node comes before those of the node by themselves", nodeBeforeItsSlots},
 	{"a waiter's kind counts as well", kindOfWaiters},
+	{"a waiter that is gone has no kind", kindOfGone},
 	{"a waiter hears how many are ahead", aheadCounts},
 }
 
@@ -344,6 +345,23 @@ func kindOfWaiters(b *bench) {
 	m.hears(backend.HintGranted) // and does not confirm
 	_, err := n.Acquire(n.ctx(), n.in(2, "1"))
 	b.is(err, backend.ErrConflict)
+}
+
+func kindOfGone(b *bench) {
+	n, gone := b.node("a"), b.node("c")
+	x, a := n.share(1, "1")
+	gone.line(1, "1")
+	_ = gone.Close()
+	n.drop(x, a.Hold)
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) { // the store hears of it in a moment
+		if got, err := n.Acquire(n.ctx(), n.in(3, "2")); err == nil && got.Granted {
+			break
+		}
+		if time.Since(began) > 5*time.Second {
+			b.Fatal("a waiter that is gone keeps the name for its kind")
+		}
+	}
+	n.wantHolders(3, 1)
 }
 
 func breakOne(b *bench) {

@@ -150,16 +150,20 @@ func (l *lock) room(m backend.Mode) bool {
 }
 
 // clashes: the name is of another kind as long as somebody holds it or waits for it.
-func (l *lock) clashes(m backend.Mode) bool {
+func (s *Store) clashes(l *lock, m backend.Mode) bool {
 	kind := func(m backend.Mode) backend.Mode { return max(m, backend.Exclusive) }
-	switch {
-	case l.held():
+	if l.held() {
 		return kind(l.holds[0].mode) != kind(m)
-	case len(l.queue) > 0:
-		return kind(l.queue[0].req.Mode) != kind(m)
-	default:
-		return false
 	}
+	for _, e := range l.queue {
+		if kind(e.req.Mode) == kind(m) {
+			return false
+		}
+		if n := s.nodes[e.by.node]; n != nil && n.node.Incarnation == e.inc { // else nobody waits any more
+			return true
+		}
+	}
+	return false
 }
 
 // describe takes from r whose turn it is.

@@ -104,7 +104,7 @@ func (b *Backend) contend(l *lock, r backend.Request) (backend.Answer, error) {
 		}
 		l.free(h, 0)
 	}
-	if l.clashes(r.Mode) {
+	if b.store.clashes(l, r.Mode) {
 		l.dequeue(me)
 		b.store.promote(l, nil, r)
 		return backend.Answer{}, backend.ErrConflict

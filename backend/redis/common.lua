@@ -317,9 +317,15 @@ local function kind(m) return tonumber(m) > 0 and m or 'lock' end
 local function clashes()
   local present
   if not taken() then
-    local first = redis.call('ZRANGE', queue, 0, 0)[1]
-    local e = first and entry(first)
-    present = e and e.mode
+    for _, c in ipairs(redis.call('ZRANGE', queue, 0, 31)) do
+      local e = entry(c)
+      if e and kind(e.mode) == kind(mode) then
+        return false
+      elseif e and tonumber(e.till) > ms and hears(c, e) then -- else nobody waits any more
+        return true
+      end
+    end
+    return false
   elseif hold() then
     present = '0'
   else
