@@ -308,6 +308,10 @@ func goneBeforeSemaphore(b *bench) {
 			b.Fatal("not granted behind a waiter that is gone")
 		}
 	}
+	errs, err := n.Renew(n.ctx(), []backend.Renewal{{Name: name, Slot: r.Slot, Mode: backend.Shared, Hold: a.Hold, TTL: ttl}})
+	if err != nil || errs[0] != nil {
+		b.Fatalf("renew = %v, %v, want the first hold to stand still", errs, err)
+	}
 	m.takes(w)
 	n.drop(r, a.Hold)
 	n.wantHolders(backend.Shared, 2)
@@ -344,6 +348,10 @@ func kindOfWaiters(b *bench) {
 	n.drop(x, a.Hold)
 	m.hears(backend.HintGranted) // and does not confirm
 	_, err := n.Acquire(n.ctx(), n.in(2, "1"))
+	b.is(err, backend.ErrConflict)
+	for began := time.Now(); n.status().Held && time.Since(began) < 10*time.Second; time.Sleep(5 * time.Millisecond) {
+	}
+	_, err = n.Acquire(n.ctx(), n.in(2, "2")) // nobody holds it, and m waits still
 	b.is(err, backend.ErrConflict)
 }
 
