@@ -197,7 +197,7 @@ var bugs = []bug{
 	},
 	{
 		name: "max_hold ignored", file: "session/machine.go",
-		old: "case l.phase == granted && l.maxHoldAt != 0 && now >= l.maxHoldAt:", new: "case false:",
+		old: "	case l.phase == granted && l.maxHoldAt != 0 && now >= l.maxHoldAt:", new: "	case false:",
 	},
 	{
 		name: "min_hold ignored", file: "session/place.go",
@@ -411,7 +411,7 @@ var bugs = []bug{
 	},
 	{
 		name: "who shares a name is overtaken by turns", file: "session/places.go",
-		old: " && m.slotted[name] == 0 {", new: " {",
+		old: " && m.slotted[name] == nil {", new: " {",
 	},
 	{
 		name: "an exclusive entry into a shared hold", file: "session/lease.go",
@@ -427,7 +427,27 @@ var bugs = []bug{
 	},
 	{
 		name: "a cycle through a semaphore", file: "session/cycle.go",
-		old: " && l.mode <= backend.Exclusive {", new: " && l.mode <= backend.Exclusive+1000 {",
+		old: "wanted := w.mode == backend.Exclusive", new: "wanted := w.mode >= backend.Exclusive",
+	},
+	{
+		name: "a cycle of those who share", file: "session/cycle.go",
+		old: "wanted := w.mode == backend.Exclusive", new: "wanted := w.mode <= backend.Exclusive",
+	},
+	{
+		name: "a cycle behind one who waits for a shared name alone", file: "session/cycle.go",
+		old: "			wanted = true\n", new: "",
+	},
+	{
+		name: "max_hold ignored until the store has answered", file: "session/machine.go",
+		old: "	case l != nil && l.phase == granted && l.maxHoldAt != 0", new: "	case false && l.maxHoldAt != 0",
+	},
+	{
+		name: "no delay after a loss before the store has answered", file: "session/restore.go",
+		old: "	if p.hold.lost && p.m.cfg.Delay > 0 {\n", new: "	if false {\n",
+	},
+	{
+		name: "a moment beyond the clock", file: "session/acquire.go",
+		old: "	case a.MaxHold > longest:\n", new: "	case false:\n",
 	},
 	{
 		name: "script: a semaphore without a size", file: "backend/redis/shares.lua", test: "./backend/redis",
@@ -552,5 +572,73 @@ var bugs = []bug{
 	{
 		name: "redlock: a share that has run out stays", file: "backend/redlock/shares.lua", test: redlock,
 		old: "sweep()\n\n-- newest", new: "\n-- newest", run: "TestBackend/modes",
+	},
+	{
+		name: "a hold that goes on waits for a replica", file: "backend/redis/redis.go", test: "./backend/redis", run: guards,
+		old: " && (a.Hold != r.Hold || s == confirmScript) {", new: " {",
+	},
+	{
+		name: "who is turned away listens on", file: "backend/redis/redis.go", test: "./backend/redis", run: "^TestNoWatchIsLeft$",
+		old: "			b.watch(place{r.Name, r.Slot}, \"\") // it waits no more\n", new: "",
+	},
+	{
+		name: "script: a restored share stays for ever", file: "backend/redis/common.lua", test: "./backend/redis", run: guards,
+		old: "    write(h)\n    until_then(me, ms + ttl) -- at last: it has all keys expire\n", new: "    until_then(me, ms + ttl)\n    write(h)\n",
+	},
+	{
+		name: "two sessions with the same ID", file: "session/manager.go",
+		old: "	idLength      = 18\n", new: "	idLength      = 8\n",
+	},
+	{
+		name: "max_hold counts before the grant is told", file: "session/turns.go",
+		old: "	if l.least > 0 {\n", new: "	if l.hold > 0 {\n\t\tl.maxHoldAt = now + l.hold\n\t}\n\tif l.least > 0 {\n",
+	},
+	{
+		name: "no timer for max_hold", file: "session/place.go",
+		old: "		l.maxHoldAt = now + l.hold\n\t\tp.arm(now)\n", new: "		l.maxHoldAt = now + l.hold\n",
+	},
+	{
+		name: "who waits by itself is not counted", file: "session/queue.go",
+		old: "	if q.beside != nil {\n\t\treturn int", new: "	if false {\n\t\treturn int",
+	},
+	{
+		name: "who is refused leaves a place", file: "session/place.go",
+		old: "		p.advance() // one that was made for l goes again\n", new: "",
+	},
+	{
+		name: "a fixed lease is restored without a margin", file: "session/restore.go", test: "./backend/redis", run: guards,
+		old: " + margin(l.ttl) // no longer", new: " // no longer",
+	},
+	{
+		name: "a fixed lease is prolonged when it is restored", file: "session/restore.go", test: "./backend/redis", run: guards,
+		old: "	if l := p.cur; l == nil || !l.fixed {\n", new: "	if true {\n",
+	},
+	{
+		name: "a file that was cut is believed", file: "session/journal/tail.go", test: "./session/journal",
+		old: "now.Size < max(t.size, int64(len(t.mem))) || now.Nlink == 0", new: "now.Nlink == 0",
+	},
+	{
+		name: "a file that was removed is written", file: "session/journal/tail.go", test: "./session/journal",
+		old: " || now.Nlink == 0 {", new: " {",
+	},
+	{
+		name: "a true file is emptied", file: "session/journal/journal.go", test: "./session/journal",
+		old: "		j.next = time.Now().Add(retry) // the file is long, but true\n", new: "		j.fail(errNoPage)\n",
+	},
+	{
+		name: "losses without end", file: "session/journal/state.go", test: "./session/journal",
+		old: "			delete(c.Losses, old)\n", new: "			_ = old\n",
+	},
+	{
+		name: "script: a waiter that is gone has a kind", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: " and tonumber(e.till) > ms and hears(c, e) then -- else nobody", new: " then -- else nobody",
+	},
+	{
+		name: "store: a waiter that is gone has a kind", file: "backend/memory/lock.go", test: "./backend/memory",
+		old: "n := s.nodes[e.by.node]; n != nil && n.node.Incarnation == e.inc { // else nobody", new: "true { // else nobody",
+	},
+	{
+		name: "script: a waiter has no kind", file: "backend/redis/common.lua", test: "./backend/redis",
+		old: "        return true\n      end\n    end\n    return false\n  elseif hold() then\n", new: "        return false\n      end\n    end\n    return false\n  elseif hold() then\n",
 	},
 }
