@@ -46,6 +46,9 @@ var (
 	ErrRefused = errors.New("store refused the request")
 	// ErrUnreachable is an ErrRefused: there is no connection by which to send.
 	ErrUnreachable = fmt.Errorf("%w: not reachable", ErrRefused)
+	// ErrPartly, of Ping and List alone: the store serves, but not all of it does, or
+	// not all that it should do; the text says what is lacking and what to do.
+	ErrPartly = errors.New("the store serves in part")
 )
 
 // Owner is the owner id UUID:thread, the value that every store sees.
@@ -174,6 +177,25 @@ type Status struct {
 	// them. 0: one has it, or nobody.
 	Mode    Mode
 	Holders int
+	// Several is those who hold a name that is not held exclusively, the lowest fences
+	// first and at most MaxSeveral of them. Inspect tells, List may.
+	Several []Holding
+	// Refusing says why the store would not grant the name even if it is free, with
+	// how long; "": it would. Inspect tells, List may.
+	Refusing string
+}
+
+// MaxSeveral bounds Status.Several.
+const MaxSeveral = 20
+
+// Holding is one of the holds of a name that several have; see Status.
+type Holding struct {
+	Owner  Owner
+	Count  int
+	Node   string
+	Fence  Fence // of the turn
+	TTL    time.Duration
+	Record string
 }
 
 // Info is what a store can promise. It does not change.
@@ -261,12 +283,13 @@ type Backend interface {
 	Inspect(ctx context.Context, name string) (Status, error)
 	// List reads names held or waited for through lockgw that begin with
 	// prefix, about limit of them, in no order. cursor is "" at first, then
-	// what the last call returned; "" is returned at the end.
+	// what the last call returned; "" is returned at the end. ErrPartly: names that
+	// the call should have told are missing, and what it returns counts.
 	List(ctx context.Context, prefix, cursor string, limit int) (names []Status, next string, err error)
 	// Listen has hints delivered to f, which must not block. It is called once,
 	// before any request.
 	Listen(f func(Hint))
-	// Ping asks the store whether it can serve requests.
+	// Ping asks the store whether it can serve requests. ErrPartly: it can, some.
 	Ping(ctx context.Context) error
 	// Info tells what the store can promise.
 	Info() Info

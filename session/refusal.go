@@ -1,6 +1,11 @@
 package session
 
-import "time"
+import (
+	"errors"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
 
 // refusal says why l does not get the name.
 func (p *place) refusal(l *Lease, code Code) *Error {
@@ -12,7 +17,7 @@ func (p *place) refusal(l *Lease, code Code) *Error {
 			Detail: "the store gave no answer in time; nothing is held, and what the store may have granted is being undone",
 		}
 	case unanswered && p.trouble != nil:
-		return &Error{Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second, Detail: p.trouble.Error()}
+		return &Error{Code: CodeUnavailable, Lock: l.name, RetryAfter: retryAfter(p.trouble), Detail: p.trouble.Error()}
 	case unanswered && p.req != nil:
 		return &Error{
 			Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second,
@@ -28,6 +33,15 @@ func (p *place) refusal(l *Lease, code Code) *Error {
 		e.Detail = "others wait for the lock and come first"
 	}
 	return e
+}
+
+// retryAfter is when to ask a store again that has answered err.
+func retryAfter(err error) time.Duration {
+	var later *backend.Later
+	if errors.As(err, &later) {
+		return max(later.After, time.Millisecond) // 0 would mean that it is unknown
+	}
+	return time.Second
 }
 
 // position of l, which waits or would wait; 1 is next.

@@ -36,6 +36,8 @@ var modeQueueCases = []testCase{
 	{"a waiter's kind counts as well", kindOfWaiters},
 	{"a waiter that is gone has no kind", kindOfGone},
 	{"a waiter hears how many are ahead", aheadCounts},
+	{"several holders are told", severalAreTold},
+	{"an exclusive holder is not several", oneIsNotSeveral},
 }
 
 func runModes(t *testing.T, open func(t *testing.T) Store) {

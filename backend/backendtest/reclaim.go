@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -43,7 +44,7 @@ func repeatReclaim(b *bench) {
 	_, had := b.incarnation("a", 1).granted()
 	n, r, a := b.reclaim(had.Hold)
 	again, err := n.Reclaim(n.ctx(), r)
-	if err != nil || again != a {
+	if err != nil || !reflect.DeepEqual(again, a) {
 		b.Errorf("repeat = %+v, %v, want %+v", again, err, a)
 	}
 }

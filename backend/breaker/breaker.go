@@ -109,10 +109,10 @@ func (g *breaker) judge(ctx context.Context, err error, took time.Duration) erro
 }
 
 func (g *breaker) refusal() error {
-	left := time.Until(time.Unix(0, g.until.Load())).Round(100 * time.Millisecond)
+	left := time.Until(time.Unix(0, g.until.Load()))
 	if left <= 0 {
 		return fmt.Errorf("%w: it did not answer of late and is being tried again; ask again in a moment", backend.ErrRefused)
 	}
-	return fmt.Errorf("%w: it did not answer of late and is left alone for another %v; held locks are still renewed and released",
-		backend.ErrRefused, left)
+	return &backend.Later{After: left, Err: fmt.Errorf("%w: it did not answer of late and is left alone for another %v; "+
+		"held locks are still renewed and released", backend.ErrRefused, left.Round(100*time.Millisecond))}
 }

@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
 )
@@ -12,10 +14,27 @@ import (
 func (b *Backend) Inspect(_ context.Context, name string) (backend.Status, error) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	if l := b.store.names[name]; l != nil {
-		return l.status(), nil
+	l := b.store.names[name]
+	if l == nil {
+		return backend.Status{Name: name}, nil
 	}
-	return backend.Status{Name: name}, nil
+	st := l.status()
+	st.Several = l.several()
+	return st, nil
+}
+
+// several is those who hold the name together, for Status.
+func (l *lock) several() (all []backend.Holding) {
+	if !l.held() || l.holds[0].mode == backend.Exclusive {
+		return nil
+	}
+	byFence := slices.SortedFunc(slices.Values(l.holds), func(a, b *hold) int { return cmp.Compare(a.fence, b.fence) })
+	for _, h := range byFence[:min(len(byFence), backend.MaxSeveral)] {
+		all = append(all, backend.Holding{
+			Owner: h.owner, Count: h.count, Node: h.by.node, Fence: max(h.turn, h.fence), TTL: time.Until(h.until), Record: h.record,
+		})
+	}
+	return all
 }
 
 // List implements backend.Backend. The cursor is the last name told.

@@ -40,23 +40,29 @@ const mendEviction = "run CONFIG SET maxmemory-policy noeviction there, and put 
 
 // Eviction asks the server, of a cluster each master, and returns the answer of the
 // worst. The zero Eviction is that of a server which forbids the question; an error
-// means that one has not answered.
+// means that none has answered. One that does not answer grants nothing either, and is
+// asked when it is back.
 func (b *Backend) Eviction(ctx context.Context) (Eviction, error) {
 	masters, err := b.servers.masters(ctx)
 	if err != nil {
 		return Eviction{}, err
 	}
 	all := make([]Eviction, len(masters))
+	unanswered := make([]bool, len(masters))
 	err = each(masters, func(i int, c *goredis.Client) (err error) {
 		all[i], err = evictionOf(ctx, c)
+		if len(masters) > 1 && all[i].Err() != nil {
+			all[i].Server = c.Options().Addr
+		}
+		unanswered[i] = err != nil
 		return err
 	})
-	if err != nil {
+	if !slices.Contains(unanswered, false) {
 		return Eviction{}, err
 	}
-	for i := range all {
-		if len(all) > 1 && all[i].Err() != nil {
-			all[i].Server = masters[i].Options().Addr
+	for i := len(all) - 1; i >= 0; i-- {
+		if unanswered[i] {
+			all = slices.Delete(all, i, i+1)
 		}
 	}
 	return slices.MaxFunc(all, func(a, b Eviction) int { return cmp.Compare(a.rank(), b.rank()) }), nil

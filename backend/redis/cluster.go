@@ -104,6 +104,35 @@ func (c *cluster) masters(ctx context.Context) ([]*goredis.Client, error) {
 	return all, nil
 }
 
+// joined asks c, which takes no writes while it misses too much of the cluster.
+func (c *cluster) joined(ctx context.Context, one *goredis.Client) error {
+	text, err := one.ClusterInfo(ctx).Result()
+	switch {
+	case err != nil && forbidden(err):
+		return nil
+	case err != nil:
+		return outcome(err)
+	case infoLines(text)["cluster_state"] == "fail":
+		return errors.New("the Redis cluster is down as this server sees it (cluster_state:fail): bring its other servers back; " +
+			"with cluster-require-full-coverage no on all of them the rest would serve without the part that is missing")
+	}
+	return nil
+}
+
+func (c *cluster) shares(ctx context.Context, via *goredis.Client) map[string]int {
+	ranges, err := via.ClusterSlots(ctx).Result()
+	if err != nil {
+		return nil
+	}
+	n := map[string]int{}
+	for _, r := range ranges {
+		if len(r.Nodes) > 0 {
+			n[r.Nodes[0].Addr] += r.End - r.Start + 1
+		}
+	}
+	return n
+}
+
 // follow repeats cmd where a redirection says, and until its keys are in one place.
 func (c *cluster) follow(ctx context.Context, cmd *goredis.Cmd) error {
 	c.failed(ctx)

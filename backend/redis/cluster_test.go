@@ -38,6 +38,9 @@ type marked struct {
 func (m marked) Inspect(ctx context.Context, name string) (backend.Status, error) {
 	st, err := m.Backend.Inspect(ctx, name)
 	st.Node = strings.TrimSuffix(st.Node, m.mark)
+	for i := range st.Several {
+		st.Several[i].Node = strings.TrimSuffix(st.Several[i].Node, m.mark)
+	}
 	return st, err
 }
 

@@ -40,20 +40,20 @@ const examineTimeout = 3 * time.Second
 func Examine(ctx context.Context, cfg Config) []Finding {
 	cfg.Node = backend.Node{ID: "doctor-" + rand.Text(), Incarnation: 1}
 	cfg.FenceTTL = time.Minute
+	guard := cfg.Guard
+	cfg.Guard = GuardNone // the lock that is taken here may be forgotten
 	b, err := Open(ctx, cfg)
 	if err != nil {
 		return []Finding{{Fail, "address", err.Error(), "correct backend.url or backend.key_prefix"}}
 	}
 	defer b.Close()
-	x := &examination{b: b, clustered: clustered(cfg.URL)}
+	x := &examination{b: b, clustered: clustered(cfg.URL), guard: guard}
 	if strings.Contains(cfg.URL, "+sentinel://") {
 		x.sentinel, _ = sentinelOptions(cfg.URL) // Open has read it
 	}
-	began := time.Now()
 	if err := x.connect(ctx); err != nil {
-		return []Finding{{Fail, "connection", err.Error(), "see that the server runs, that it can be reached from here, and that the address, user and password are right"}}
+		return []Finding{{Fail, "connection", err.Error(), mendConnection}}
 	}
-	x.add(Finding{OK, "connection", fmt.Sprintf("answered after %v", time.Since(began).Round(10*time.Microsecond)), ""})
 	x.servers(ctx)
 	x.rights(ctx)
 	x.clock(ctx)
@@ -61,10 +61,13 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 	return x.findings
 }
 
+const mendConnection = "see that the server runs, that it can be reached from here, and that the address, user and password are right"
+
 // examination of one server, or of all masters of a cluster.
 type examination struct {
 	b         *Backend
 	clustered bool
+	guard     string                   // what gateways are told
 	sentinel  *goredis.FailoverOptions // nil: none
 	masters   []*goredis.Client
 	findings  []Finding
@@ -72,15 +75,36 @@ type examination struct {
 
 func (x *examination) add(f Finding) { x.findings = append(x.findings, f) }
 
-// connect finds the servers, each of which has to answer.
+// connect finds the servers. One of a cluster that does not answer is left out of what
+// comes next, unless none does.
 func (x *examination) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
-	var err error
-	if x.masters, err = x.b.servers.masters(ctx); err != nil {
+	began := time.Now()
+	all, err := x.b.servers.masters(ctx)
+	if err != nil {
 		return err
 	}
-	return x.ping(ctx)
+	h := health{masters: all, wrong: make([]error, len(all))}
+	err = each(all, func(i int, c *goredis.Client) error {
+		h.wrong[i] = outcome(c.Ping(ctx).Err())
+		return h.wrong[i]
+	})
+	if h.hopeless() {
+		return err
+	}
+	for i, c := range all {
+		if h.wrong[i] == nil {
+			x.masters = append(x.masters, c)
+		}
+	}
+	h.shares = x.b.servers.shares(ctx, h.best())
+	if err := h.err(); err != nil {
+		x.add(Finding{Fail, "connection", err.Error(), mendConnection})
+		return nil
+	}
+	x.add(Finding{OK, "connection", fmt.Sprintf("answered after %v", time.Since(began).Round(10*time.Microsecond)), ""})
+	return nil
 }
 
 func (x *examination) ping(ctx context.Context) error {
@@ -93,7 +117,7 @@ func (x *examination) ping(ctx context.Context) error {
 var askedSettings = []any{"config", "get", "maxmemory", "maxmemory-policy", "appendonly", "save", "min-replicas-to-write", "tcp-keepalive", "timeout", "maxclients", notifySetting}
 
 // settings reads what the server says of itself, as far as it does.
-func settings(ctx context.Context, c *goredis.Client, clustered bool) (found []Finding) {
+func (x *examination) settings(ctx context.Context, c *goredis.Client) (found []Finding) {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	info, err := readInfo(ctx, c)
@@ -108,7 +132,7 @@ func settings(ctx context.Context, c *goredis.Client, clustered bool) (found []F
 		})
 	}
 	for _, check := range serverChecks {
-		if f := check(serverFacts{info, asked.Val(), clustered}); f.Level != "" {
+		if f := check(serverFacts{info, asked.Val(), x.clustered, x.guard}); f.Level != "" {
 			found = append(found, f)
 		}
 	}

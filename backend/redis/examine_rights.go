@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -22,13 +23,11 @@ func (x *examination) rights(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*examineTimeout)
 	defer cancel()
 	mend := "ACL SETUSER ... " + fmt.Sprintf(neededRights, x.b.cfg.KeyPrefix)
-	p := probe{b: x.b, name: "lockgw-doctor-" + rand.Text()}
-	home, err := x.b.servers.of(ctx, x.b.cfg.KeyPrefix+p.name)
+	p, err := x.probe(ctx)
 	if err != nil {
 		x.add(Finding{Fail, "messages", err.Error(), mend})
 		return
 	}
-	p.home, p.ps = home, home.Subscribe(ctx)
 	defer p.ps.Close()
 	trip, err := p.listen(ctx)
 	if err != nil {
@@ -50,6 +49,24 @@ type probe struct {
 	home *goredis.Client // has the lock
 	ps   *goredis.PubSub
 	seq  uint64
+}
+
+// probe chooses a name that a server has which answers.
+func (x *examination) probe(ctx context.Context) (*probe, error) {
+	for {
+		p := &probe{b: x.b, name: "lockgw-doctor-" + rand.Text()}
+		var err error
+		if p.home, err = x.b.servers.of(ctx, x.b.cfg.KeyPrefix+p.name); err != nil {
+			return nil, err
+		}
+		if slices.Contains(x.masters, p.home) {
+			p.ps = p.home.Subscribe(ctx)
+			return p, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("no server that answers has any slot: %w", context.Cause(ctx))
+		}
+	}
 }
 
 // listen subscribes to what a gateway hears and sends itself a message.
@@ -134,7 +151,7 @@ func (p *probe) look(ctx context.Context) error {
 	if _, err := p.b.Inspect(ctx, p.name); err != nil {
 		return fmt.Errorf("look at a lock: %w", err)
 	}
-	if _, _, err := p.b.List(ctx, p.name, "", 0); err != nil { // 0: one step
+	if _, _, err := p.b.List(ctx, p.name, "", 0); err != nil && !errors.Is(err, backend.ErrPartly) { // 0: one step
 		return fmt.Errorf("list locks: %w", err)
 	}
 	return nil

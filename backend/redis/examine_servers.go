@@ -14,7 +14,7 @@ import (
 // servers looks at the settings of each server, and at what watches over them.
 func (x *examination) servers(ctx context.Context) {
 	if len(x.masters) == 1 && !x.clustered {
-		x.findings = append(x.findings, settings(ctx, x.masters[0], false)...)
+		x.findings = append(x.findings, x.settings(ctx, x.masters[0])...)
 	} else {
 		x.merge(ctx)
 		x.cluster(ctx)
@@ -29,7 +29,7 @@ func (x *examination) merge(ctx context.Context) {
 	var order []string
 	byCheck := map[string][]Finding{}
 	for _, c := range x.masters {
-		for _, f := range settings(ctx, c, true) {
+		for _, f := range x.settings(ctx, c) {
 			if byCheck[f.Check] == nil {
 				order = append(order, f.Check)
 			}

@@ -85,6 +85,21 @@ func TestExamineReplicas(t *testing.T) {
 	wantFinding(t, examine(t, s.URL(), ""), "replicas", OK, "")
 }
 
+// A gateway that is told to wait for a replica grants nothing without one.
+func TestExamineWithoutReplica(t *testing.T) {
+	s := redistest.Start(t)
+	for guard, want := range map[string]Level{GuardWait: Fail, GuardQuarantine: ""} {
+		found := map[string]Finding{}
+		for _, f := range Examine(t.Context(), Config{URL: s.URL(), Guard: guard}) {
+			found[f.Check] = f
+		}
+		if f := found["replicas"]; f.Level != want || want == Fail && !strings.Contains(f.Mend, "connect a replica") {
+			t.Errorf("%s: replicas = %+v, want %q", guard, f, want)
+		}
+		wantFinding(t, found, "locks", OK, "")
+	}
+}
+
 // user is the rights of an ACL user, with its password.
 func user(name, rights string) []string {
 	return append([]string{"--user", name, "on", ">p"}, strings.Fields(rights)...)

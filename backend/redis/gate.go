@@ -92,13 +92,14 @@ func (g *Gate) Acquire(ctx context.Context, r backend.Request) (backend.Answer, 
 
 // Ping implements backend.Backend.
 func (g *Gate) Ping(ctx context.Context) error {
-	if err := g.Backend.Ping(ctx); err != nil {
+	err := g.Backend.Ping(ctx)
+	if err != nil && !errors.Is(err, backend.ErrPartly) {
 		return err
 	}
 	if why := g.closed.Load(); why != nil {
 		return *why
 	}
-	return nil
+	return err
 }
 
 // Listen implements backend.Backend.

@@ -38,7 +38,6 @@ type guard struct {
 	file   string        // where the ids outlive the process; "": nowhere
 	log    *slog.Logger
 	words  atomic.Pointer[guardWords]
-	looked atomic.Bool // at the servers, once
 
 	mu      sync.Mutex           // guards the fields below
 	trusted []string             // ids, the newest last
@@ -64,7 +63,6 @@ func newGuard(mode string, period time.Duration, file string, log *slog.Logger) 
 	g := &guard{period: period, file: file, log: log, strange: map[string]time.Time{}}
 	if mode != GuardQuarantine {
 		g.words.Store(&guardWords{})
-		g.looked.Store(true)
 		return g
 	}
 	if file != "" {
@@ -94,17 +92,31 @@ func (g *guard) word(r backend.Request) *string {
 	return &w.first
 }
 
+// suspicion is "" unless a server may have forgotten grants; then it is what inspect.lua
+// wants to know.
+func (g *guard) suspicion() string {
+	if w := g.words.Load(); strings.HasPrefix(w.first, "!") {
+		return w.first
+	}
+	return ""
+}
+
 // look finds out about a server before a request meets it, so that those who give a
-// name back on it are heard as witnesses.
+// name back on it are heard as witnesses. A *backend.Later says that it is in
+// quarantine, any other error that it does not say who it is.
 func (g *guard) look(ctx context.Context, c *goredis.Client) error {
 	said, err := readInfo(ctx, c, "server")
 	switch {
 	case err != nil && !forbidden(err):
-		return outcome(err)
-	case said["run_id"] != "":
-		_ = g.met(ctx, c, said["run_id"]) // who asks for a grant is told
+		return fmt.Errorf("answers, but not who it is: %w", outcome(err))
+	case said["run_id"] == "":
+		return nil
 	}
-	return nil
+	err = g.met(ctx, c, said["run_id"])
+	if err != nil && !quarantined(err) {
+		return fmt.Errorf("answers, but not whether it is trusted: %w", err)
+	}
+	return err
 }
 
 // met decides about a server that a script has called strange. nil: it is trusted
@@ -126,13 +138,18 @@ func (g *guard) met(ctx context.Context, c *goredis.Client, id string) error {
 	if left := g.period - time.Since(since); left > 0 && !since.IsZero() {
 		// Another gateway may have noticed earlier, and waited long enough.
 		if _, marked, err := mark(ctx, c); err != nil || marked != id {
-			return fmt.Errorf("%w: Redis was restarted or failed over and may have forgotten locks; it grants no new ones for another %v "+
-				"(backend.redis.guard)", backend.ErrRefused, left.Round(time.Second/10))
+			return &backend.Later{Err: fmt.Errorf("%w: %s", backend.ErrRefused, quarantine(since.Add(g.period))), After: left}
 		}
 	}
 	g.trust(id)
 	g.announce(ctx, c, id)
 	return nil
+}
+
+// quarantine says what it means, and until when.
+func quarantine(end time.Time) string {
+	return fmt.Sprintf("Redis was restarted or failed over and may have forgotten locks; it grants no new ones until %s, for another %v; "+
+		"what is held goes on (backend.redis.guard)", end.UTC().Format(time.RFC3339), time.Until(end).Round(time.Second/10))
 }
 
 func (g *guard) known(id string) (since time.Time, trusted bool) {
@@ -256,45 +273,6 @@ func (b *Backend) lookAtServers() {
 	defer cancel()
 	masters, err := b.servers.masters(ctx)
 	if err == nil {
-		err = each(masters, func(_ int, c *goredis.Client) error { return b.guard.look(ctx, c) })
+		_ = each(masters, func(_ int, c *goredis.Client) error { return b.guard.look(ctx, c) }) // Ping tells
 	}
-	if err == nil {
-		b.guard.looked.Store(true)
-	}
-}
-
-// waitForReplica is how long a grant waits for a replica.
-const waitForReplica = 400 * time.Millisecond
-
-// replicated returns nil once a replica has all that c's server did until now.
-func replicated(ctx context.Context, c *goredis.Client, key string) error {
-	pipe := c.Pipeline()
-	pipe.Set(ctx, key, "1", time.Second) // WAIT waits for what its own connection wrote
-	acks := pipe.Do(ctx, "WAIT", 1, waitForReplica.Milliseconds())
-	if _, err := pipe.Exec(ctx); err != nil {
-		return outcome(err)
-	}
-	if n, err := acks.Int(); err != nil || n < 1 {
-		return fmt.Errorf("%w: no replica of Redis has taken the grant over within %v (backend.redis.guard: wait)",
-			backend.ErrRefused, waitForReplica)
-	}
-	return nil
-}
-
-// replicate returns nil once a replica has the grant a, which is undone otherwise. One
-// that was confirmed stays, and is confirmed again.
-func (b *Backend) replicate(ctx context.Context, r backend.Request, a backend.Answer) error {
-	raw := b.cfg.KeyPrefix + r.Name
-	c, err := b.servers.of(ctx, raw)
-	if err == nil {
-		err = replicated(ctx, c, keysOf(raw).floor+"replica")
-	}
-	if err == nil || r.Seq == 0 {
-		return err
-	}
-	undo := backend.Request{Name: r.Name, Slot: r.Slot, Seq: r.Seq, Attempt: r.Seq, Hold: a.Hold}
-	if failed := b.Cancel(ctx, undo); failed != nil {
-		return fmt.Errorf("%w; nor could it be undone: %w", err, failed)
-	}
-	return err
 }

@@ -41,11 +41,16 @@ func alone(t *testing.T, s *redistest.Server, node, file string) *redis.Backend 
 	return b
 }
 
+// awaitReady waits until b serves, in quarantine or not.
 func awaitReady(t *testing.T, b interface{ Ping(context.Context) error }) {
 	t.Helper()
-	for began := time.Now(); b.Ping(t.Context()) != nil; time.Sleep(5 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		err := b.Ping(t.Context())
+		if err == nil || errors.Is(err, backend.ErrPartly) {
+			return
+		}
 		if time.Since(began) > 10*time.Second {
-			t.Fatalf("not ready: %v", b.Ping(t.Context()))
+			t.Fatalf("not ready: %v", err)
 		}
 	}
 }
@@ -118,6 +123,16 @@ func TestQuarantine(t *testing.T) {
 		r.Mode = mode
 		_, err := a.Acquire(t.Context(), r)
 		wantQuarantine(t, err)
+		var later *backend.Later
+		if !errors.As(err, &later) || later.After <= 0 || later.After > quarantine {
+			t.Errorf("err = %v, want one that says when to ask again, within %v", err, quarantine)
+		}
+	}
+	if err := a.Ping(t.Context()); !errors.Is(err, backend.ErrPartly) || !strings.Contains(err.Error(), "no new ones until 20") {
+		t.Errorf("ping = %v, want %v with the end of the quarantine", err, backend.ErrPartly)
+	}
+	if st, err := a.Inspect(t.Context(), "new"); err != nil || st.Held || !strings.Contains(st.Refusing, "no new ones until 20") {
+		t.Errorf("status = %+v, %v, want the end of the quarantine", st, err)
 	}
 	for {
 		got, err := a.Acquire(t.Context(), ask("new", 3))
@@ -132,6 +147,14 @@ func TestQuarantine(t *testing.T) {
 	}
 	if took := time.Since(began); took < quarantine {
 		t.Errorf("granted after %v, want the quarantine of %v to pass", took, quarantine)
+	}
+	if err := a.Ping(t.Context()); err != nil {
+		t.Errorf("ping after the quarantine: %v", err)
+	}
+	for _, n := range []*redis.Backend{a, b} { // b has not asked for a lock since
+		if st, err := n.Inspect(t.Context(), "free"); err != nil || st.Refusing != "" {
+			t.Errorf("status after the quarantine = %+v, %v, want no word of it", st, err)
+		}
 	}
 	if got, err := b.Acquire(t.Context(), ask("other", 2)); err != nil || !got.Granted {
 		t.Errorf("acquire by a gateway that comes later = %+v, %v, want granted: another has waited already", got, err)
@@ -402,7 +425,10 @@ func TestGuardWaits(t *testing.T) {
 	s := redistest.Start(t)
 	b := guarded(t, s, "a", redis.GuardWait, "")
 	b.Listen(func(backend.Hint) {})
-	awaitReady(t, b)
+	within(t, "a store without a replica is not ready", func() bool {
+		err := b.Ping(t.Context())
+		return err != nil && !errors.Is(err, backend.ErrPartly) && strings.Contains(err.Error(), "connect a replica")
+	})
 	for began := time.Now(); ; {
 		_, err := b.Acquire(t.Context(), ask("x", 1))
 		if errors.Is(err, backend.ErrRefused) && strings.Contains(err.Error(), "no replica") {
@@ -430,6 +456,9 @@ func TestGuardWaits(t *testing.T) {
 		if time.Since(began) > 10*time.Second {
 			t.Fatalf("acquire with a replica = %+v, %v", got, err)
 		}
+	}
+	if err := b.Ping(t.Context()); err != nil {
+		t.Errorf("ping with a replica: %v", err)
 	}
 	if n, err := replica.Client().Exists(t.Context(), "x").Result(); err != nil || n != 1 {
 		t.Errorf("the replica has %d such keys, %v, want the lock", n, err)

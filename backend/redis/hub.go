@@ -73,6 +73,8 @@ func (h *hub) start(onMessage func(payload string), onResync func()) {
 	h.wg.Go(func() { h.run(ctx) })
 }
 
+func (h *hub) hears(*goredis.Client) bool { return h.healthy() }
+
 // healthy: messages published now will arrive, as far as the last probe tells.
 func (h *hub) healthy() bool {
 	h.mu.Lock()

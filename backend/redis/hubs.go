@@ -72,16 +72,11 @@ func (h *hubs) start(onMessage func(payload string), onResync func()) {
 	h.wg.Go(func() { h.run(ctx) })
 }
 
-// healthy: messages published now on any master will arrive, as far as is known.
-func (h *hubs) healthy() bool {
+func (h *hubs) hears(c *goredis.Client) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, m := range h.hubs {
-		if m.missed == 0 && !m.healthy() {
-			return false
-		}
-	}
-	return h.known && len(h.hubs) > 0
+	m := h.hubs[c]
+	return h.known && m != nil && m.healthy()
 }
 
 // probeAge is the longest of those of the masters.

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"strings"
 
 	"github.com/lockgw/lockgw/backend"
 )
@@ -9,7 +10,8 @@ import (
 // Inspect implements backend.Backend.
 func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, error) {
 	k := keysOf(b.cfg.KeyPrefix + name)
-	m := append(newMessage(8, 0), k.lock, k.state, k.queue, k.entries, k.counter, k.last, k.shares, k.ends)
+	m := append(newMessage(8, 2), k.lock, k.state, k.queue, k.entries, k.counter, k.last, k.shares, k.ends,
+		backend.MaxSeveral, b.guard.suspicion())
 	v, err := b.requests.eval(ctx, k.lock, inspectScript, m)
 	if err != nil {
 		return backend.Status{Name: name}, err
@@ -22,5 +24,42 @@ func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, err
 		Name: name, Held: a.number(0) == 1, Foreign: a.number(1) == 1, Owner: backend.Owner(a.text(2)), Count: int(a.number(3)),
 		Node: a.text(4), Hold: a.fence(5), Turn: a.fence(6), Top: a.fence(7), TTL: a.millis(8), Waiters: int(a.number(9)),
 		Record: a.text(10), Mode: backend.Mode(a.number(11)), Holders: int(a.number(12)),
+		Refusing: b.refusing(ctx, k.lock, a.text(13)), Several: a.several(14),
 	}, nil
+}
+
+// refusing says why a server of that id, which has key, would not grant it; "": it would.
+func (b *Backend) refusing(ctx context.Context, key, id string) string {
+	if id == "" {
+		return ""
+	}
+	c, err := b.servers.of(ctx, key)
+	if err == nil {
+		err = b.guard.met(ctx, c, id)
+	}
+	if !quarantined(err) {
+		return ""
+	}
+	return reason(err)
+}
+
+// reason is err without the words that say that it is a refusal.
+func reason(err error) string {
+	return strings.TrimPrefix(err.Error(), backend.ErrRefused.Error()+": ")
+}
+
+// several reads those who hold a name together.
+func (a reply) several(i int) (all []backend.Holding) {
+	if i >= len(a) {
+		return nil
+	}
+	items, _ := a[i].([]any)
+	for _, item := range items {
+		h, _ := item.([]any)
+		r := reply(h)
+		all = append(all, backend.Holding{
+			Owner: backend.Owner(r.text(0)), Count: int(r.number(1)), Node: r.text(2), Fence: r.fence(3), TTL: r.millis(4), Record: r.text(5),
+		})
+	}
+	return all
 }

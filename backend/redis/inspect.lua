@@ -1,4 +1,6 @@
 -- KEYS 1 lock  2 state  3 queue  4 entries  5 counter  6 last  7 shares  8 ends
+-- ARGV 1 how many of several holds to tell  2 "", or while a server may have forgotten
+-- grants, the ids of those that are trusted, as in head.lua
 local lock, state, queue, entries, counter, last, shares, ends = unpack(KEYS)
 local h = redis.call('HMGET', state, 'by', 'fence', 'turn', 'owner', 'record')
 local left, waiters = redis.call('PTTL', lock), 0
@@ -8,29 +10,55 @@ for _, text in ipairs(redis.call('HVALS', entries)) do
 end
 local top = redis.call('GET', counter) or '0'
 
-local function told(foreign, owner, count, node, fence, turn, record, mode, holders)
-  return { 1, foreign, owner, count, node, fence, turn, top, left, waiters, record or '', mode or 0, holders or 1 }
+local function told(foreign, owner, count, node, fence, turn, record, mode, holders, several)
+  return { 1, foreign, owner, count, node, fence, turn, top, left, waiters, record or '', mode or 0, holders or 1, '', several or {} }
 end
 
--- one_of_several is what to tell of the newest of those who hold the name at once.
-local function one_of_several(mode)
+local most = tonumber(ARGV[1])
+
+-- among keeps the first shares by fence, in their order.
+local function among(firsts, s)
+  local at = #firsts + 1
+  while at > 1 and firsts[at - 1].fence > s.fence do
+    at = at - 1
+  end
+  if at <= most then
+    table.insert(firsts, at, s)
+    firsts[most + 1] = nil
+  end
+end
+
+local function entries_of(s) return tonumber(redis.call('HGET', lock, s.owner .. ':' .. s.field) or '1') end
+
+local function node_of(s) return string.match(s.by, '^[^.]+') end
+
+-- several_hold is what to tell of those who hold the name at once, and of the newest.
+local function several_hold(mode)
   local clock = redis.call('TIME')
   local now = string.format('%.0f', math.floor(clock[1] * 1000 + clock[2] / 1000))
-  local best, n = nil, 0
-  for _, c in ipairs(redis.call('ZRANGEBYSCORE', ends, '(' .. now, '+inf')) do
-    local text = redis.call('HGET', shares, c) or ''
-    local fence, turn, owner, record = string.match(text, '^%d+ %d+ (%d+) %d+ %d+ (%d+) [01] %d+ (%S+) (.*)$')
-    n = n + (fence and 1 or 0)
-    if fence and (not best or tonumber(fence) > tonumber(best.fence)) then
-      best = { by = c, fence = fence, turn = turn, owner = owner, record = record }
+  local newest, n, firsts = nil, 0, {}
+  local all = redis.call('ZRANGEBYSCORE', ends, '(' .. now, '+inf', 'WITHSCORES')
+  for i = 1, #all, 2 do
+    local s = { by = all[i], left = math.max(tonumber(all[i + 1]) - now, 1) }
+    s.field, s.turn, s.owner, s.record =
+      string.match(redis.call('HGET', shares, s.by) or '', '^%d+ %d+ (%d+) %d+ %d+ (%d+) [01] %d+ (%S+) (.*)$')
+    if s.field then
+      s.fence, n = tonumber(s.field), n + 1
+      among(firsts, s)
+      if not newest or s.fence > newest.fence then
+        newest = s
+      end
     end
   end
-  if not best then
+  if not newest then
     return nil
   end
-  left = math.max(tonumber(redis.call('ZSCORE', ends, best.by)) - now, 1)
-  local count = tonumber(redis.call('HGET', lock, best.owner .. ':' .. best.fence) or '1')
-  return told(0, best.owner, count, string.match(best.by, '^[^.]+'), best.fence, best.turn, best.record, tonumber(mode), n)
+  local several = {}
+  for i, s in ipairs(firsts) do
+    several[i] = { s.owner, entries_of(s), node_of(s), s.turn, s.left, s.record }
+  end
+  left = newest.left
+  return told(0, newest.owner, entries_of(newest), node_of(newest), newest.field, newest.turn, newest.record, tonumber(mode), n, several)
 end
 
 -- What was reserved and not given, when the last hold of lockgw ended, does not count.
@@ -47,7 +75,7 @@ if left ~= -2 then
   end
   local m = redis.pcall('HGET', lock, 'mode')
   m = type(m) == 'string' and string.match(m, '^lockgw (%-?%d+)$')
-  local answer = m and one_of_several(m)
+  local answer = m and several_hold(m)
   if answer then
     return answer
   end
@@ -62,4 +90,17 @@ if left ~= -2 then
   end
 end
 only_given()
-return { 0, 0, '', 0, '', '0', '0', top, 0, waiters, '', 0, 0 }
+
+-- strange is the id of the server, if that would not grant the name; see known.
+local function strange()
+  if ARGV[2] == '' then
+    return ''
+  end
+  local said = redis.pcall('INFO', 'server')
+  local at = type(said) == 'string' and string.find(said, 'run_id:', 1, true)
+  local id = at and string.sub(said, at + 7, at + 46) or 'unknown'
+  local heard = string.match(redis.call('GET', last) or '', ' (%x+)$') == id
+  return (heard or string.find(ARGV[2], id, 1, true)) and '' or id
+end
+
+return { 0, 0, '', 0, '', '0', '0', top, 0, waiters, '', 0, 0, strange(), {} }

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,7 +17,8 @@ const scanStep = 1000
 
 // List implements backend.Backend. The cursor is that of Redis' SCAN, whose promise
 // it keeps: a name that is there all the time is told at least once. In a cluster it
-// says on which master, and a name that is moved meanwhile may be told twice or not.
+// says on which master, and a name that is moved meanwhile may be told twice or not. A
+// master that does not answer is left out, which ErrPartly tells, unless none answers.
 func (b *Backend) List(ctx context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
 	at, err := parseCursor(cursor)
 	if err != nil {
@@ -38,27 +40,52 @@ func (b *Backend) List(ctx context.Context, prefix, cursor string, limit int) ([
 		case server > at.server:
 			at = position{server: server}
 		}
-		for {
-			if at.scan, err = l.step(ctx, c, at.scan); err != nil {
-				return nil, "", err
-			}
-			if at.scan == 0 {
-				break
-			}
-			if len(l.found) >= limit {
-				return l.found, at.String(), nil
-			}
+		more, err := l.page(ctx, c, &at, limit)
+		switch {
+		case err != nil && len(masters) == 1:
+			return nil, "", err
+		case err != nil:
+			l.missing = append(l.missing, fmt.Errorf("%s: %w", server, err))
+		case more:
+			return l.found, at.String(), l.partly(len(masters))
 		}
 	}
-	return l.found, "", nil
+	return l.found, "", l.partly(len(masters))
 }
 
 // listing is one page.
 type listing struct {
-	b      *Backend
-	prefix string
-	seen   map[string]bool // names
-	found  []backend.Status
+	b       *Backend
+	prefix  string
+	seen    map[string]bool // names
+	found   []backend.Status
+	missing []error // why a master is left out
+}
+
+// page goes on at a place of a server until the page is full (more), or the server is done.
+func (l *listing) page(ctx context.Context, c *goredis.Client, at *position, limit int) (more bool, err error) {
+	for {
+		if at.scan, err = l.step(ctx, c, at.scan); err != nil || at.scan == 0 {
+			return false, err
+		}
+		if len(l.found) >= limit {
+			return true, nil
+		}
+	}
+}
+
+// partly says which of so many masters are left out, nil if none is.
+func (l *listing) partly(masters int) error {
+	all := errors.Join(l.missing...)
+	switch n := len(l.missing); {
+	case n == 0:
+		return nil
+	case n == masters:
+		return all
+	default:
+		text := strings.ReplaceAll(all.Error(), "\n", "; ")
+		return fmt.Errorf("%w: what %d of %d masters have is missing: %s", backend.ErrPartly, n, masters, text)
+	}
 }
 
 // step looks at some keys of a server and returns where to go on, 0 at the end.

@@ -104,30 +104,6 @@ func (b *Backend) Info() backend.Info {
 	return backend.Info{Type: "redis", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true, Restores: b.cfg.Guard == GuardQuarantine}
 }
 
-// Ping implements backend.Backend. Without messages waiters are served by timers
-// only, so it asks for these too. Each master has to answer.
-func (b *Backend) Ping(ctx context.Context) error {
-	masters, err := b.servers.masters(ctx)
-	if err != nil {
-		return fmt.Errorf("redis: %w", err)
-	}
-	err = each(masters, func(_ int, c *goredis.Client) error { return outcome(c.Ping(ctx).Err()) })
-	if err != nil {
-		return fmt.Errorf("redis: %w", err)
-	}
-	// A server that is restarted before it was looked at would be taken for a new one.
-	if !b.guard.looked.Load() {
-		b.lookAtServers()
-	}
-	if !b.guard.looked.Load() {
-		return errors.New("redis: answers, but not who it is")
-	}
-	if !b.hub.healthy() {
-		return errors.New("redis: answers, but messages do not arrive")
-	}
-	return nil
-}
-
 // Close implements backend.Backend.
 func (b *Backend) Close() error {
 	b.hub.Close()

@@ -26,6 +26,11 @@ type servers interface {
 	slot(key string) int
 	// masters lists all servers, asking anew which they are, in a lasting order.
 	masters(ctx context.Context) ([]*goredis.Client, error)
+	// joined returns nil if c, one of them, serves the keys that it has.
+	joined(ctx context.Context, c *goredis.Client) error
+	// shares is how many slots each server has, by its address, as via knows; nil
+	// where that is not known or means nothing.
+	shares(ctx context.Context, via *goredis.Client) map[string]int
 	// follow runs cmd, of which errElsewhere was the answer, where it has to run.
 	follow(ctx context.Context, cmd *goredis.Cmd) error
 	// failed has it found out who serves in place of a server that did not answer.
@@ -40,7 +45,9 @@ type listener interface {
 	start(onMessage func(payload string), onResync func())
 	watch(channel string, f func())
 	unwatch(channel string)
-	healthy() bool
+	// hears: messages published now on c, one of the masters, will arrive, as far as
+	// the last probe tells.
+	hears(c *goredis.Client) bool
 	probeAge() time.Duration
 	Close()
 }
@@ -55,6 +62,10 @@ func (s single) slot(string) int { return 0 }
 func (s single) masters(context.Context) ([]*goredis.Client, error) {
 	return []*goredis.Client{s.Client}, nil
 }
+
+func (s single) joined(context.Context, *goredis.Client) error { return nil }
+
+func (s single) shares(context.Context, *goredis.Client) map[string]int { return nil }
 
 func (s single) follow(context.Context, *goredis.Cmd) error { return errors.ErrUnsupported }
 

@@ -63,15 +63,16 @@ func examineStore(ctx context.Context, c backendConfig) (found []finding) {
 	if strings.HasPrefix(c.URL, "memory:") {
 		return nil
 	}
-	servers := []string{c.URL}
+	servers, guard := []string{c.URL}, c.Redis.Guard
 	if strings.HasPrefix(c.URL, "redlock:") {
 		var err error
 		if servers, _, err = redlock.Servers(c.URL); err != nil {
 			return []finding{{redis.Fail, "address", err.Error(), "correct backend.url"}}
 		}
+		guard = redis.GuardNone // it is not for these
 	}
 	for i, address := range servers {
-		for _, f := range redis.Examine(ctx, redis.Config{URL: address, KeyPrefix: c.KeyPrefix, Publish: c.Redis.Publish}) {
+		for _, f := range redis.Examine(ctx, redis.Config{URL: address, KeyPrefix: c.KeyPrefix, Publish: c.Redis.Publish, Guard: guard}) {
 			if len(servers) > 1 {
 				f.Check = fmt.Sprintf("server %d: %s", i+1, f.Check)
 			}

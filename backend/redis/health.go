@@ -1,0 +1,133 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Ping implements backend.Backend. A master that cannot grant is an error, and
+// ErrPartly where another can, or where it is for a quarantine alone: who has the other
+// names, or waits for the quarantine to be over, would be helped by no other gateway.
+func (b *Backend) Ping(ctx context.Context) error {
+	masters, err := b.servers.masters(ctx)
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	h := health{masters: masters, wrong: make([]error, len(masters))}
+	err = each(masters, func(i int, c *goredis.Client) error {
+		h.wrong[i] = b.serves(ctx, c)
+		return h.wrong[i]
+	})
+	if h.hopeless() {
+		return fmt.Errorf("redis: %w", err)
+	}
+	h.shares = b.servers.shares(ctx, h.best())
+	return h.err()
+}
+
+// serves returns nil if c may grant the names that it has. Without messages waiters
+// are served by timers only, so it asks for these too.
+func (b *Backend) serves(ctx context.Context, c *goredis.Client) error {
+	if err := outcome(c.Ping(ctx).Err()); err != nil {
+		return err
+	}
+	if err := b.servers.joined(ctx, c); err != nil {
+		return err
+	}
+	if !b.hub.hears(c) {
+		return errors.New("answers, but messages do not arrive")
+	}
+	switch b.cfg.Guard {
+	case GuardQuarantine:
+		// A server that is restarted before it was looked at would be taken for a new one.
+		return b.guard.look(ctx, c)
+	case GuardWait:
+		return hasReplica(ctx, c)
+	default:
+		return nil
+	}
+}
+
+// health of all masters at one time.
+type health struct {
+	masters []*goredis.Client
+	wrong   []error        // of each
+	shares  map[string]int // slots by address; nil: not known, or there are none
+}
+
+// best is a master that serves, or the first.
+func (h health) best() *goredis.Client {
+	for i, err := range h.wrong {
+		if err == nil {
+			return h.masters[i]
+		}
+	}
+	return h.masters[0]
+}
+
+// hopeless: nothing new can be had, nor will by the end of a quarantine.
+func (h health) hopeless() bool {
+	return !slices.ContainsFunc(h.wrong, func(err error) bool { return err == nil || quarantined(err) })
+}
+
+// err is what is wrong where not all is.
+func (h health) err() error {
+	var why []string
+	for i, err := range h.wrong {
+		if err != nil && len(h.masters) > 1 {
+			why = append(why, h.masters[i].Options().Addr+": "+reason(err))
+		} else if err != nil {
+			why = append(why, reason(err))
+		}
+	}
+	missing, all := h.missing(), strings.Join(why, "; ")
+	switch {
+	case len(why) == 0 && missing > 0:
+		return fmt.Errorf("%w: %d of %d slots of the Redis cluster have no server, so that names in them cannot be locked; see redis-cli --cluster fix",
+			backend.ErrPartly, missing, slots)
+	case len(why) == 0:
+		return nil
+	case len(h.masters) == 1:
+		return fmt.Errorf("%w: %s", backend.ErrPartly, all)
+	case missing > 0:
+		return fmt.Errorf("%w: %d of %d masters, with %d of %d slots (%d %% of the names), grant no new locks: %s",
+			backend.ErrPartly, len(why), len(h.masters), missing, slots, (100*missing+slots/2)/slots, all)
+	default:
+		return fmt.Errorf("%w: %d of %d masters grant no new locks: %s", backend.ErrPartly, len(why), len(h.masters), all)
+	}
+}
+
+func quarantined(err error) bool {
+	var later *backend.Later
+	return errors.As(err, &later)
+}
+
+// missing is how many slots no master has that serves; 0 too if that is not known, as
+// where the servers tell other addresses than those by which they are reached.
+func (h health) missing() int {
+	if h.shares == nil {
+		return 0
+	}
+	served, known := 0, 0
+	for i, c := range h.masters {
+		n := h.shares[c.Options().Addr]
+		known += n
+		if h.wrong[i] == nil {
+			served += n
+		}
+	}
+	for _, n := range h.shares {
+		known -= n
+	}
+	if known != 0 {
+		return 0
+	}
+	return slots - served
+}
