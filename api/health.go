@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -78,9 +80,12 @@ func (h *Handler) readyz(c *gin.Context) error {
 func (h *Handler) checks(ctx context.Context) []check {
 	ctx, cancel := context.WithTimeout(ctx, h.Manager.Config().Timeout)
 	defer cancel()
+	// Ready in part is ready: whoever sends callers elsewhere for it, as a load balancer
+	// does, would find all gateways of the store alike, and take the names that can be
+	// locked from those who want them.
 	store := check{Name: "store", OK: true}
 	if err := h.Manager.Ping(ctx); err != nil {
-		store = check{Name: "store", Detail: err.Error()}
+		store = check{Name: "store", OK: errors.Is(err, backend.ErrPartly), Detail: err.Error()}
 	}
 	serving := check{Name: "serving", OK: true}
 	if h.draining() {

@@ -11,8 +11,9 @@ import (
 
 // statusPage is a part of a list.
 type statusPage struct {
-	Items []status `json:"items"`
-	Next  string   `json:"next"`
+	Items      []status `json:"items"`
+	Next       string   `json:"next"`
+	Incomplete string   `json:"incomplete,omitempty"` // why names are missing
 }
 
 // listLocks leaves out the names that the caller may not look at.
@@ -33,19 +34,19 @@ func (h *Handler) listLocks(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	items, next, err := h.Manager.List(c.Request.Context(), prefix, session.State(state), cursor, int(limit))
+	found, err := h.Manager.List(c.Request.Context(), prefix, session.State(state), cursor, int(limit))
 	if err != nil {
 		return err
 	}
 	by, _ := h.caller(c.Request)
-	page := statusPage{Items: make([]status, 0, len(items)), Next: next}
-	for _, st := range items {
+	page := statusPage{Items: make([]status, 0, len(found.Items)), Next: found.Next, Incomplete: found.Incomplete}
+	for _, st := range found.Items {
 		if h.Access.Sees(by, access.Inspect, st.Name) {
 			page.Items = append(page.Items, statusOf(st))
 		}
 	}
-	if !h.Access.Sees(by, access.Inspect, next) {
-		page.Next = h.cursors.seal(next)
+	if !h.Access.Sees(by, access.Inspect, found.Next) {
+		page.Next = h.cursors.seal(found.Next)
 	}
 	writeJSON(c.Writer, http.StatusOK, page)
 	return nil

@@ -13,6 +13,12 @@ func TestSharedLocks(t *testing.T) {
 	if st := g.state("report"); st.Mode != "shared" || st.Holders != 2 || st.Limit != 0 || st.Fence != second.Fence || st.Holder.Owner != second.Owner {
 		t.Errorf("status = %+v, want shared by 2, the newest with fence %d", st, second.Fence)
 	}
+	for i, l := range []lock{first, second} {
+		all := g.state("report").Shares
+		if len(all) != 2 || all[i].Owner != l.Owner || all[i].Fence != l.Fence || all[i].Node != "host-a" || all[i].TTLMS <= 0 {
+			t.Errorf("holders_list = %+v, want %s with fence %d at %d", all, l.Owner, l.Fence, i)
+		}
+	}
 	if p := into[problem](t, g.must(423, request{method: "PUT", path: "/v1/locks/report"})); p.Holder == nil {
 		t.Errorf("problem = %+v, want a holder", p)
 	}

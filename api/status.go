@@ -15,11 +15,19 @@ type status struct {
 	Holders int           `json:"holders,omitempty"` // how many hold it
 	Limit   int           `json:"limit,omitempty"`   // how many may, of a semaphore
 	Holder  *holder       `json:"holder,omitempty"`  // the newest of them
+	Shares  []share       `json:"holders_list,omitempty"`
 	Waiters int           `json:"waiters"`
 	Queue   []holder      `json:"queue"` // of this node
 	Fence   backend.Fence `json:"fence"` // newest known, 0: none
 	TTLMS   int64         `json:"ttl_ms"`
-	Trouble string        `json:"trouble,omitempty"` // of those who wait here, with the store
+	Trouble string        `json:"trouble,omitempty"` // with the store
+}
+
+// share is one of those who hold a name together.
+type share struct {
+	holder
+	Fence backend.Fence `json:"fence"`
+	TTLMS int64         `json:"ttl_ms"`
 }
 
 // holder is one who holds or waits.
@@ -41,6 +49,10 @@ func statusOf(st session.Status) status {
 	}
 	if st.State == session.StateHeld {
 		s.Mode, s.Holders, s.Limit = st.Mode.String(), st.Holders, st.Mode.Limit()
+	}
+	for i := range st.Shares {
+		h := &st.Shares[i]
+		s.Shares = append(s.Shares, share{*holderOf(&h.Holder), h.Fence, h.TTL.Milliseconds()})
 	}
 	for i := range st.Queue {
 		s.Queue = append(s.Queue, *holderOf(&st.Queue[i]))

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -28,13 +29,17 @@ func (m *Manager) Inspect(ctx context.Context, name string) (Status, error) {
 }
 
 func statusOf(st backend.Status) Status {
-	s := Status{Name: st.Name, State: StateFree, Waiters: st.Waiters, Fence: st.Top, TTL: st.TTL}
+	s := Status{Name: st.Name, State: StateFree, Waiters: st.Waiters, Fence: st.Top, TTL: st.TTL, Trouble: st.Refusing}
 	if st.Held {
 		s.State, s.Holder = StateHeld, holderOf(st)
 		if !st.Foreign { // else what Break asks for is the newest that the store knows of
 			s.Fence = max(st.Turn, st.Hold)
 		}
 		s.Mode, s.Holders = st.Mode, max(st.Holders, 1)
+	}
+	for _, h := range st.Several {
+		holder := holderOf(backend.Status{Held: true, Owner: h.Owner, Node: h.Node, Record: h.Record})
+		s.Shares = append(s.Shares, Share{*holder, h.Fence, h.TTL})
 	}
 	return s
 }
@@ -92,24 +97,37 @@ func (m *Manager) placesOf(name string) []*place {
 	return out
 }
 
+// Page is a part of a list.
+type Page struct {
+	Items []Status
+	Next  string // where to go on; "": this is the end
+	// Incomplete is why names are missing that this page should have; "": none is.
+	Incomplete string
+}
+
 // List tells about names that begin with prefix and are held or waited for, in no
-// order. state is "" or the one to show; cursor is "" or what the last call
-// returned as next, which is "" at the end. CodeUnavailable.
-func (m *Manager) List(ctx context.Context, prefix string, state State, cursor string, limit int) (items []Status, next string, err error) {
+// order. state is "" or the one to show; cursor is "" or the Next of the last
+// page. CodeUnavailable.
+func (m *Manager) List(ctx context.Context, prefix string, state State, cursor string, limit int) (Page, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
 	defer cancel()
 	sts, next, err := m.b.List(ctx, prefix, cursor, limit)
-	if err != nil {
-		return nil, "", fmt.Errorf("list locks: %w", err)
+	page := Page{Next: next}
+	switch {
+	case errors.Is(err, backend.ErrPartly):
+		page.Incomplete = err.Error()
+	case err != nil:
+		return Page{}, fmt.Errorf("list locks: %w", err)
 	}
 	for _, st := range sts {
 		s := statusOf(st)
+		s.Shares = nil // for a page of large semaphores would be large
 		m.addLocal(&s)
 		if state == "" || s.State == state {
-			items = append(items, s)
+			page.Items = append(page.Items, s)
 		}
 	}
-	return items, next, nil
+	return page, nil
 }
 
 // Check returns nil while fence is the newest grant of name, CodeFenceMismatch

@@ -52,7 +52,19 @@ type Status struct {
 	// Holders is how many hold it; if more than one, the rest is about the one with
 	// the newest fence.
 	Holders int
-	Trouble string // why the store gives those who wait here no answer; "": it does
+	// Shares is who holds a name that is not held exclusively, the lowest fences first
+	// and at most backend.MaxSeveral of them. List leaves it out.
+	Shares []Share
+	// Trouble is why the store gives those who wait here no answer, or would not grant
+	// the name though it is free; "": it does, and would.
+	Trouble string
+}
+
+// Share is one of those who hold a name together.
+type Share struct {
+	Holder
+	Fence backend.Fence
+	TTL   time.Duration // rest of the lease
 }
 
 // View is a hold as its session sees it at one moment.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/resp"
 )
 
 // LockOptions of Client.Lock. The zero value of a field leaves it to the gateway.
@@ -80,21 +82,25 @@ func (c *Client) Info(ctx context.Context, name string) (session.Status, error) 
 }
 
 // Locks tells about at most count names that are held or waited for and begin
-// with prefix; count 0 leaves the number to the gateway.
-func (c *Client) Locks(ctx context.Context, prefix string, count int) ([]session.Status, error) {
+// with prefix; count 0 leaves the number to the gateway. incomplete is why others are
+// missing, "" if none is.
+func (c *Client) Locks(ctx context.Context, prefix string, count int) (all []session.Status, incomplete string, err error) {
 	args := withText([]string{"LOCKS"}, "PREFIX", prefix)
 	if count > 0 {
 		args = append(args, "COUNT", strconv.Itoa(count))
 	}
 	v, err := c.Do(ctx, args...)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var all []session.Status
 	for _, f := range list(v) {
 		all = append(all, f.status())
 	}
-	return all, nil
+	if items, _ := v.([]any); len(items) > len(all) {
+		missing, _ := items[len(items)-1].(resp.Error)
+		_, incomplete, _ = strings.Cut(string(missing), " ")
+	}
+	return all, incomplete, nil
 }
 
 // NewSession opens a session that ends after keepalive without any command (0:

@@ -64,6 +64,9 @@ func (f fields) status() session.Status {
 		h := fields(m).holder()
 		st.Holder = &h
 	}
+	for _, s := range list(f["holders_list"]) {
+		st.Shares = append(st.Shares, session.Share{Holder: s.holder(), Fence: backend.Fence(s.number("fence")), TTL: s.milliseconds("ttl_ms")})
+	}
 	for _, waiter := range list(f["queue"]) {
 		st.Queue = append(st.Queue, waiter.holder())
 	}

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
@@ -46,33 +47,42 @@ func locks(c *conn, args []string) error {
 	if err := c.allow(access.Inspect); err != nil {
 		return err
 	}
-	all, err := c.list(prefix, count)
+	all, incomplete, err := c.list(prefix, count)
 	if err != nil {
 		return err
 	}
-	c.w.Array(len(all))
+	n := len(all)
+	if incomplete != "" {
+		n++
+	}
+	c.w.Array(n)
 	for _, st := range all {
 		c.writeStatus(st)
+	}
+	if incomplete != "" { // an error in the place of the names that are missing
+		c.w.Error(plain(words[session.CodeUnavailable] + " " + incomplete))
 	}
 	return nil
 }
 
-// list leaves out the names that the caller may not look at.
-func (c *conn) list(prefix string, count int) (all []session.Status, err error) {
+// list leaves out the names that the caller may not look at. incomplete is why others
+// are missing, "" if none is.
+func (c *conn) list(prefix string, count int) (all []session.Status, incomplete string, err error) {
 	for cursor := ""; ; {
-		items, next, err := c.srv.cfg.Manager.List(c.ctx, prefix, "", cursor, count-len(all))
+		page, err := c.srv.cfg.Manager.List(c.ctx, prefix, "", cursor, count-len(all))
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		for _, st := range items {
+		incomplete = cmp.Or(incomplete, page.Incomplete)
+		for _, st := range page.Items {
 			if c.sees(st.Name) {
 				all = append(all, st)
 			}
 		}
-		if next == "" || len(all) >= count {
-			return all[:min(count, len(all))], nil
+		if page.Next == "" || len(all) >= count {
+			return all[:min(count, len(all))], incomplete, nil
 		}
-		cursor = next
+		cursor = page.Next
 	}
 }
 
@@ -97,7 +107,7 @@ func (c *conn) writeView(v session.View) {
 
 // writeStatus writes what is known of a name, with the keys of the HTTP body.
 func (c *conn) writeStatus(st session.Status) {
-	c.w.Map(11)
+	c.w.Map(12)
 	c.pair("name", st.Name)
 	c.pair("state", string(st.State))
 	c.w.Bulk("mode")
@@ -123,10 +133,24 @@ func (c *conn) writeStatus(st session.Status) {
 	c.pairInt("fence", int64(st.Fence))
 	c.pairInt("ttl_ms", st.TTL.Milliseconds())
 	c.pair("trouble", st.Trouble)
+	c.w.Bulk("holders_list")
+	c.w.Array(len(st.Shares))
+	for _, s := range st.Shares {
+		c.w.Map(holderPairs + 2)
+		c.holderPairs(s.Holder)
+		c.pairInt("fence", int64(s.Fence))
+		c.pairInt("ttl_ms", s.TTL.Milliseconds())
+	}
 }
 
+const holderPairs = 9
+
 func (c *conn) writeHolder(h session.Holder) {
-	c.w.Map(9)
+	c.w.Map(holderPairs)
+	c.holderPairs(h)
+}
+
+func (c *conn) holderPairs(h session.Holder) {
 	c.pair("owner", string(h.Owner))
 	c.pair("node", h.Node)
 	c.pair("session", h.Session)

@@ -29,7 +29,7 @@ func (g *gatewayFlags) completeName(cmd *cobra.Command, _ []string, toComplete s
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer c.Close()
-	known, err := c.Locks(ctx, toComplete, 0)
+	known, _, err := c.Locks(ctx, toComplete, 0)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -42,11 +42,15 @@ func newListCommand() *cobra.Command {
 	return cmd
 }
 
-// listLocks lists by name, and says so where there are more than can be had.
+// listLocks lists by name, and says so where there are more than can be had. That some
+// cannot be had at present is no failure: what there is may be all that was looked for.
 func listLocks(ctx context.Context, cmd *cobra.Command, c *socket.Client, prefix string) ([]session.Status, error) {
-	all, err := c.Locks(ctx, prefix, mostLocks)
+	all, incomplete, err := c.Locks(ctx, prefix, mostLocks)
 	if err != nil {
 		return nil, err
+	}
+	if incomplete != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: this list is incomplete:", printable(incomplete))
 	}
 	if len(all) == mostLocks {
 		fmt.Fprintf(cmd.ErrOrStderr(), "lockgw: only %d locks are shown, there may be more; use ls --prefix\n", mostLocks)

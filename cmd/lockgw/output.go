@@ -29,6 +29,7 @@ type lockOut struct {
 	Holders int           `json:"holders,omitempty"`
 	Limit   int           `json:"limit,omitempty"`
 	Holder  *holderOut    `json:"holder"`
+	Shares  []shareOut    `json:"holders_list,omitempty"`
 	Waiters int           `json:"waiters"`
 	Queue   []*holderOut  `json:"queue"`
 	Fence   backend.Fence `json:"fence"`
@@ -41,6 +42,12 @@ type holderOut struct {
 	HeldMS int64 `json:"held_ms"`
 }
 
+type shareOut struct {
+	*holderOut
+	Fence backend.Fence `json:"fence"`
+	TTLMS int64         `json:"ttl_ms"`
+}
+
 func newLockOut(st session.Status, now time.Time) lockOut {
 	l := lockOut{
 		Name: st.Name, State: st.State, Holder: newHolderOut(st.Holder, now), Waiters: st.Waiters,
@@ -48,6 +55,9 @@ func newLockOut(st session.Status, now time.Time) lockOut {
 	}
 	if st.State == session.StateHeld {
 		l.Mode, l.Holders, l.Limit = st.Mode.String(), st.Holders, st.Mode.Limit()
+	}
+	for _, s := range st.Shares {
+		l.Shares = append(l.Shares, shareOut{newHolderOut(&s.Holder, now), s.Fence, s.TTL.Milliseconds()})
 	}
 	for _, h := range st.Queue {
 		l.Queue = append(l.Queue, newHolderOut(&h, now))

@@ -92,10 +92,25 @@ func writeBlock(w io.Writer, st session.Status, now time.Time) error {
 	if st.Trouble != "" {
 		line("Trouble", "%s", st.Trouble)
 	}
+	shareLines(line, st, now)
 	for i, q := range st.Queue {
 		line(ordinal(i+1), "%s, waiting for %s", holderText(&q), age(since(q, now)))
 	}
 	return t.Flush()
+}
+
+// shareLines tells who holds a lock together with others, the first of them.
+func shareLines(line func(label, format string, args ...any), st session.Status, now time.Time) {
+	if st.Holders < 2 {
+		return
+	}
+	for i, s := range st.Shares {
+		line(ordinal(i+1)+" holder", "%s, for %s, fence %d, %s left", holderText(&s.Holder), age(since(s.Holder, now)), s.Fence,
+			duration(s.TTL.Round(100*time.Millisecond)))
+	}
+	if more := st.Holders - len(st.Shares); more > 0 && len(st.Shares) > 0 {
+		line("Others", "%d more hold it", more)
+	}
 }
 
 func holderLines(line func(label, format string, args ...any), h session.Holder, now time.Time) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -98,8 +100,13 @@ func storeState(ctx context.Context, m *session.Manager) string {
 	ctx, cancel := context.WithTimeout(ctx, m.Config().Timeout)
 	defer cancel()
 	store := "the store (" + m.Info().Type + ")"
-	if err := m.Ping(ctx); err != nil {
-		return store + " cannot be used: " + strings.Join(strings.Fields(err.Error()), " ")
+	err := m.Ping(ctx)
+	if err == nil {
+		return store + " answers"
 	}
-	return store + " answers"
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	if errors.Is(err, backend.ErrPartly) {
+		return store + " is not well: " + text
+	}
+	return store + " cannot be used: " + text
 }

@@ -21,12 +21,12 @@ type topClient struct {
 	client *socket.Client
 }
 
-func (c *topClient) locks(ctx context.Context, prefix string) (all []session.Status, err error) {
+func (c *topClient) locks(ctx context.Context, prefix string) (all []session.Status, incomplete string, err error) {
 	err = c.use(ctx, func(client *socket.Client) error {
-		all, err = client.Locks(ctx, prefix, mostLocks)
+		all, incomplete, err = client.Locks(ctx, prefix, mostLocks)
 		return err
 	})
-	return all, err
+	return all, incomplete, err
 }
 
 func (c *topClient) breakLock(ctx context.Context, st session.Status) error {

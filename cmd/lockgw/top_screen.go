@@ -14,7 +14,7 @@ import (
 
 // topSource is where the locks come from.
 type topSource interface {
-	locks(ctx context.Context, prefix string) ([]session.Status, error)
+	locks(ctx context.Context, prefix string) (all []session.Status, incomplete string, err error)
 	breakLock(ctx context.Context, st session.Status) error
 }
 
@@ -25,6 +25,7 @@ type topScreen struct {
 	every  time.Duration
 
 	all    []session.Status
+	lacks  string    // why names are missing; "": none is
 	at     time.Time // when they were asked for; zero: not yet
 	err    error     // of the last time
 	round  int       // the look that is waited for; the answer to an earlier one is not
@@ -51,6 +52,7 @@ type (
 	topAnswer struct {
 		round int
 		all   []session.Status
+		lacks string
 		at    time.Time
 		took  time.Duration
 		err   error
@@ -73,8 +75,8 @@ func (s *topScreen) look() tea.Cmd {
 		at := time.Now()
 		ctx, cancel := context.WithTimeout(s.ctx, dialTimeout)
 		defer cancel()
-		all, err := s.source.locks(ctx, prefix)
-		return topAnswer{round, all, at, time.Since(at), err}
+		all, lacks, err := s.source.locks(ctx, prefix)
+		return topAnswer{round, all, lacks, at, time.Since(at), err}
 	}
 }
 
@@ -108,7 +110,7 @@ func (s *topScreen) answered(a topAnswer) tea.Cmd {
 		return nil
 	}
 	if s.err = a.err; a.err == nil {
-		s.all, s.at = a.all, a.at
+		s.all, s.lacks, s.at = a.all, a.lacks, a.at
 		s.order.sort(s.all)
 	}
 	return tea.Tick(max(s.every, 10*a.took), func(time.Time) tea.Msg { return topLook{a.round} })

@@ -16,14 +16,15 @@ import (
 // twoLocks is a source that holds two locks and writes down what was broken.
 type twoLocks struct {
 	err    error
+	lacks  string
 	broken []backend.Fence
 	asked  []string // prefixes
 }
 
-func (s *twoLocks) locks(_ context.Context, prefix string) ([]session.Status, error) {
+func (s *twoLocks) locks(_ context.Context, prefix string) ([]session.Status, string, error) {
 	s.asked = append(s.asked, prefix)
 	if s.err != nil {
-		return nil, s.err
+		return nil, "", s.err
 	}
 	holder := func(pid int, held time.Duration) *session.Holder {
 		return &session.Holder{Owner: "u:1", Node: "host-a", Peer: session.Peer{PID: pid}, Since: time.Now().Add(-held)}
@@ -32,7 +33,7 @@ func (s *twoLocks) locks(_ context.Context, prefix string) ([]session.Status, er
 		{Name: "b", State: session.StateHeld, Holder: holder(1, time.Hour), Fence: 7, TTL: 20 * time.Second},
 		{Name: "a", State: session.StateHeld, Holder: holder(2, time.Minute), Fence: 9, TTL: 10 * time.Second, Waiters: 3},
 		{Name: "c", State: session.StateFree, Waiters: 1},
-	}, nil
+	}, s.lacks, nil
 }
 
 func (s *twoLocks) breakLock(_ context.Context, st session.Status) error {

@@ -82,6 +82,9 @@ func (s *topScreen) summary(now time.Time) string {
 	if s.prefix != "" {
 		text += ", names that begin with " + printable(s.prefix)
 	}
+	if s.lacks != "" {
+		text += ", incomplete: " + printable(s.lacks)
+	}
 	switch {
 	case s.err != nil && s.at.IsZero():
 		text = fmt.Sprintf("lockgw: %v", s.err)
