@@ -26,6 +26,7 @@ func TestCluster(t *testing.T) {
 		{"locks of all masters are renewed and listed", clusterRenewsAndLists},
 		{"a master that hangs holds up no other", clusterMasterHangs},
 		{"Redisson is told, and heard where the slot is", clusterRedisson},
+		{"what becomes of a string key is heard where its slot is", clusterKeyspace},
 		{"a request follows its slot", clusterFollows},
 		{"a slot that is stuck half-way", clusterStuckSlot},
 		{"any master may drop locks", clusterEviction},

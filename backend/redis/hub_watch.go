@@ -42,17 +42,20 @@ func (h *hub) count(channel string, f func(), n int) {
 
 // subscribe to the watched channels and to our own; once that is confirmed, all are.
 func (h *hub) subscribe(ctx context.Context, ps *goredis.PubSub, channels []string) error {
-	if h.watched.sharded() {
-		for _, channel := range channels { // one each: they may be of different slots
-			if err := ps.SSubscribe(ctx, channel); err != nil {
-				return err
-			}
+	var plain []string
+	for _, channel := range channels {
+		how := h.watched.of(channel)
+		if how.plain() {
+			plain = append(plain, channel)
+		}
+		if !how.sharded() {
+			continue
+		}
+		if err := ps.SSubscribe(ctx, channel); err != nil { // one each: they may be of different slots
+			return err
 		}
 	}
-	if !h.watched.plain() {
-		channels = nil
-	}
-	return ps.Subscribe(ctx, append(channels, h.channel)...)
+	return ps.Subscribe(ctx, append(plain, h.channel)...)
 }
 
 // adjust brings the subscription in line with the watches. A channel that somebody
@@ -67,12 +70,13 @@ func (h *hub) adjust(ctx context.Context, ps *goredis.PubSub) error {
 		if h.watcher(channel) != nil {
 			plain, sharded = ps.Subscribe, ps.SSubscribe
 		}
-		if h.watched.plain() {
+		how := h.watched.of(channel)
+		if how.plain() {
 			if err := plain(ctx, channel); err != nil {
 				return err
 			}
 		}
-		if h.watched.sharded() {
+		if how.sharded() {
 			if err := sharded(ctx, channel); err != nil {
 				return err
 			}

@@ -12,8 +12,9 @@ import (
 // hubs listens on every master of a cluster, by a hub each. A script can tell from
 // PUBLISH whether a node listens only on the server that runs it, and any server may
 // come to run the next. Redis hands each message on to all servers, so that it comes
-// by all hubs, of which the first to bring it counts. A channel that is watched is subscribed to where its slot is, because
-// SPUBLISH is heard nowhere else.
+// by all hubs, of which the first to bring it counts. A channel that is watched is
+// subscribed to where its slot is, because SPUBLISH is heard nowhere else, and neither
+// is what a server tells of its keys.
 //
 // It looks for masters each period of the hubs' probes, and at once when a hub or a
 // request found a server gone or a slot moved. A hub that is new ends with a resync,
@@ -216,7 +217,7 @@ func (h *hubs) add(c *goredis.Client) *member {
 // spread has each channel watched by the hub of the server that has its slot.
 func (h *hubs) spread(ctx context.Context) {
 	for _, channel := range h.watchedNow() {
-		owner, err := h.servers.of(ctx, channel)
+		owner, err := h.servers.of(ctx, homeOf(channel))
 		if err != nil {
 			return // the next look comes here again
 		}

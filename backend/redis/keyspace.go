@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -17,14 +18,42 @@ const (
 	keyspaceTimeout = 500 * time.Millisecond
 )
 
-// keyspace knows whether Redis tells what becomes of a key. A program that locks by
+// keyspace knows which servers tell what becomes of a key. A program that locks by
 // a string key, as SET NX PX makes it, tells nobody of its release; Redis does, if
 // notify-keyspace-events is set so. That is the server's business and never changed
-// here.
+// here. In a cluster each server tells of its own keys, and on its own alone.
 type keyspace struct {
-	mu    sync.Mutex // guards the fields below
-	asked time.Time
-	tells bool
+	mu    sync.Mutex // guards the field below
+	known map[*goredis.Client]told
+}
+
+// told is what a server has said, and when.
+type told struct {
+	at   time.Time
+	does bool
+}
+
+// keyspaceChannel is where Redis tells what becomes of a key.
+func keyspaceChannel(db int, key string) string {
+	return fmt.Sprintf("%s%d__:%s", keyspacePrefix, db, key)
+}
+
+const keyspacePrefix = "__keyspace@"
+
+// homeOf is a key that is on the server where channel is heard.
+func homeOf(channel string) string {
+	if _, key, ok := strings.Cut(channel, "__:"); ok && strings.HasPrefix(channel, keyspacePrefix) {
+		return key
+	}
+	return channel
+}
+
+// of is how channel has to be listened to: what becomes of a key comes by PUBLISH.
+func (p publishing) of(channel string) publishing {
+	if strings.HasPrefix(channel, keyspacePrefix) {
+		return publish
+	}
+	return p
 }
 
 // announced is the channel on which the release of the holder that a tells of will
@@ -34,10 +63,9 @@ func (b *Backend) announced(ctx context.Context, name string, a backend.Answer) 
 		return ""
 	}
 	raw := b.cfg.KeyPrefix + name
-	// In a cluster each server tells of its own keys alone.
-	if server, ok := b.servers.(single); ok && a.Holder.Owner == "" {
-		channel := fmt.Sprintf("__keyspace@%d__:%s", server.Options().DB, raw)
-		if b.keyspace.heard(ctx, server.Client, channel) {
+	if server, err := b.servers.of(ctx, raw); err == nil && a.Holder.Owner == "" {
+		channel := keyspaceChannel(server.Options().DB, raw)
+		if b.keyspace.heard(ctx, server, channel) {
 			return channel
 		}
 	}
@@ -48,16 +76,17 @@ func (b *Backend) announced(ctx context.Context, name string, a backend.Answer) 
 // it was asked last.
 func (k *keyspace) heard(ctx context.Context, c *goredis.Client, channel string) bool {
 	k.mu.Lock()
-	known, tells := time.Since(k.asked) < keyspaceMemory, k.tells
+	last := k.known[c]
 	k.mu.Unlock()
-	if known {
-		return tells
+	if time.Since(last.at) < keyspaceMemory {
+		return last.does
 	}
-	tells = mayTell(ctx, c) && maySubscribe(ctx, c, channel)
+	does := mayTell(ctx, c) && maySubscribe(ctx, c, channel)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.asked, k.tells = time.Now(), tells
-	return tells
+	maps.DeleteFunc(k.known, func(_ *goredis.Client, t told) bool { return time.Since(t.at) >= keyspaceMemory })
+	k.known[c] = told{time.Now(), does}
+	return does
 }
 
 // mayTell: the server is set to tell, or does not let us ask. In that case a

@@ -87,6 +87,7 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 	}
 	goredis.SetLogger(clientLog{cfg.Log}) // for the whole process; it has one gateway
 	b := &Backend{cfg: cfg, servers: connect(), renewals: connect(), publish: publish, foreign: map[place]string{}}
+	b.keyspace.known = map[*goredis.Client]told{}
 	b.guard = newGuard(cfg.Guard, cfg.Lease, cfg.GuardFile, cfg.Log)
 	b.requests, b.renewRequests = newRouter(b.servers), newRouter(b.renewals)
 	b.channel = fmt.Sprintf("lockgw:node:%s:%d", cfg.Node.ID, cfg.Node.Incarnation)
