@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -25,11 +26,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// store is a memory store that counts what it is asked and can be cut off.
+// store is a memory store that counts what it is asked, can be cut off, and can serve
+// in part.
 type store struct {
 	backend.Backend
-	asked atomic.Int64
-	down  atomic.Bool
+	asked   atomic.Int64
+	down    atomic.Bool
+	refuses atomic.Pointer[error] // each acquire
+	lacks   atomic.Pointer[error] // some names
+}
+
+func errorIn(p *atomic.Pointer[error]) error {
+	if err := p.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 func (s *store) ask() error {
@@ -42,6 +53,9 @@ func (s *store) ask() error {
 
 func (s *store) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
 	if err := s.ask(); err != nil {
+		return backend.Answer{}, err
+	}
+	if err := errorIn(&s.refuses); err != nil {
 		return backend.Answer{}, err
 	}
 	return s.Backend.Acquire(ctx, r)
@@ -79,14 +93,15 @@ func (s *store) List(ctx context.Context, prefix, cursor string, limit int) ([]b
 	if err := s.ask(); err != nil {
 		return nil, "", err
 	}
-	return s.Backend.List(ctx, prefix, cursor, limit)
+	all, next, err := s.Backend.List(ctx, prefix, cursor, limit)
+	return all, next, errors.Join(err, errorIn(&s.lacks))
 }
 
 func (s *store) Ping(ctx context.Context) error {
 	if err := s.ask(); err != nil {
 		return err
 	}
-	return s.Backend.Ping(ctx)
+	return errors.Join(s.Backend.Ping(ctx), errorIn(&s.lacks))
 }
 
 // gateway is a server over a memory store, with a TCP and a Unix listener.

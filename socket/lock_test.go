@@ -2,7 +2,9 @@ package socket
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/resp"
 )
 
 func TestLockUnlock(t *testing.T) {
@@ -251,6 +254,29 @@ func TestLocksPages(t *testing.T) {
 		if len(all) != want || len(names) != want {
 			t.Errorf("LOCKS COUNT %s = %d locks, %d of them different, want %d", count, len(all), len(names), want)
 		}
+	}
+}
+
+// partly is a store that serves in part.
+type partly struct{ backend.Backend }
+
+func (p partly) List(ctx context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
+	all, next, err := p.Backend.List(ctx, prefix, cursor, limit)
+	return all, next, errors.Join(err, fmt.Errorf("%w: 1 of 3 masters is down", backend.ErrPartly))
+}
+
+// Nobody takes a part of the names for all.
+func TestLocksIncomplete(t *testing.T) {
+	g := start(t, func(o *setup) { o.wrap = func(b backend.Backend) backend.Backend { return partly{b} } })
+	w := g.dial3()
+	w.lock("a")
+	got, _ := w.do("LOCKS").([]any)
+	if len(got) != 2 || !reflect.DeepEqual(got[1], resp.Error("UNAVAILABLE the store serves in part: 1 of 3 masters is down")) {
+		t.Errorf("LOCKS = %v, want one lock and an error in the place of others", got)
+	}
+	all, incomplete, err := g.client(DialOptions{}).Locks(t.Context(), "", 0)
+	if err != nil || len(all) != 1 || incomplete != "the store serves in part: 1 of 3 masters is down" {
+		t.Errorf("Locks = %+v, %q, %v, want one and why others are missing", all, incomplete, err)
 	}
 }
 

@@ -7,6 +7,13 @@ func TestModes(t *testing.T) {
 	a, b, c := g.dial3(), g.dial3(), g.dial3()
 	a.lock("a", "SHARED")
 	fence := b.lock("a", "shared")
+	told := c.do("LOCKINFO", "a").(map[string]any)["holders_list"].([]any)
+	if len(told) != 2 || told[0].(map[string]any)["fence"].(int64) >= fence || told[1].(map[string]any)["fence"] != fence {
+		t.Errorf("holders_list = %v, want two, the second with fence %d", told, fence)
+	}
+	if st, err := g.client(DialOptions{}).Info(t.Context(), "a"); err != nil || len(st.Shares) != 2 || int64(st.Shares[1].Fence) != fence || st.Shares[1].Node != "host-a" || st.Shares[0].TTL <= 0 {
+		t.Errorf("Info = %+v, %v, want both holders", st, err)
+	}
 	info := c.do("LOCKINFO", "a").(map[string]any)
 	for key, want := range map[string]any{"mode": "shared", "holders": int64(2), "limit": int64(0), "fence": fence} {
 		if info[key] != want {

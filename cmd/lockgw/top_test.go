@@ -134,6 +134,13 @@ func TestTopFilter(t *testing.T) {
 	}
 }
 
+func TestTopIncomplete(t *testing.T) {
+	s, _ := screenOf(t, &twoLocks{lacks: "1 of 3 masters is down"})
+	if got := s.summary(time.Now()); !strings.Contains(got, "incomplete: 1 of 3 masters is down") {
+		t.Errorf("summary = %q, want that names are missing", got)
+	}
+}
+
 // Without an answer it shows what it knew, and says that.
 func TestTopWithoutGateway(t *testing.T) {
 	source := &twoLocks{}

@@ -1,0 +1,52 @@
+package api
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+)
+
+// A store that serves in part is ready, and nobody takes a part of a list for all.
+func TestStoreServesInPart(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	l := g.acquire("a", "")
+	if page := into[statusPage](t, g.must(200, request{method: "GET", path: "/v1/locks"})); len(page.Items) != 1 || page.Incomplete != "" {
+		t.Errorf("page = %+v, want one name and nothing missing", page)
+	}
+	lacks := fmt.Errorf("%w: 1 of 3 masters is down", backend.ErrPartly)
+	g.store.lacks.Store(&lacks)
+	page := into[statusPage](t, g.must(200, request{method: "GET", path: "/v1/locks"}))
+	if len(page.Items) != 1 || page.Items[0].Fence != l.Fence || !strings.Contains(page.Incomplete, "1 of 3 masters") {
+		t.Errorf("page = %+v, want one name, and why others are missing", page)
+	}
+	if a := g.must(200, request{method: "GET", path: "/readyz"}); a.body != "{\"status\":\"ready\"}\n" {
+		t.Errorf("/readyz = %s, want ready", a.body)
+	}
+	want := `{"name":"store","ok":true,"detail":"the store serves in part: 1 of 3 masters is down"}`
+	if a := g.must(200, request{method: "GET", path: "/readyz?verbose"}); !strings.Contains(a.body, want) {
+		t.Errorf("/readyz?verbose = %s, want %s", a.body, want)
+	}
+}
+
+// A store that knows for how long it refuses is not asked again before.
+func TestRetryAfterOfStore(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	var later error = &backend.Later{Err: fmt.Errorf("%w: in quarantine", backend.ErrRefused), After: 27100 * time.Millisecond}
+	g.store.refuses.Store(&later)
+	for _, query := range []string{"", "?wait=0.1"} {
+		a := g.do(request{method: "PUT", path: "/v1/locks/a" + query})
+		p := refused(t, a, 503, session.CodeUnavailable)
+		if a.header.Get("Retry-After") != "28" || p.RetryAfterMS != 27100 || !strings.Contains(p.Detail, "in quarantine") {
+			t.Errorf("%q: Retry-After %s, problem %+v, want 28 s, 27100 ms and why", query, a.header.Get("Retry-After"), p)
+		}
+	}
+	soon := backend.ErrRefused
+	g.store.refuses.Store(&soon)
+	if p := refused(t, g.do(request{method: "PUT", path: "/v1/locks/b"}), 503, session.CodeUnavailable); p.RetryAfterMS != 1000 {
+		t.Errorf("retry_after_ms = %d, want 1000 where nothing is known", p.RetryAfterMS)
+	}
+}
