@@ -52,7 +52,9 @@ type breaker struct {
 // backend.ErrRefused for 2 s without asking b; then three requests try whether the
 // store is back. An answer of any kind is a success, a refusal too; a request that
 // the caller gave up does not count, unless b had half a second for it.
-func New(b backend.Backend, log *slog.Logger) backend.Backend {
+func New(b backend.Backend, log *slog.Logger) backend.Backend { return newBreaker(b, log) }
+
+func newBreaker(b backend.Backend, log *slog.Logger) *breaker {
 	g := &breaker{Backend: b}
 	g.cb = gobreaker.NewTwoStepCircuitBreaker[backend.Answer](gobreaker.Settings{
 		MaxRequests:  probes,

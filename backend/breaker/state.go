@@ -16,13 +16,17 @@ const (
 	Open                  // an Acquire is refused at once
 )
 
-// StateOf is the state of b, which New has made, and how often it has opened so far.
-// What New has not made is Closed.
+// StateOf is the state of b, which New has made, and how often it has opened so far; of
+// what Parts has made, that of the worst part, and how often any has. Of anything else
+// it is Closed.
 func StateOf(b backend.Backend) (now State, opened uint64) {
-	g, ok := b.(*breaker)
-	if !ok {
-		return Closed, 0
+	if g, ok := b.(interface{ state() (State, uint64) }); ok {
+		return g.state()
 	}
+	return Closed, 0
+}
+
+func (g *breaker) state() (now State, opened uint64) {
 	switch g.cb.State() {
 	case gobreaker.StateOpen:
 		now = Open

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -48,6 +49,8 @@ func clusterAddress(rawurl string) (*clusterOf, error) {
 // answer holds up nobody else's.
 type cluster struct {
 	*goredis.ClusterClient
+	found atomic.Bool // go-redis has a map of it, and does not wait for one any more
+
 	mu   sync.Mutex // guards the field below
 	hubs *hubs      // nil before listen
 }
@@ -80,7 +83,19 @@ func (c *cluster) of(ctx context.Context, key string) (*goredis.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: which server of the Redis cluster has the lock: %w", backend.ErrUnreachable, err)
 	}
+	c.found.Store(true)
 	return client, nil
+}
+
+func (c *cluster) part(ctx context.Context, key string) string {
+	if !c.found.Load() {
+		return ""
+	}
+	client, err := c.of(ctx, key)
+	if err != nil {
+		return ""
+	}
+	return client.Options().Addr
 }
 
 func (c *cluster) slot(key string) int { return slotOf(key) }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/breaker"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
@@ -83,6 +85,21 @@ func TestClusterServesPartly(t *testing.T) {
 	}
 	if failed[redis.Fail] != 2 || failed[redis.OK] < 5 {
 		t.Errorf("findings by level: %v, want two failures, and what is well with the others", failed)
+	}
+
+	gate := breaker.Parts(b, b.Part, slog.New(slog.DiscardHandler))
+	for i := range 20 {
+		if _, err := gate.Acquire(t.Context(), request("{"+names[2]+"}", uint64(100+i))); err == nil {
+			t.Error("granted by a master that is down")
+		}
+	}
+	if now, _ := breaker.StateOf(gate); now != breaker.Open {
+		t.Errorf("breaker = %v, want it open for the master that is down", now)
+	}
+	for i, name := range names[:2] {
+		if a, err := gate.Acquire(t.Context(), request("more{"+name+"}", uint64(200+i))); err != nil || !a.Granted {
+			t.Errorf("acquire %s = %+v, %v, want granted by a master that is there", name, a, err)
+		}
 	}
 
 	dead.Restart()

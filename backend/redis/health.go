@@ -55,6 +55,12 @@ func (b *Backend) serves(ctx context.Context, c *goredis.Client) error {
 	}
 }
 
+// Part is the master of a cluster that has name now, which may fail alone. It does not
+// wait for anything; "" where there is no cluster, or none was found yet.
+func (b *Backend) Part(ctx context.Context, name string) string {
+	return b.servers.part(ctx, b.cfg.KeyPrefix+name)
+}
+
 // health of all masters at one time.
 type health struct {
 	masters []*goredis.Client

@@ -22,6 +22,8 @@ type servers interface {
 	// of returns the server that keeps key, as far as is known. Nothing was sent
 	// there if there is an error.
 	of(ctx context.Context, key string) (*goredis.Client, error)
+	// part is the address of that server without waiting, "" where it is the only one.
+	part(ctx context.Context, key string) string
 	// slot tells which keys one script may use together.
 	slot(key string) int
 	// masters lists all servers, asking anew which they are, in a lasting order.
@@ -56,6 +58,8 @@ type listener interface {
 type single struct{ *goredis.Client }
 
 func (s single) of(context.Context, string) (*goredis.Client, error) { return s.Client, nil }
+
+func (s single) part(context.Context, string) string { return "" }
 
 func (s single) slot(string) int { return 0 }
 

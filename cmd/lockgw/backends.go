@@ -66,11 +66,11 @@ func gated(ctx context.Context, store backend.Backend, c backendConfig, seen *ob
 	if err != nil {
 		return store, err
 	}
-	gate := seen.gate(breaker.New(measured, log))
 	server, ok := store.(*redis.Backend)
 	if !ok {
-		return gate, nil
+		return seen.gate(breaker.New(measured, log)), nil
 	}
+	gate := seen.gate(breaker.Parts(measured, server.Part, log))
 	eviction := redis.NewGate(gate, server.Eviction, log)
 	if err := eviction.Check(ctx); err != nil && c.Redis.Eviction == "refuse" {
 		return eviction, exit(exitUnavailable, fmt.Errorf("backend.url: %w; with backend.redis.eviction: read-only "+
