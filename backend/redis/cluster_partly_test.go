@@ -65,9 +65,12 @@ func TestClusterServesPartly(t *testing.T) {
 	}
 
 	// A gateway that is started meanwhile serves what can be served.
-	late, _ := redis.Open(t.Context(), redis.Config{
+	late, err := redis.Open(t.Context(), redis.Config{
 		URL: c.URL(), FenceTTL: time.Hour, Guard: redis.GuardQuarantine, Lease: time.Second, Node: backend.Node{ID: "late", Incarnation: 1},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer late.Close()
 	late.Listen(func(backend.Hint) {})
 	partly(late)
@@ -107,6 +110,19 @@ func TestClusterServesPartly(t *testing.T) {
 	if _, err := listAll(t, b, 10); err != nil {
 		t.Errorf("list: %v", err)
 	}
+
+	// One that hangs takes no time from the others, as a gateway meets them first.
+	dead.Pause()
+	third, err := redis.Open(t.Context(), redis.Config{
+		URL: c.URL(), FenceTTL: time.Hour, Guard: redis.GuardQuarantine, Lease: time.Second, Node: backend.Node{ID: "third", Incarnation: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer third.Close()
+	third.Listen(func(backend.Hint) {})
+	partly(third)
+	dead.Resume()
 	for _, s := range c.Masters {
 		s.Kill()
 	}

@@ -39,6 +39,9 @@ type guard struct {
 	log    *slog.Logger
 	words  atomic.Pointer[guardWords]
 
+	looking sync.Mutex  // at the servers; taken before mu
+	looked  atomic.Bool // once
+
 	mu      sync.Mutex           // guards the fields below
 	trusted []string             // ids, the newest last
 	strange map[string]time.Time // since when
@@ -101,33 +104,15 @@ func (g *guard) suspicion() string {
 	return ""
 }
 
-// look finds out about a server before a request meets it, so that those who give a
-// name back on it are heard as witnesses. A *backend.Later says that it is in
-// quarantine, any other error that it does not say who it is.
-func (g *guard) look(ctx context.Context, c *goredis.Client) error {
-	said, err := readInfo(ctx, c, "server")
-	switch {
-	case err != nil && !forbidden(err):
-		return fmt.Errorf("answers, but not who it is: %w", outcome(err))
-	case said["run_id"] == "":
-		return nil
-	}
-	err = g.met(ctx, c, said["run_id"])
-	if err != nil && !quarantined(err) {
-		return fmt.Errorf("answers, but not whether it is trusted: %w", err)
-	}
-	return err
-}
-
-// met decides about a server that a script has called strange. nil: it is trusted
-// now, ask again.
-func (g *guard) met(ctx context.Context, c *goredis.Client, id string) error {
+// met decides about a server that a script has called strange. unused: nobody has used
+// it before, as far as can be known. nil: it is trusted now, ask again.
+func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bool) error {
 	since, trusted := g.known(id)
 	if trusted {
 		return nil
 	}
 	if since.IsZero() {
-		why, err := g.judge(ctx, c, id)
+		why, err := g.judge(ctx, c, id, unused)
 		if err != nil {
 			return err
 		}
@@ -213,22 +198,19 @@ func (g *guard) announce(ctx context.Context, c *goredis.Client, id string) {
 }
 
 // judge says why the server cannot be trusted, "" if it can.
-func (g *guard) judge(ctx context.Context, c *goredis.Client, id string) (why string, err error) {
+func (g *guard) judge(ctx context.Context, c *goredis.Client, id string, unused bool) (why string, err error) {
 	if id == noServer {
 		g.log.Warn("a restart of Redis cannot be seen, for its user may not run INFO; allow it (+info), or set backend.redis.guard to none")
 		return "", nil
 	}
-	g.mu.Lock()
-	past := len(g.trusted)+len(g.strange) > 0
-	g.mu.Unlock()
 	_, marked, err := mark(ctx, c)
 	switch {
 	case err != nil:
 		return "", err
 	case marked == id: // another gateway, or this one before it was started, has waited already
 		return "", nil
-	case marked == "" && !past:
-		return "", nil // nobody has used it before, as far as can be known
+	case marked == "" && unused:
+		return "", nil
 	case lossless(ctx, c):
 		return "", nil
 	case marked == "":
@@ -262,17 +244,4 @@ func lossless(ctx context.Context, c *goredis.Client) bool {
 	}
 	sync, err := c.ConfigGet(ctx, "appendfsync").Result()
 	return err == nil && sync["appendfsync"] == "always"
-}
-
-// lookAtServers finds out about all servers before the requests meet them.
-func (b *Backend) lookAtServers() {
-	if b.cfg.Guard != GuardQuarantine {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), ioTimeout)
-	defer cancel()
-	masters, err := b.servers.masters(ctx)
-	if err == nil {
-		_ = each(masters, func(_ int, c *goredis.Client) error { return b.guard.look(ctx, c) }) // Ping tells
-	}
 }

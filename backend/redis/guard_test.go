@@ -161,6 +161,35 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
+// The masters of a cluster that nobody has used grant at once, all of them. One that
+// comes back empty does not, to a gateway that is new either.
+func TestGuardOfNewCluster(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	names := namesOn(t, c)
+	a := guarded(t, c, "a", redis.GuardQuarantine, "")
+	a.Listen(func(backend.Hint) {})
+	for _, name := range names {
+		if got, err := a.Acquire(t.Context(), ask(name, 1)); err != nil || !got.Granted {
+			t.Errorf("acquire %s = %+v, %v, want granted", name, got, err)
+		}
+	}
+	within(t, "all of it is ready", func() bool { return a.Ping(t.Context()) == nil })
+	_ = a.Close()
+	c.Masters[1].Restart()
+	b := guarded(t, c, "b", redis.GuardQuarantine, "")
+	b.Listen(func(backend.Hint) {})
+	within(t, "the rest is ready", func() bool {
+		err := b.Ping(t.Context())
+		return errors.Is(err, backend.ErrPartly) && strings.Contains(err.Error(), "1 of 3 masters") && strings.Contains(err.Error(), "no new ones until")
+	})
+	_, err := b.Acquire(t.Context(), ask(names[1], 2))
+	wantQuarantine(t, err)
+	if got, err := b.Acquire(t.Context(), ask(names[0]+"{"+names[0]+"}", 2)); err != nil || !got.Granted {
+		t.Errorf("acquire where nothing was forgotten = %+v, %v, want granted", got, err)
+	}
+}
+
 // reload starts the server again with what it had at the last SAVE.
 func reload(t *testing.T, s *redistest.Server) {
 	t.Helper()

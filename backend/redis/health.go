@@ -20,6 +20,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
+	b.lookAtServers(false)
 	h := health{masters: masters, wrong: make([]error, len(masters))}
 	err = each(masters, func(i int, c *goredis.Client) error {
 		h.wrong[i] = b.serves(ctx, c)
@@ -47,7 +48,10 @@ func (b *Backend) serves(ctx context.Context, c *goredis.Client) error {
 	switch b.cfg.Guard {
 	case GuardQuarantine:
 		// A server that is restarted before it was looked at would be taken for a new one.
-		return b.guard.look(ctx, c)
+		if !b.guard.looked.Load() {
+			return errUnknownServer
+		}
+		return b.guard.look(ctx, c, false)
 	case GuardWait:
 		return hasReplica(ctx, c)
 	default:

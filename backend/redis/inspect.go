@@ -35,7 +35,7 @@ func (b *Backend) refusing(ctx context.Context, key, id string) string {
 	}
 	c, err := b.servers.of(ctx, key)
 	if err == nil {
-		err = b.guard.met(ctx, c, id)
+		err = b.meet(ctx, c, id)
 	}
 	if !quarantined(err) {
 		return ""

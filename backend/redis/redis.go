@@ -131,7 +131,7 @@ func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply,
 		if err != nil {
 			return nil, err
 		}
-		if err := b.guard.met(ctx, c, a.text(1)); err != nil {
+		if err := b.meet(ctx, c, a.text(1)); err != nil {
 			return nil, err
 		}
 	}
@@ -247,7 +247,7 @@ func (b *Backend) Listen(f func(backend.Hint)) {
 			f(h)
 		}
 	}, func() {
-		b.lookAtServers()
+		b.lookAtServers(true)
 		f(backend.Hint{Kind: backend.HintResync})
 	})
 }

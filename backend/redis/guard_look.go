@@ -1,0 +1,92 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// look finds out about a server before a request meets it, so that those who give a
+// name back on it are heard as witnesses. A *backend.Later says that it is in
+// quarantine, any other error that it does not say who it is. unused is as for met.
+func (g *guard) look(ctx context.Context, c *goredis.Client, unused bool) error {
+	said, err := readInfo(ctx, c, "server")
+	switch {
+	case err != nil && !forbidden(err):
+		return fmt.Errorf("answers, but not who it is: %w", outcome(err))
+	case said["run_id"] == "":
+		return nil
+	}
+	err = g.met(ctx, c, said["run_id"], unused)
+	if err != nil && !quarantined(err) {
+		return fmt.Errorf("answers, but not whether it is trusted: %w", err)
+	}
+	return err
+}
+
+var errUnknownServer = fmt.Errorf("%w: Redis answers, but has not said yet who it is; ask again", backend.ErrRefused)
+
+// meet is guard.met, after the first look at all servers.
+func (b *Backend) meet(ctx context.Context, c *goredis.Client, id string) error {
+	b.lookAtServers(false)
+	if !b.guard.looked.Load() {
+		return errUnknownServer
+	}
+	return b.guard.met(ctx, c, id, false)
+}
+
+// lookTimeout has room for a server that hangs in each step.
+const lookTimeout = 4 * ioTimeout
+
+// lookAtServers finds out about all servers before the requests meet them, again or for
+// the first time alone.
+func (b *Backend) lookAtServers(again bool) {
+	if b.cfg.Guard != GuardQuarantine || !again && b.guard.looked.Load() {
+		return
+	}
+	b.guard.looking.Lock()
+	defer b.guard.looking.Unlock()
+	first := !b.guard.looked.Load()
+	if !first && !again {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
+	defer cancel()
+	masters, err := b.servers.masters(ctx)
+	if err != nil {
+		return
+	}
+	unused := first && b.guard.unused(ctx, masters)
+	_ = each(masters, func(_ int, c *goredis.Client) error { // Ping tells
+		ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+		defer cancel()
+		err := b.guard.look(ctx, c, unused)
+		if err == nil || quarantined(err) {
+			b.guard.looked.Store(true)
+		}
+		return err
+	})
+}
+
+// unused: this gateway knows of no server yet, and no gateway has left its mark on any of
+// these. They are new together then: a cluster may have many that nobody has used.
+func (g *guard) unused(ctx context.Context, all []*goredis.Client) bool {
+	g.mu.Lock()
+	past := len(g.trusted)+len(g.strange) > 0
+	g.mu.Unlock()
+	var used atomic.Bool
+	_ = each(all, func(_ int, c *goredis.Client) error { // one that does not answer is not trusted now either
+		ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+		defer cancel()
+		_, marked, err := mark(ctx, c)
+		if marked != "" {
+			used.Store(true)
+		}
+		return err
+	})
+	return !past && !used.Load()
+}
