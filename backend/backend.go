@@ -178,7 +178,8 @@ type Status struct {
 	Mode    Mode
 	Holders int
 	// Several is those who hold a name that is not held exclusively, the lowest fences
-	// first and at most MaxSeveral of them. Inspect tells, List may.
+	// first and at most MaxSeveral of them. Inspect tells, List may; without Info.Queue
+	// neither has to.
 	Several []Holding
 	// Refusing says why the store would not grant the name even if it is free, with
 	// how long; "": it would. Inspect tells, List may.
