@@ -177,6 +177,7 @@ func TestGuardOfNewCluster(t *testing.T) {
 	within(t, "all of it is ready", func() bool { return a.Ping(t.Context()) == nil })
 	_ = a.Close()
 	c.Masters[1].Restart()
+	within(t, "the master serves again", func() bool { return c.Masters[1].Client().Exists(t.Context(), names[1]).Err() == nil })
 	b := guarded(t, c, "b", redis.GuardQuarantine, "")
 	b.Listen(func(backend.Hint) {})
 	within(t, "the rest is ready", func() bool {
