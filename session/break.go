@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -68,10 +69,8 @@ func (p *place) breakTurn(ctx context.Context, fence backend.Fence) (done bool, 
 	case l.fence != fence:
 		return true, fenceMismatch(p.key.name)
 	}
-	p.lose(reasonBroken)
-	q := p.req
-	p.advance()
-	if q == nil || q.done == nil {
+	confirmed := p.seize(reasonBroken)
+	if confirmed == nil {
 		return true, nil
 	}
 	p.mu.Unlock()
@@ -79,7 +78,7 @@ func (p *place) breakTurn(ctx context.Context, fence backend.Fence) (done bool, 
 	ctx, cancel := context.WithTimeout(ctx, p.m.cfg.Timeout)
 	defer cancel()
 	select {
-	case <-q.done:
+	case <-confirmed:
 		return true, nil
 	case <-ctx.Done():
 		return true, &Error{
@@ -87,4 +86,45 @@ func (p *place) breakTurn(ctx context.Context, fence backend.Fence) (done bool, 
 			Detail: "the holder has lost the lock, but the store has not confirmed that it is free",
 		}
 	}
+}
+
+// seize ends the present turn by a loss. The channel, if any, is closed when the
+// store has confirmed that the name is free.
+func (p *place) seize(reason string) <-chan struct{} {
+	p.lose(reason)
+	q := p.req
+	p.advance()
+	if q == nil {
+		return nil
+	}
+	return q.done
+}
+
+// revoke is giveUp by force: what l had is lost.
+func (p *place) revoke(l *Lease, reason string) (<-chan struct{}, *Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.m.cfg.Clock()
+	p.advanceAt(now)
+	if err := l.errLocked(now); err != nil {
+		return nil, err
+	}
+	return p.seize(reason), nil
+}
+
+// EndSession ends the session with that ID by force, whatever it lives by: its waits
+// end with CodeSessionEnded, and its holds are lost, reason "session_ended", so that
+// a client that is still there is told. Nobody gets their names for Config.Delay. by
+// is as for Break. CodeNoSession, when this node has no such session.
+func (m *Manager) EndSession(ctx context.Context, id, by string) (Ended, error) {
+	log := m.cfg.Log.With("audit", "end_session", "session", id, "by", by)
+	s := m.roster.find(id)
+	if s == nil || s.Err() != nil {
+		err := &Error{Code: CodeNoSession, Detail: fmt.Sprintf("this gateway has no session %s; it may have ended", quote(id))}
+		log.Warn("a session was not ended", "err", err)
+		return Ended{}, err
+	}
+	e := s.end(ctx, "ended by an administrator", revoke)
+	log.Warn("a session was ended", "name", s.o.Name, "pid", s.o.Peer.PID, "uid", s.o.Peer.UID, "locks", e.Released)
+	return e, nil
 }

@@ -60,11 +60,39 @@ func (s *Session) keepLost(k holdKey, err *Error) {
 	s.lost[k] = err
 }
 
+// Ended is what the end of a session has done.
+type Ended struct {
+	Released []string // names that it held, and holds no more
+	// Pending: the store has not confirmed each of them yet. They are free after
+	// FreeBy at the latest.
+	Pending bool
+	FreeBy  time.Duration
+}
+
+// End is Close, which waits for the store no longer than Config.Timeout.
+func (s *Session) End(ctx context.Context, reason string) Ended {
+	return s.end(ctx, reason, giveBack)
+}
+
+func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
+	var e Ended
+	for _, l := range s.Leases() {
+		if v, err := l.View(); err == nil {
+			e.FreeBy = max(e.FreeBy, v.Left)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.m.cfg.Timeout)
+	defer cancel()
+	e.Released = s.close(ctx, reason, then)
+	e.Pending = ctx.Err() != nil
+	return e
+}
+
 // Close ends the session: its waits end with CodeSessionEnded and its holds are
 // released. It returns the names it has released and waits, until ctx is done,
 // for the store to confirm. reason is for people.
 func (s *Session) Close(ctx context.Context, reason string) []string {
-	return s.close(ctx, reason, false)
+	return s.close(ctx, reason, giveBack)
 }
 
 func (s *Session) closeSoon(reason string) {
@@ -73,8 +101,17 @@ func (s *Session) closeSoon(reason string) {
 	s.Close(ctx, reason)
 }
 
-// close is Close; with keep the holds are left to their leases.
-func (s *Session) close(ctx context.Context, reason string, keep bool) []string {
+// fate is what becomes of the holds of a session that ends.
+type fate int
+
+const (
+	giveBack fate = iota // they are released
+	revoke               // they are lost: their client may still be there, and is told
+	keep                 // they stay in the store until their leases run out
+)
+
+// close is Close, for any fate.
+func (s *Session) close(ctx context.Context, reason string, then fate) []string {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -82,7 +119,7 @@ func (s *Session) close(ctx context.Context, reason string, keep bool) []string 
 	}
 	s.closed = true
 	why := endedError(reason)
-	if keep {
+	if then == keep {
 		why = s.m.drainingError("") // the next process has it
 	}
 	s.cancel(why) // from here on Err tells
@@ -95,21 +132,26 @@ func (s *Session) close(ctx context.Context, reason string, keep bool) []string 
 	}
 	s.mu.Unlock()
 	s.m.remove(s, why)
-	if keep {
+	if then == keep {
 		return nil
 	}
 	s.m.cfg.Journal.Closed(s.id)
-	names := releaseAll(ctx, leases, reason)
+	s.m.roster.drop(s)
+	names := endAll(ctx, leases, reason, then)
 	s.m.publish(Event{Type: EventSessionEnded, Session: s.id, Reason: reason})
 	return names
 }
 
-// releaseAll ends the leases and waits for the store until ctx is done.
-func releaseAll(ctx context.Context, leases []*Lease, reason string) []string {
+// endAll ends the leases and waits for the store until ctx is done.
+func endAll(ctx context.Context, leases []*Lease, reason string, then fate) []string {
 	var names []string
 	var waits []<-chan struct{}
 	for _, l := range leases {
-		pending, err := l.p.giveUp(l, reason)
+		end := l.p.giveUp
+		if then == revoke {
+			end, reason = l.p.revoke, reasonEnded
+		}
+		pending, err := end(l, reason)
 		if err == nil {
 			names = append(names, l.name)
 		}

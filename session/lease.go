@@ -150,6 +150,7 @@ const (
 	reasonMaxHold   = "max_hold"
 	reasonOvertaken = "overtaken"
 	reasonBroken    = "broken"
+	reasonEnded     = "session_ended"
 )
 
 var lossSentence = map[string]string{
@@ -158,6 +159,7 @@ var lossSentence = map[string]string{
 	reasonMaxHold:   "it has reached its max_hold",
 	reasonOvertaken: "another gateway process speaks for this node",
 	reasonBroken:    "an administrator has ended it",
+	reasonEnded:     "an administrator has ended its session",
 }
 
 func (l *Lease) lostError(reason string) *Error {

@@ -22,6 +22,7 @@ type Manager struct {
 	drained  chan struct{} // closed by Drain
 	drain    sync.Once
 	wg       sync.WaitGroup // every goroutine that the Manager started
+	roster   roster
 	renewals renewals
 
 	mu       sync.Mutex // guards the fields below; nothing is locked under it
@@ -83,26 +84,36 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 	}
 	s := m.newSession(t.hash(), o)
 	s.id, s.uuid, s.since = uuid.NewString()[:idLength], uuid.NewString(), time.Now()
-	m.mu.Lock()
-	if same := m.sessions[s.hash]; same != nil {
-		m.mu.Unlock()
+	if same, err := m.register(s); same != s {
 		s.cancel(nil)
+		if err != nil {
+			return nil, "", err
+		}
 		return same, t, nil
 	}
+	m.cfg.Journal.Opened(s.entry())
+	s.live()
+	m.roster.add(s) // not before: who finds it there may end it
+	return s, t, nil
+}
+
+// register has s found by its token. If there is such a session already, that is the
+// result; if there are too many, an error.
+func (m *Manager) register(s *Session) (*Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if same := m.sessions[s.hash]; same != nil {
+		return same, nil
+	}
 	if len(m.sessions) >= m.cfg.Limits.Sessions {
-		m.mu.Unlock()
-		s.cancel(nil)
-		return nil, "", &Error{
+		return nil, &Error{
 			Code: CodeTooManySessions, RetryAfter: time.Second,
 			Detail: "the limit of sessions (limits.sessions) is reached",
 		}
 	}
 	m.sessions[s.hash] = s
 	delete(m.ended, s.hash)
-	m.mu.Unlock()
-	m.cfg.Journal.Opened(s.entry())
-	s.live()
-	return s, t, nil
+	return s, nil
 }
 
 func (m *Manager) newSession(h tokenHash, o Options) *Session {
@@ -221,9 +232,13 @@ func (m *Manager) closeSessions(ctx context.Context) {
 		all = append(all, s)
 	}
 	m.mu.Unlock()
+	then := giveBack
+	if m.cfg.KeepHolds {
+		then = keep
+	}
 	var wg sync.WaitGroup
 	for _, s := range all {
-		wg.Go(func() { s.close(ctx, "the gateway was stopped", m.cfg.KeepHolds) })
+		wg.Go(func() { s.close(ctx, "the gateway was stopped", then) })
 	}
 	wg.Wait()
 }

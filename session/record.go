@@ -10,21 +10,12 @@ import (
 // entry of the session in the journal.
 func (s *Session) entry() journal.Session {
 	o := s.o
-	c := journal.Session{
+	return journal.Session{
 		ID: s.id, UUID: s.uuid, Hash: s.hash[:], Since: s.since, Name: o.Name, Meta: o.Meta,
 		PeerPID: o.Peer.PID, PeerUID: o.Peer.UID, Command: o.Peer.Command,
 		TTL: o.TTL, Keepalive: o.Keepalive, MaxHold: o.MaxHold, OneLock: o.OneLock, Conns: o.Conns,
-		Life: journal.MaxHold, PID: o.Process.PID, Started: o.Process.Started,
+		Life: s.life(), PID: o.Process.PID, Started: o.Process.Started,
 	}
-	switch {
-	case o.Process.PID != 0:
-		c.Life = journal.Process
-	case o.Keepalive > 0:
-		c.Life = journal.Keepalive
-	case o.Conns, o.Alive != nil:
-		c.Life = journal.Connection
-	}
-	return c
 }
 
 func (k placeKey) entry() journal.Key { return journal.Key{Name: k.name, Slot: k.slot} }

@@ -63,6 +63,7 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 		s.lost[holdKey{k.Name, k.Thread}] = lost.lostError(l.Reason)
 	}
 	m.sessions[s.hash] = s
+	m.roster.add(s)
 	return s
 }
 

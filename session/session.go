@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/journal"
 )
 
 // Liveness blocks until the client of a session is gone and says why, or
@@ -58,6 +59,17 @@ type Process struct {
 	PID     int
 	Started time.Duration // when it began, on CLOCK_BOOTTIME
 }
+
+// Life is what a session lives by.
+type Life = journal.Life
+
+// The kinds of life.
+const (
+	LifeConnection = journal.Connection
+	LifeProcess    = journal.Process
+	LifeKeepalive  = journal.Keepalive // requests now and then
+	LifeMaxHold    = journal.MaxHold   // nothing; the bound of its hold
+)
 
 // Session is a client that can hold locks.
 type Session struct {
@@ -147,6 +159,20 @@ func (s *Session) gone(name string) error {
 	}
 }
 
+// life is what the session lives by. What it may end by besides are its Options.
+func (s *Session) life() Life {
+	switch o := s.o; {
+	case o.Process.PID != 0:
+		return LifeProcess
+	case o.Keepalive > 0:
+		return LifeKeepalive
+	case o.Conns, o.Alive != nil:
+		return LifeConnection
+	default:
+		return LifeMaxHold
+	}
+}
+
 // live starts what may end the session.
 func (s *Session) live() {
 	if s.o.Keepalive > 0 {
@@ -178,15 +204,19 @@ func (s *Session) checkSilence() {
 	if s.closed {
 		return
 	}
-	rest := time.Duration(s.seen.Load()) + s.o.Keepalive - s.m.cfg.Clock()
-	if len(s.waiting) > 0 {
-		rest = s.o.Keepalive
-	}
-	if rest > 0 {
+	if rest := s.silenceLeftLocked(); rest > 0 {
 		s.timer.Reset(rest)
 		return
 	}
 	s.m.wg.Go(func() { s.closeSoon("no request for " + s.o.Keepalive.String()) })
+}
+
+// silenceLeftLocked is how long the session may go on being silent.
+func (s *Session) silenceLeftLocked() time.Duration {
+	if len(s.waiting) > 0 {
+		return s.o.Keepalive
+	}
+	return time.Duration(s.seen.Load()) + s.o.Keepalive - s.m.cfg.Clock()
 }
 
 // Attach and Detach count the connections of a session with Options.Conns.

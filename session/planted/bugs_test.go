@@ -189,7 +189,11 @@ var bugs = []bug{
 	},
 	{
 		name: "the end of a session leaves its holds", file: "session/end.go",
-		old: "	names := releaseAll(ctx, leases, reason)\n", new: "	var names []string\n",
+		old: "	names := endAll(ctx, leases, reason, then)\n", new: "	var names []string\n",
+	},
+	{
+		name: "the client of a session that was ended by force is not told", file: "session/end.go",
+		old: "end, reason = l.p.revoke, reasonEnded", new: "_ = reasonEnded",
 	},
 	{
 		name: "granted after the end of the session", file: "session/acquire.go",
