@@ -165,13 +165,15 @@ func validate(t *testing.T, route *routers.Route, req *http.Request, resp *http.
 // schemaless are types of which no schema says much.
 var schemaless = []string{"application/yaml", sse, ndjson, "text/html", "text/css", "text/javascript", "image/svg+xml"}
 
-func findRoute(doc *openapi3.T, req *http.Request) *routers.Route {
+// findRoute prefers a path without parameters, as the router does.
+func findRoute(doc *openapi3.T, req *http.Request) (found *routers.Route) {
 	for path, item := range doc.Paths.Map() {
-		if op := item.Operations()[req.Method]; op != nil && matchPath(path, req.URL) {
-			return &routers.Route{Spec: doc, Path: path, PathItem: item, Method: req.Method, Operation: op}
+		op := item.Operations()[req.Method]
+		if op != nil && matchPath(path, req.URL) && (found == nil || !strings.Contains(path, "{")) {
+			found = &routers.Route{Spec: doc, Path: path, PathItem: item, Method: req.Method, Operation: op}
 		}
 	}
-	return nil
+	return found
 }
 
 func matchPath(pattern string, u *url.URL) bool {

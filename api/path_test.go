@@ -84,7 +84,7 @@ func TestNoSuchRoute(t *testing.T) {
 	var rows []badRequest
 	for _, path := range []string{
 		"/web", "/index.html", "/v1", "/v1/", "/v1/locks/a/b", "/v1/locks/a/b/renew", "/v1/locks/a/", "/v1/locks/a/../b", "//v1/locks/a", "/v1//locks/a", "/v1/lock",
-		"/V1/locks/a", "/v1/locks%2Fa", "/v1/sessions/other", "/v1/sessions/", "/docs/", "/livez/", "/debug/pprof/",
+		"/V1/locks/a", "/v1/locks%2Fa", "/v1/sessions/other/thing", "/v1/sessions/", "/docs/", "/livez/", "/debug/pprof/",
 	} {
 		for _, method := range []string{"GET", "PUT", "POST", "DELETE"} {
 			rows = append(rows, badRequest{request{method: method, path: path}, 404, codeNotFound, ""})
@@ -104,7 +104,8 @@ func TestWrongMethod(t *testing.T) {
 		{"/v1/locks/a/hold", "POST", []string{"GET", "PUT", "OPTIONS"}},
 		{"/v1/locks/a/check", "GET", []string{"POST", "PUT"}},
 		{"/v1/locks", "GET", []string{"POST", "OPTIONS"}},
-		{"/v1/sessions", "POST", []string{"GET", "PUT"}},
+		{"/v1/sessions", "GET, POST", []string{"DELETE", "PUT"}},
+		{"/v1/sessions/other", "DELETE", []string{"GET", "POST", "PUT"}},
 		{"/v1/sessions/self/keepalive", "POST", []string{"GET"}},
 		{"/livez", "GET", []string{"POST", "OPTIONS", "FOO"}},
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"net/http"
 	"time"
@@ -128,27 +127,6 @@ func (h *Handler) endSession(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	freeBy := longest(s.Leases())
-	ctx, cancel := context.WithTimeout(c.Request.Context(), h.Manager.Config().Timeout)
-	defer cancel()
-	names := s.Close(ctx, "ended by its client")
-	if ctx.Err() != nil {
-		writeJSON(c.Writer, http.StatusAccepted, releasing{State: "releasing", FreeByMS: ceil(freeBy, time.Millisecond)})
-		return nil
-	}
-	writeJSON(c.Writer, http.StatusOK, struct {
-		Released []string `json:"released"`
-	}{append([]string{}, names...)})
+	writeEnded(c.Writer, s.End(c.Request.Context(), "ended by its client"))
 	return nil
-}
-
-// longest is when the last of ls is over if nobody renews it.
-func longest(ls []*session.Lease) time.Duration {
-	var d time.Duration
-	for _, l := range ls {
-		if v, err := l.View(); err == nil {
-			d = max(d, v.Left)
-		}
-	}
-	return d
 }

@@ -76,6 +76,18 @@ func (c *Control) Some(by Caller, right Right) bool {
 	return c.policy.Load().any(by, right, func(rule) bool { return true })
 }
 
+// Restrict leaves out of q what by does not administer. CodeForbidden, if that is all
+// there is.
+func (c *Control) Restrict(by Caller, q *session.Query) error {
+	if !c.Some(by, Admin) {
+		return c.May(by, Admin, "")
+	}
+	if !c.Sees(by, Admin, "") {
+		q.Sees = func(lock string) bool { return c.Sees(by, Admin, lock) }
+	}
+	return nil
+}
+
 func (p *policy) any(by Caller, right Right, covers func(rule) bool) bool {
 	if len(p.rules) == 0 && right < Admin || p.administers(by) {
 		return true

@@ -30,7 +30,7 @@ type Right int
 const (
 	Inspect Right = iota + 1 // see who holds and who waits, and what happens
 	Lock                     // acquire, renew
-	Admin                    // break the holds of others, see the events of all
+	Admin                    // break the holds of others, see the events and sessions of all
 )
 
 var rights = []string{"inspect", "lock", "admin"}
