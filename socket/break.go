@@ -40,9 +40,9 @@ func breakLock(c *conn, args []string) error {
 	case fence < 0:
 		return session.Invalid("fence", "say FENCE and the one that you have seen")
 	}
-	by, shown := c.srv.cfg.Access.Show(c.by, token)
-	if token != "" && !shown {
-		return replyError{"NOAUTH", "nobody here has this token; only root, the gateway's own user, or whoever has the admin token may break a lock"}
+	by, err := c.showing(token)
+	if err != nil {
+		return err
 	}
 	if err := c.srv.cfg.Access.May(by, access.Admin, name); err != nil {
 		return err
@@ -52,6 +52,15 @@ func breakLock(c *conn, args []string) error {
 	}
 	c.w.Simple("OK")
 	return nil
+}
+
+// showing is who asks, with the token that came with the command; "": none did.
+func (c *conn) showing(token string) (access.Caller, error) {
+	by, shown := c.srv.cfg.Access.Show(c.by, token)
+	if token != "" && !shown {
+		return by, replyError{"NOAUTH", "nobody here has this token; only root, the gateway's own user, or whoever has the admin token may do this"}
+	}
+	return by, nil
 }
 
 // Break takes name from whoever holds it with that fence. token is the admin token,

@@ -19,9 +19,10 @@ const (
 func sessionCommands() []command {
 	return []command{
 		{
-			name: "SESSION", least: 1, most: 5, slow: true, run: sessionCommand,
-			args:    "NEW [KEEPALIVE seconds] [BIND pid:n] | ATTACH token | INFO | END",
-			summary: "Opens, joins, shows or ends the session that holds this connection's locks.",
+			name: "SESSION", least: 1, most: 9, slow: true, run: sessionCommand,
+			args: "NEW [KEEPALIVE seconds] [BIND pid:n] | ATTACH token | INFO | END | " +
+				"LIST [PREFIX p] [CURSOR c] [COUNT n] [TOKEN admin-token] | KILL id [TOKEN admin-token]",
+			summary: "Opens, joins, shows or ends the session that holds this connection's locks. For administrators: lists all sessions, ends another's.",
 		},
 		{
 			name: "AUTH", least: 1, most: 2, run: auth,
@@ -42,10 +43,14 @@ func sessionCommand(c *conn, args []string) error {
 		return sessionInfo(c)
 	case sub == "END" && len(rest) == 0:
 		return sessionEnd(c)
-	case sub == "ATTACH", sub == "INFO", sub == "END":
+	case sub == "LIST":
+		return sessionList(c, rest)
+	case sub == "KILL" && len(rest) > 0:
+		return sessionKill(c, rest)
+	case sub == "ATTACH", sub == "INFO", sub == "END", sub == "KILL":
 		return wrongArguments("session|" + sub)
 	default:
-		return session.Invalid("subcommand", "%s is not one of NEW, ATTACH, INFO, END", quote(args[1]))
+		return session.Invalid("subcommand", "%s is not one of NEW, ATTACH, INFO, END, LIST, KILL", quote(args[1]))
 	}
 }
 

@@ -23,7 +23,7 @@ func newBreakCommand() *cobra.Command {
 "lockgw status NAME" shows it. The holder is told that the lock is lost, which does not stop a
 program that does not listen: be sure that it is dead, or that what it works on checks fences.
 
-For root and the user of the gateway, or with the admin token. The gateway's log keeps a record.`,
+` + forAdministrators + ` The gateway's log keeps a record.`,
 		Args:              usageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: g.completeFirst,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,6 +49,6 @@ For root and the user of the gateway, or with the admin token. The gateway's log
 	f := cmd.Flags()
 	g.add(f)
 	f.Uint64Var(&fence, "fence", 0, "fence of the hold that is to end")
-	f.StringVar(&file, "admin-token-file", "", "file with the admin token; not needed by root and the gateway's user")
+	addAdminToken(cmd, &file)
 	return cmd
 }

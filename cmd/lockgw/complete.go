@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,4 +39,34 @@ func (g *gatewayFlags) completeName(cmd *cobra.Command, _ []string, toComplete s
 		names = append(names, st.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSession offers the ids of the sessions that the gateway has, to those who may
+// list them.
+func (g *gatewayFlags) completeSession(file *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 || flagsFromEnv(cmd.Flags()) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+		defer cancel()
+		c, err := g.dial(ctx, socket.DialOptions{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer c.Close()
+		token, err := readAdminToken(*file)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		page, _, err := c.Sessions(ctx, socket.SessionQuery{Token: token})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var ids []cobra.Completion
+		for _, s := range page {
+			ids = append(ids, cobra.CompletionWithDesc(s.ID, strings.TrimSpace(clientText(s.Peer)+" "+printable(s.Name))))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -16,7 +16,7 @@ import (
 func newSessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Open, show or end a session, which may hold many locks",
+		Short: "Open, show or end a session, which may hold many locks; list all",
 		Long: `A session holds locks until it ends. Its token speaks for it, here and over HTTP.
 It ends when nothing was heard of it for its keepalive; every command with the token is a
 sign of life.`,
@@ -27,7 +27,7 @@ sign of life.`,
 		Args: usageArgs(noSuchCommand),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSessionNewCommand(), newSessionInfoCommand(), newSessionEndCommand())
+	cmd.AddCommand(newSessionNewCommand(), newSessionInfoCommand(), newSessionEndCommand(), newSessionListCommand(), newSessionKillCommand())
 	return cmd
 }
 

@@ -1,0 +1,189 @@
+package socket
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
+)
+
+// sessionList answers with two values, as SCAN does: the cursor of the next page, "" at
+// the end, and the sessions. A cursor and a prefix are compared, and never shown.
+func sessionList(c *conn, args []string) error {
+	q, token := session.Query{Limit: defaultCount}, ""
+	o := options{args: args}
+	for o.next() {
+		switch {
+		case o.is("PREFIX"):
+			q.Prefix = o.value()
+		case o.is("CURSOR"):
+			q.After = o.value()
+		case o.is("COUNT"):
+			q.Limit = int(o.number(maxCount))
+		case o.is("TOKEN"):
+			token = o.value()
+		default:
+			o.unknown()
+		}
+	}
+	if o.err != nil {
+		return o.err
+	}
+	by, err := c.showing(token)
+	if err != nil {
+		return err
+	}
+	if err := c.srv.cfg.Access.Restrict(by, &q); err != nil {
+		return err
+	}
+	if err := c.allow(access.Admin); err != nil {
+		return err
+	}
+	page, next := c.srv.cfg.Manager.Sessions(q)
+	c.w.Array(2)
+	c.w.Bulk(next)
+	c.w.Array(len(page))
+	for _, s := range page {
+		c.writeSummary(s)
+	}
+	return nil
+}
+
+// writeSummary writes a session, with the keys of the HTTP body.
+func (c *conn) writeSummary(s session.Summary) {
+	c.w.Map(19)
+	c.pair("id", s.ID)
+	c.pair("uuid", s.UUID)
+	c.pair("name", s.Name)
+	c.w.Bulk("meta")
+	c.w.Map(len(s.Meta))
+	for k, v := range s.Meta {
+		c.pair(k, v)
+	}
+	c.pairTime("since", s.Since)
+	c.pairKnown("pid", s.Peer.PID, s.Peer.PID > 0)
+	c.pairKnown("uid", s.Peer.UID, s.Peer.UID >= 0)
+	c.pair("command", s.Peer.Command)
+	c.pair("life", string(s.Life))
+	c.pairKnown("bound_pid", s.Process, s.Process > 0)
+	c.pairInt("connections", int64(s.Conns))
+	c.pairInt("ttl_ms", s.TTL.Milliseconds())
+	c.pairInt("keepalive_ms", s.Keepalive.Milliseconds())
+	c.pairInt("keepalive_left_ms", s.Left.Milliseconds())
+	c.pairInt("max_hold_ms", s.MaxHold.Milliseconds())
+	c.pairInt("holds", int64(s.Holds))
+	c.pairNames("locks", s.Locks)
+	c.pairInt("waits", int64(s.Waits))
+	c.pairNames("queues", s.Queues)
+}
+
+func (c *conn) pairNames(key string, names []string) {
+	c.w.Bulk(key)
+	c.w.Array(len(names))
+	for _, name := range names {
+		c.w.Bulk(name)
+	}
+}
+
+func sessionKill(c *conn, args []string) error {
+	token := ""
+	o := options{args: args[1:]}
+	for o.next() {
+		if o.is("TOKEN") {
+			token = o.value()
+		} else {
+			o.unknown()
+		}
+	}
+	if o.err != nil {
+		return o.err
+	}
+	by, err := c.showing(token)
+	if err != nil {
+		return err
+	}
+	if err := c.srv.cfg.Access.May(by, access.Admin, ""); err != nil {
+		return err
+	}
+	e, err := c.srv.cfg.Manager.EndSession(c.ctx, args[0], by.String())
+	switch {
+	case err != nil:
+		return err
+	case e.Pending:
+		return &session.Error{Code: session.CodeUnavailable, Detail: fmt.Sprintf(
+			"the session has ended, but the store has not confirmed that its locks are free; they are after %v at the latest", e.FreeBy.Round(time.Second))}
+	}
+	c.w.Array(len(e.Released))
+	for _, name := range e.Released {
+		c.w.Bulk(name)
+	}
+	return nil
+}
+
+// SessionQuery chooses sessions for Client.Sessions.
+type SessionQuery struct {
+	Prefix string // of their names
+	Cursor string // "", or what the last call returned as next
+	Count  int    // at most so many; 0: as many as the gateway gives at once by default
+	Token  string // the admin token; "": the user of this process is enough
+}
+
+// Sessions is a page of the sessions of this gateway, in the order of their ids. next
+// is "" at the end.
+func (c *Client) Sessions(ctx context.Context, q SessionQuery) (page []session.Summary, next string, err error) {
+	args := withText([]string{"SESSION", "LIST"}, "PREFIX", q.Prefix)
+	args = withText(args, "CURSOR", q.Cursor)
+	if q.Count > 0 {
+		args = append(args, "COUNT", strconv.Itoa(q.Count))
+	}
+	v, err := c.Do(ctx, withText(args, "TOKEN", q.Token)...)
+	if err != nil {
+		return nil, "", err
+	}
+	pair, ok := v.([]any)
+	if !ok || len(pair) != 2 {
+		return nil, "", fmt.Errorf("gateway: SESSION LIST was answered with a %T", v)
+	}
+	next, _ = pair[0].(string)
+	for _, f := range list(pair[1]) {
+		page = append(page, f.summary())
+	}
+	return page, next, nil
+}
+
+// KillSession ends the session with that id, and returns the names that it held. token
+// is as for Break.
+func (c *Client) KillSession(ctx context.Context, id, token string) ([]string, error) {
+	v, err := c.Do(ctx, withText([]string{"SESSION", "KILL", id}, "TOKEN", token)...)
+	return texts(v), err
+}
+
+func (f fields) summary() session.Summary {
+	s := session.Summary{
+		ID: f.text("id"), UUID: f.text("uuid"), Name: f.text("name"), Since: f.time("since"),
+		Peer: f.holder().Peer, Life: session.Life(f.text("life")), Process: int(f.number("bound_pid")), Conns: int(f.number("connections")),
+		TTL: f.milliseconds("ttl_ms"), Keepalive: f.milliseconds("keepalive_ms"), Left: f.milliseconds("keepalive_left_ms"),
+		MaxHold: f.milliseconds("max_hold_ms"),
+		Holds:   int(f.number("holds")), Locks: texts(f["locks"]), Waits: int(f.number("waits")), Queues: texts(f["queues"]),
+	}
+	if meta, ok := f["meta"].(map[string]any); ok && len(meta) > 0 {
+		s.Meta = map[string]string{}
+		for k := range meta {
+			s.Meta[k] = fields(meta).text(k)
+		}
+	}
+	return s
+}
+
+func texts(v any) (all []string) {
+	items, _ := v.([]any)
+	for _, item := range items {
+		if s, ok := item.(string); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
