@@ -110,6 +110,20 @@ func (g *gateway) run(name string, more ...string) *os.Process {
 	return p
 }
 
+// open opens a session that holds nothing.
+func (g *gateway) open(name, keepalive string) {
+	g.t.Helper()
+	body := fmt.Sprintf(`{"name":%q,"keepalive":%q,"meta":{"team":"storage"}}`, name, keepalive)
+	resp, err := http.Post(g.url+"/v1/sessions", "application/json", strings.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusCreated {
+		g.t.Fatalf("open a session: status = %d, want 201", resp.StatusCode)
+	}
+}
+
 type status struct {
 	State   string
 	Waiters int

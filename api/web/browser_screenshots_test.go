@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -33,6 +34,7 @@ func TestScreenshots(t *testing.T) {
 		g.run(job[0], job[1:]...)
 	}
 	g.start("lock", "migrate-schema", "--note", "release 2026-11, Maria", "--keepalive", "1h")
+	g.open("stock-sync", "2m")
 	time.Sleep(8 * time.Second) // so that bars and times are not all at their beginning
 
 	scheme := func(name string) chromedp.Action {
@@ -43,13 +45,15 @@ func TestScreenshots(t *testing.T) {
 		width, height int64
 		do            func(*tab)
 	}{
-		"locks-light": {"/", "light", 1200, 640, nil},
-		"locks-dark":  {"/", "dark", 1200, 640, nil},
-		"lock":        {"/#/locks/nightly-backup", "light", 1200, 1130, administrator},
-		"break":       {"/#/locks/nightly-backup", "dark", 1200, 760, asksToBreak},
-		"sessions":    {"/#/sessions", "light", 1200, 640, nil},
-		"phone":       {"/", "light", 390, 844, nil},
-		"docs":        {"/docs", "light", 1200, 900, func(p *tab) { p.do(chromedp.Navigate(g.url + "/docs#acquire")) }},
+		"locks-light":    {"/", "light", 1200, 640, nil},
+		"locks-dark":     {"/", "dark", 1200, 640, nil},
+		"lock":           {"/#/locks/nightly-backup", "light", 1200, 1130, administrator},
+		"break":          {"/#/locks/nightly-backup", "dark", 1200, 760, asksToBreak},
+		"sessions":       {"/#/sessions", "light", 1200, 760, administersSessions},
+		"sessions-phone": {"/#/sessions", "dark", 390, 844, administersSessions},
+		"end":            {"/#/sessions", "light", 1200, 860, asksToEnd},
+		"phone":          {"/", "light", 390, 844, nil},
+		"docs":           {"/docs", "light", 1200, 900, func(p *tab) { p.do(chromedp.Navigate(g.url + "/docs#acquire")) }},
 	} {
 		p := openTab(t, browser, g.url+shot.path, shot.width, shot.height, scheme(shot.scheme))
 		if shot.path != "/docs" {
@@ -71,6 +75,18 @@ func administrator(p *tab) {
 	p.do(chromedp.Click("#admin"))
 	p.press(adminToken, kb.Enter)
 	p.awaitText("#history-table tbody", "released")
+}
+
+func administersSessions(p *tab) {
+	p.do(chromedp.Click("#admin"))
+	p.press(adminToken, kb.Enter)
+	p.awaitText("#sessions-table tbody", "keepalive, ")
+	p.do(chromedp.Evaluate(`document.activeElement.blur()`, nil), chromedp.MouseEvent(input.MouseMoved, 2, 400))
+}
+
+func asksToEnd(p *tab) {
+	administersSessions(p)
+	p.do(chromedp.Evaluate(`[...document.querySelectorAll('#sessions-table tbody tr')].find((row) => row.textContent.includes('(backup.sh)')).querySelector('button').click()`, nil))
 }
 
 func asksToBreak(p *tab) {

@@ -88,18 +88,18 @@ func TestBrowser(t *testing.T) {
 		p.tabTo("#lock-break")
 		p.press(kb.Enter)
 		for _, want := range []string{"nightly", "host-a pid", fmt.Sprint(fence), fmt.Sprintf("pid %d", next.Pid)} {
-			p.awaitText("#break-facts", want)
+			p.awaitText("#confirm-facts", want)
 		}
 		p.press("wrong-token-wrong-token", kb.Enter)
-		p.awaitText("#break-error", "only an administrator may")
+		p.awaitText("#confirm-error", "only an administrator may")
 		if got := g.status("nightly").Fence; got != fence {
 			t.Errorf("after a wrong token: fence = %d, want %d", got, fence)
 		}
 		p.press(kb.Escape)
-		p.await(`!document.querySelector('#break-dialog').open && document.activeElement.id === 'lock-break'`)
+		p.await(`!document.querySelector('#confirm-dialog').open && document.activeElement.id === 'lock-break'`)
 		p.press(kb.Enter)
 		p.press(adminToken, kb.Enter)
-		p.await(`!document.querySelector('#break-dialog').open`)
+		p.await(`!document.querySelector('#confirm-dialog').open`)
 		p.awaitText("#lock-facts", fmt.Sprintf("pid %d", next.Pid))
 		p.awaitText("#live", "by events")
 		p.awaitText("#history-table tbody", "lost")
@@ -122,7 +122,7 @@ func TestBrowser(t *testing.T) {
 		_ = first.Signal(syscall.SIGTERM)
 		g.until("the next one has it", func() bool { return g.status("nightly").Fence > fence })
 		p.press(adminToken, kb.Enter)
-		p.awaitText("#break-error", "fence")
+		p.awaitText("#confirm-error", "fence")
 		if st := g.status("nightly"); st.State != "held" {
 			t.Errorf("state = %s, want the new hold untouched", st.State)
 		}
@@ -146,6 +146,57 @@ func TestBrowser(t *testing.T) {
 		p.awaitText("#history-table tbody", "released")
 		p.do(chromedp.Click("#admin"), chromedp.Click("#admin-forget"))
 		p.awaitText("#live", "every 2 s")
+		p.quiet()
+	})
+
+	// An administrator sees every session and what it lives by, and ends one with the
+	// keyboard alone: its command is stopped, and the next has the lock.
+	t.Run("sessions", func(t *testing.T) {
+		g := startGateway(t, program)
+		holder := g.run("nightly")
+		next := g.run("nightly")
+		g.open("jobs", "10m")
+		p := open(t, g, "/#/sessions")
+		p.awaitText("#sessions-table tbody", "nightly")
+		if got := p.text("#sessions-table"); strings.Contains(got, "jobs") || strings.Contains(got, "Lives by") || strings.Contains(got, "End") {
+			t.Errorf("without the token: %q, want the sessions that locks tell of, and nothing to end them", got)
+		}
+		p.do(chromedp.Click("#admin"))
+		p.press(adminToken, kb.Enter)
+		for _, want := range []string{"jobs", "team=storage", "keepalive, 9m", "process ", "Lives by", fmt.Sprintf("pid %d", holder.Pid)} {
+			p.awaitText("#sessions-table", want)
+		}
+		p.awaitText("#sessions-count", "3 sessions")
+		for _, complaint := range eval[[]string](p, audit) {
+			t.Errorf("sessions: %s", complaint)
+		}
+		id := eval[string](p, fmt.Sprintf(`[...document.querySelectorAll('#sessions-table tbody tr')].find((row) => row.textContent.includes('pid %d')).cells[1].textContent`, holder.Pid))
+		button := fmt.Sprintf(`button[aria-label="End the session %s"]`, id)
+		p.tabTo(button)
+		p.press(kb.Enter)
+		for _, want := range []string{id, "nightly", "host-a pid", "process "} {
+			p.awaitText("#confirm-facts", want)
+		}
+		p.awaitText("#confirm-title", "End this session?")
+		for _, complaint := range eval[[]string](p, audit) {
+			t.Errorf("dialog: %s", complaint)
+		}
+		p.press(kb.Escape)
+		p.await(fmt.Sprintf(`!document.querySelector('#confirm-dialog').open && document.activeElement.matches(%q)`, button))
+		if st := g.status("nightly"); st.Waiters != 1 {
+			t.Errorf("after Escape: %+v, want nothing changed", st)
+		}
+		p.press(kb.Enter)
+		p.do(chromedp.Click("#confirm-dialog button[type=submit]"))
+		p.await(`!document.querySelector('#confirm-dialog').open && document.activeElement.id === 'sessions-title'`)
+		p.awaitText("#sessions-count", "2 sessions")
+		p.await(fmt.Sprintf(`!document.querySelector('#sessions-table').textContent.includes('pid %d')`, holder.Pid))
+		g.until("the next has the lock", func() bool {
+			st := g.status("nightly")
+			return st.Holder != nil && st.Holder.PID == next.Pid
+		})
+		p.do(chromedp.Click("#admin"), chromedp.Click("#admin-forget"))
+		p.await(`!document.querySelector('#sessions-table').textContent.includes('jobs')`)
 		p.quiet()
 	})
 
@@ -195,6 +246,12 @@ func TestBrowser(t *testing.T) {
 				t.Errorf("%s is %d px wide, want at most the 390 of the phone", path, wide)
 			}
 		}
+		p.do(chromedp.Navigate(g.url+"/#/sessions"), chromedp.Click("#admin"))
+		p.press(adminToken, kb.Enter)
+		p.awaitText("#sessions-table", "process ")
+		if wide := eval[int](p, `document.scrollingElement.scrollWidth`); wide > 390 {
+			t.Errorf("the sessions of an administrator are %d px wide, want at most the 390 of the phone", wide)
+		}
 		p.quiet()
 	})
 
@@ -230,6 +287,13 @@ func TestBrowser(t *testing.T) {
 			p.do(chromedp.Click("#lock-break"))
 			for _, complaint := range eval[[]string](p, audit) {
 				t.Errorf("dialog: %s", complaint)
+			}
+			p.press(adminToken, kb.Escape)
+			p.do(chromedp.Navigate(g.url+"/#/sessions"), chromedp.Click("#admin"))
+			p.press(adminToken, kb.Enter)
+			p.awaitText("#sessions-table", "Lives by")
+			for _, complaint := range eval[[]string](p, audit) {
+				t.Errorf("sessions of an administrator: %s", complaint)
 			}
 			p.quiet()
 		})

@@ -1,22 +1,24 @@
 // Asks the gateway, keeps what it said, and draws the view that the address names.
 
-import { askToBreak, useAdminDialog, useBreakDialog } from "./dialogs.js";
+import { confirm, useAdminDialog, useConfirmDialog } from "./dialogs.js";
 import { byId, setText } from "./dom.js";
 import * as gateway from "./gateway.js";
 import { showHealth } from "./health.js";
 import * as history from "./history.js";
 import { forget } from "./lease.js";
-import { showLock } from "./lock.js";
+import { breakFacts, showLock } from "./lock.js";
 import { showLocks } from "./locks.js";
-import { showSessions } from "./sessions.js";
+import { endFacts, showSessions } from "./sessions.js";
 import { clock, plural, who } from "./text.js";
 
 const lookEvery = 2000; // ms
 const mostLocks = 500;
+const mostSessions = 500;
 
 const view = {
   locks: [], known: false, more: false, prefix: "", age: 0, at: 0,
   lock: null, lockAt: 0,
+  sessions: null, moreSessions: false, sessionsAt: 0, // null: the gateway was not asked, or did not tell
   ready: null, version: null,
   followed: false, trouble: "",
 };
@@ -58,7 +60,7 @@ function draw() {
   view.age = now - view.at;
   if (here.page === "locks") showLocks(view);
   if (here.page === "lock") showLock(here.name, view.lock, now - view.lockAt, view.followed);
-  if (here.page === "sessions") showSessions(view);
+  if (here.page === "sessions") showSessions(view, askToEnd);
   if (here.page === "health") showHealth(view.ready, view.version);
 }
 
@@ -77,7 +79,7 @@ async function look() {
   clearTimeout(timer);
   looking = true;
   const begun = performance.now();
-  await Promise.all([lookAtLocks(), lookAtHealth()]);
+  await Promise.all([lookAtLocks(), lookAtSessions(), lookAtHealth()]);
   looking = false;
   warn();
   draw();
@@ -106,6 +108,18 @@ async function lookAtLocks() {
     answered();
   } catch (err) {
     unanswered(err);
+  }
+}
+
+/** lookAtSessions asks only where they are shown: there may be very many. */
+async function lookAtSessions() {
+  if (!gateway.isAdmin()) view.sessions = null;
+  if (!gateway.isAdmin() || here.page !== "sessions") return;
+  try {
+    const page = await gateway.sessions(mostSessions);
+    Object.assign(view, { sessions: page.items, moreSessions: page.next !== "", sessionsAt: performance.now() });
+  } catch (err) {
+    if (err.status === 403) view.sessions = null; // otherwise the banner tells of when it is what is shown
   }
 }
 
@@ -198,16 +212,44 @@ function unfollow() {
   gateway.forgetToken();
   setFollowed(false);
   answered();
+  look();
+}
+
+// What is done to others.
+
+function askToBreak(lock) {
+  confirm({
+    title: "Break this lock?", verb: "Break the lock", about: breakFacts(lock),
+    warning: "The next in the queue gets the lock. The holder is told that it has lost it, but a program that does not"
+      + " listen works on: be sure that it is dead, or that what it works on compares fences.",
+    act: (token) => gateway.breakLock(lock.name, lock.fence, token),
+    done: () => done(`${lock.name} is taken from ${who(lock.holder)}`),
+  });
+}
+
+function askToEnd(session) {
+  confirm({
+    title: "End this session?", verb: "End the session", about: endFacts(session),
+    warning: "What it waits for ends, and what it holds goes to those who are next. Its client is told, but a program that"
+      + " does not listen works on: be sure that it is dead, or that what it works on compares fences.",
+    act: (token) => gateway.endSession(session.id, token),
+    done: () => {
+      byId("sessions-title").focus(); // the button goes with its row
+      done(`The session ${session.id} has ended`);
+    },
+  });
+}
+
+function done(what) {
+  say(what);
+  if (!view.followed) follow("").catch(() => {});
+  look();
 }
 
 // The parts of the page.
 
 useAdminDialog(follow, unfollow);
-useBreakDialog((lock) => {
-  say(`${lock.name} is taken from ${who(lock.holder)}`);
-  if (!view.followed) follow("").catch(() => {});
-  look();
-});
+useConfirmDialog();
 byId("lock-break").addEventListener("click", () => view.lock?.holder && askToBreak(view.lock));
 byId("filter").addEventListener("submit", (event) => event.preventDefault());
 byId("prefix").addEventListener("input", lookSoon);

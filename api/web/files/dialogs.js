@@ -1,8 +1,7 @@
-// The two dialogs: breaking a lock, and the admin token.
+// The two dialogs: what an administrator does to others has to be confirmed, and the admin token.
 
-import { byId, setText } from "./dom.js";
-import { breakLock, isAdmin } from "./gateway.js";
-import { breakFacts } from "./lock.js";
+import { byId, facts, setText } from "./dom.js";
+import { isAdmin } from "./gateway.js";
 
 /** close leaves no token behind. The event "close" would come late: the dialog may be open again by then. */
 function close(dialog) {
@@ -23,25 +22,36 @@ function useDialog(dialog, submit) {
   });
 }
 
-/** The dialog keeps to the hold that was shown when it was opened: its fence is sent. */
+/** The dialog keeps to what was shown when it was opened. */
 let asked = null;
 
-export function askToBreak(lock) {
-  asked = lock;
-  breakFacts(lock);
-  setText(byId("break-error"), "");
-  byId("break-dialog").showModal();
-  if (isAdmin()) byId("break-dialog").querySelector("button[value=cancel]").focus();
+/**
+ * confirm asks about something that is done to others: {title, about, warning, verb, act, done}. about are
+ * the facts, act does it with the token that was typed, done is called when it was done.
+ */
+export function confirm(question) {
+  asked = question;
+  const dialog = byId("confirm-dialog");
+  setText(byId("confirm-title"), question.title);
+  facts(byId("confirm-facts"), question.about);
+  setText(byId("confirm-warning"), question.warning);
+  setText(dialog.querySelector("button[type=submit]"), question.verb);
+  setText(byId("confirm-error"), "");
+  byId("confirm-token-label").hidden = isAdmin();
+  dialog.showModal();
+  if (isAdmin()) dialog.querySelector("button[value=cancel]").focus();
 }
 
-export function useBreakDialog(broken) {
-  useDialog(byId("break-dialog"), async () => {
+export function useConfirmDialog() {
+  const dialog = byId("confirm-dialog");
+  useDialog(dialog, async () => {
+    const { act, done } = asked;
     try {
-      await breakLock(asked.name, asked.fence, byId("break-token").value.trim());
-      close(byId("break-dialog"));
-      broken(asked);
+      const answer = await act(byId("confirm-token").value.trim());
+      close(dialog);
+      done(answer);
     } catch (err) {
-      setText(byId("break-error"), err.message);
+      setText(byId("confirm-error"), err.message);
     }
   });
 }

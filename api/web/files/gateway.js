@@ -52,6 +52,18 @@ export async function health() {
   return answer.json();
 }
 
+/** sessions is a page of all sessions, for an administrator. */
+export async function sessions(limit) {
+  return (await ask(`/v1/sessions?${new URLSearchParams({ limit })}`, { token: adminToken, signal: soon() })).json();
+}
+
+/** endSession ends the session of somebody else. */
+export async function endSession(id, token) {
+  token ||= adminToken;
+  await ask(`/v1/sessions/${encodeURIComponent(id)}`, { method: "DELETE", token, signal: soon() });
+  adminToken = token;
+}
+
 /** breakLock takes the lock from whoever holds it with that fence. A token that works is kept. */
 export async function breakLock(name, fence, token) {
   token ||= adminToken;

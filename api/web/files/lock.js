@@ -1,7 +1,7 @@
 // One lock: its holder, its queue, what happened to it, and how to use it.
 
 import { byId, cell, el, facts, mark, rows, setChildren, setText } from "./dom.js";
-import { isAdmin, pathOf } from "./gateway.js";
+import { pathOf } from "./gateway.js";
 import * as history from "./history.js";
 import { leaseBar, showLease } from "./lease.js";
 import { clock, command, duration, moment, noteBeside, plural, quoted, state, who } from "./text.js";
@@ -115,11 +115,8 @@ async function copy(text, code, button) {
 }
 
 /** breakFacts is what the dialog asks about. */
-export function breakFacts(lock) {
-  facts(byId("break-facts"), [
-    ["Lock", lock.name], ["Holder", who(lock.holder)], ["Note", noteBeside(lock.holder)],
-    ["Held for", lock.holder.since ? duration(lock.holder.held_ms) : ""], ["Fence", String(lock.fence)],
-    ["Next", lock.queue.length > 0 ? who(lock.queue[0]) : lock.waiters > 0 ? "a caller on another machine" : "nobody waits"],
-  ]);
-  byId("break-token-label").hidden = isAdmin();
-}
+export const breakFacts = (lock) => [
+  ["Lock", lock.name], ["Holder", who(lock.holder)], ["Note", noteBeside(lock.holder)],
+  ["Held for", lock.holder.since ? duration(lock.holder.held_ms) : ""], ["Fence", String(lock.fence)],
+  ["Next", lock.queue.length > 0 ? who(lock.queue[0]) : lock.waiters > 0 ? "a caller on another machine" : "nobody waits"],
+];

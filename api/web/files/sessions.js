@@ -1,46 +1,103 @@
-// Sessions, as far as locks tell of them.
+// Sessions: all of this gateway for an administrator, otherwise as far as locks tell of them.
 
 import { byId, cell, el, rows, setChildren, setText } from "./dom.js";
 import { linkTo } from "./locks.js";
-import { plural, sessionOf, who } from "./text.js";
+import { duration, moment, plural, sessionOf, who } from "./text.js";
 
 /** sessionsOf groups holders and waiters by their session. */
 export function sessionsOf(locks) {
   const all = new Map();
   const at = (h) => {
-    const id = sessionOf(h.owner);
-    if (!all.has(id)) all.set(id, { id, holder: h, holds: [], waits: [] });
-    return all.get(id);
+    const uuid = sessionOf(h.owner);
+    if (!all.has(uuid)) all.set(uuid, { uuid, id: uuid.slice(0, 8), client: who(h), about: "", locks: [], queues: [] });
+    return all.get(uuid);
   };
   for (const lock of locks) {
-    if (lock.holder) at(lock.holder).holds.push(lock.name);
-    for (const waiter of lock.queue) at(waiter).waits.push(lock.name);
+    if (lock.holder) at(lock.holder).locks.push(lock.name);
+    for (const waiter of lock.queue) at(waiter).queues.push(lock.name);
   }
-  return [...all.values()].sort((a, b) => who(a.holder).localeCompare(who(b.holder)) || a.id.localeCompare(b.id));
+  for (const session of all.values()) Object.assign(session, { holds: session.locks.length, waits: session.queues.length });
+  return [...all.values()].sort((a, b) => a.client.localeCompare(b.client) || a.uuid.localeCompare(b.uuid));
 }
 
-function make(session) {
+/** told is a session that the gateway has listed; its locks may tell more of its client. */
+function told(session, seen) {
+  const meta = Object.entries(session.meta ?? {}).map(([key, value]) => `${key}=${value}`);
+  const known = seen.get(session.uuid)?.client ?? (session.pid ? who(session) : "");
+  const about = [...(known && session.name ? [session.name] : []), ...meta].join(", ");
+  return { ...session, client: known || session.name || "a client over TCP", about };
+}
+
+function life(session, age) {
+  switch (session.life) {
+    case "process": return `process ${session.bound_pid}`;
+    case "keepalive":
+      return `keepalive, ${duration(Math.max(0, session.keepalive_left_ms - age))} of ${duration(session.keepalive_ms)} left`;
+    case "connection": return session.connections > 1 ? plural(session.connections, "connection") : "connection";
+    default: return `the bound of its hold${session.max_hold_ms ? `, ${duration(session.max_hold_ms)}` : ""}`;
+  }
+}
+
+function make(session, end) {
+  const button = el("button", { type: "button", className: "small danger" }, "End");
+  button.addEventListener("click", () => end(button.session));
   return el("tr", {},
     cell("Client", "wide title"),
-    cell("Session", "", el("span", { className: "code", title: session.id }, session.id.slice(0, 8))),
+    cell("Session", "", el("span", { className: "code", title: session.uuid })),
+    cell("Lives by", "told"),
+    cell("Open for", "told"),
     cell("Holds", "names"),
     cell("Waits for", "names"),
+    cell("", "told action", button),
   );
 }
 
-function update(row, session) {
-  const [client, , holds, waits] = row.cells;
-  setChildren(client, who(session.holder), () => [who(session.holder)]);
-  for (const [node, names] of [[holds, session.holds], [waits, session.waits]]) {
-    setChildren(node, names.join("\n") || "-", () => names.length === 0 ? ["-"]
-      : [el("ul", {}, ...names.map((name) => el("li", {}, el("a", { href: linkTo(name) }, name))))]);
-  }
+function update(row, session, age) {
+  const [client, id, livesBy, open, holds, waits, action] = row.cells;
+  setChildren(client, `${session.client}\n${session.about}`, () =>
+    [session.client, ...(session.about ? [el("span", { className: "sub" }, session.about)] : [])]);
+  setText(id.firstElementChild, session.id);
+  setNames(holds, session.locks, session.holds);
+  setNames(waits, session.queues, session.waits);
+  for (const node of [livesBy, open, action]) node.hidden = !session.life;
+  if (!session.life) return;
+  action.firstElementChild.session = session;
+  action.firstElementChild.setAttribute("aria-label", `End the session ${session.id}`);
+  setText(livesBy, life(session, age));
+  setText(open, duration(Date.now() - Date.parse(session.since)));
 }
 
-export function showSessions(view) {
-  const all = sessionsOf(view.locks);
-  rows(byId("sessions-table").tBodies[0], all, (s) => s.id, make, update);
-  byId("sessions-table").hidden = all.length === 0;
-  byId("sessions-empty").hidden = all.length > 0 || !view.known;
-  setText(byId("sessions-count"), view.known ? plural(all.length, "session") : "");
+/** setNames shows names; of very many the gateway tells the first and how many there are. */
+function setNames(node, names, count) {
+  const more = Math.max(0, count - names.length);
+  setChildren(node, `${names.join("\n")} ${more}`, () => names.length === 0 ? ["-"] : [el("ul", {},
+    ...names.map((name) => el("li", {}, el("a", { href: linkTo(name) }, name))), ...(more ? [el("li", {}, `and ${more} more`)] : []))]);
 }
+
+/** showSessions draws what the gateway has listed, null: what the locks tell. end is called with a session that is to end. */
+export function showSessions(view, end) {
+  const seen = sessionsOf(view.locks);
+  const byUUID = new Map(seen.map((session) => [session.uuid, session]));
+  const all = view.sessions?.map((session) => told(session, byUUID)) ?? seen;
+  const table = byId("sessions-table");
+  for (const head of table.tHead.querySelectorAll(".told")) head.hidden = !view.sessions;
+  const age = performance.now() - view.sessionsAt;
+  rows(table.tBodies[0], all, (s) => s.uuid, (s) => make(s, end), (row, s) => update(row, s, age));
+  table.hidden = all.length === 0;
+  const known = view.sessions ? true : view.known;
+  byId("sessions-empty").hidden = all.length > 0 || !known;
+  byId("sessions-more").hidden = !(view.sessions && view.moreSessions);
+  setText(byId("sessions-empty"), view.sessions ? "Nobody has a session here." : "No session holds a lock or waits for one.");
+  setText(byId("sessions-count"), known ? plural(all.length, "session") : "");
+  setText(byId("sessions-note"), view.sessions ? "Every session of this gateway. A session ends by itself when what it lives by is over."
+    : "Sessions that hold a lock or wait for one. With the admin token: every session of this gateway, what it lives by, and a way to end it.");
+}
+
+/** endFacts is what the dialog asks about. */
+export const endFacts = (session) => [
+  ["Session", session.id], ["Client", session.client], ["About", session.about], ["Lives by", life(session, 0)],
+  ["Opened", moment(session.since)], ["Holds", namesText(session.locks, session.holds)], ["Waits for", namesText(session.queues, session.waits)],
+];
+
+const namesText = (names, count) => names.length === 0 ? "nothing"
+  : names.join(", ") + (count > names.length ? ` and ${count - names.length} more` : "");
