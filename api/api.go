@@ -142,6 +142,9 @@ func (h *Handler) routes(r gin.IRoutes) {
 		{http.MethodGet, "/web/:file", h.pagePart},
 	} {
 		r.Handle(e.method, e.path, h.answer(e.do))
+		if e.method == http.MethodGet {
+			r.Handle(http.MethodHead, e.path, h.answer(e.do)) // net/http sends no body then
+		}
 	}
 }
 

@@ -44,6 +44,9 @@ func (h *Handler) relay(c *gin.Context, s *session.Session, sees func(session.Ev
 	}
 	out := newStream(c)
 	out.comment(keepalive)
+	if c.Request.Method == http.MethodHead {
+		return nil // the headers are all there is to send
+	}
 	if !complete {
 		out.comment(incomplete)
 	}

@@ -46,6 +46,9 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 	g := newGateway(t, session.Config{})
 	var routed, documented []string
 	for _, r := range New(Config{Manager: g.m}).engine.Routes() {
+		if r.Method == http.MethodHead {
+			continue // as GET, says the document of all at once
+		}
 		routed = append(routed, r.Method+" "+parameter.ReplaceAllString(r.Path, "{$1}"))
 	}
 	for path, item := range loadDocument(t).Paths.Map() {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -99,33 +100,76 @@ func TestWrongMethod(t *testing.T) {
 		path, allow string
 		methods     []string
 	}{
-		{"/v1/locks/a", "PUT, DELETE, GET", []string{"POST", "PATCH", "OPTIONS", "TRACE"}},
-		{"/v1/locks/a/renew", "POST", []string{"GET", "PUT", "DELETE"}},
+		{"/v1/locks/a", "PUT, DELETE, GET, HEAD", []string{"POST", "PATCH", "OPTIONS", "TRACE"}},
+		{"/v1/locks/a/renew", "POST", []string{"GET", "HEAD", "PUT", "DELETE"}},
 		{"/v1/locks/a/hold", "POST", []string{"GET", "PUT", "OPTIONS"}},
-		{"/v1/locks/a/check", "GET", []string{"POST", "PUT"}},
-		{"/v1/locks", "GET", []string{"POST", "OPTIONS"}},
-		{"/v1/sessions", "GET, POST", []string{"DELETE", "PUT"}},
-		{"/v1/sessions/other", "DELETE", []string{"GET", "POST", "PUT"}},
-		{"/v1/sessions/self/keepalive", "POST", []string{"GET"}},
-		{"/livez", "GET", []string{"POST", "OPTIONS", "FOO"}},
+		{"/v1/locks/a/check", "GET, HEAD", []string{"POST", "PUT"}},
+		{"/v1/locks", "GET, HEAD", []string{"POST", "OPTIONS"}},
+		{"/v1/sessions", "GET, HEAD, POST", []string{"DELETE", "PUT"}},
+		{"/v1/sessions/other", "DELETE", []string{"GET", "HEAD", "POST", "PUT"}},
+		{"/v1/sessions/self/keepalive", "POST", []string{"GET", "HEAD"}},
+		{"/livez", "GET, HEAD", []string{"POST", "OPTIONS", "FOO"}},
 	}
 	for _, tt := range tests {
 		for _, method := range tt.methods {
 			g.unchanged(func() {
-				a := g.do(request{method: method, path: tt.path, header: http.Header{"Access-Control-Request-Method": {"PUT"}}})
-				refused(t, a, 405, codeMethodNotAllowed)
+				r := request{method: method, path: tt.path, header: http.Header{"Access-Control-Request-Method": {"PUT"}}}
+				a := answer{}
+				if method == http.MethodHead {
+					if a = g.head(r); a.status != 405 {
+						t.Errorf("HEAD %s = %d, want 405", tt.path, a.status)
+					}
+				} else {
+					a = g.do(r)
+					refused(t, a, 405, codeMethodNotAllowed)
+				}
 				if got := a.header.Get("Allow"); !sameWords(got, tt.allow) {
 					t.Errorf("%s %s: Allow = %q, want %q", method, tt.path, got, tt.allow)
 				}
 			})
 		}
-		resp, err := g.client.Do(g.request(request{method: "HEAD", path: tt.path}))
-		if err != nil {
-			t.Fatal(err)
+	}
+}
+
+// head sends r, whose answer has no body.
+func (g *gateway) head(r request) answer {
+	g.t.Helper()
+	r.method = http.MethodHead
+	resp, err := g.client.Do(g.request(r))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return answer{status: resp.StatusCode, header: resp.Header}
+}
+
+// HEAD is answered as GET is, without the body: also with an error, and where GET
+// would go on.
+func TestHead(t *testing.T) {
+	g := newGateway(t, session.Config{}, byToken)
+	token := g.open()
+	l := g.acquire("a", token)
+	for _, r := range []request{
+		{path: "/v1/locks/a"}, {path: "/v1/locks"}, {path: "/v1/locks/a/check?fence=1"}, {path: fmt.Sprintf("/v1/locks/a/check?fence=%d", l.Fence)},
+		{path: "/v1/sessions", token: "sesame"}, {path: "/v1/sessions"}, {path: "/v1/sessions/self", token: token}, {path: "/v1/sessions/self"},
+		{path: "/livez"}, {path: "/readyz"}, {path: "/version"}, {path: "/openapi.yaml"}, {path: "/"}, {path: "/docs"}, {path: "/web/app.js"},
+		{path: "/web/nothing.js"}, {path: "/v1/nothing"},
+	} {
+		got := g.head(r)
+		r.method = http.MethodGet
+		want := g.do(r)
+		for _, name := range []string{"Content-Type", "Etag", "Lockgw-Fence", "Content-Security-Policy", "Www-Authenticate"} {
+			if got.status != want.status || got.header.Get(name) != want.header.Get(name) {
+				t.Errorf("HEAD %s = %d, %s %q, want %d, %q", r.path, got.status, name, got.header.Get(name), want.status, want.header.Get(name))
+			}
 		}
-		resp.Body.Close()
-		if resp.StatusCode != 405 {
-			t.Errorf("HEAD %s = %d, want 405", tt.path, resp.StatusCode)
+	}
+	for path, who := range map[string]string{"/v1/events": "sesame", "/v1/sessions/self/events": token} {
+		if got := g.head(request{path: path, token: who}); got.status != 200 || got.header.Get("Content-Type") != sse {
+			t.Errorf("HEAD %s = %d, %q, want 200, %s", path, got.status, got.header.Get("Content-Type"), sse)
+		}
+		if got := g.head(request{path: path}); got.status < 400 {
+			t.Errorf("HEAD %s without a token = %d, want an error", path, got.status)
 		}
 	}
 }
