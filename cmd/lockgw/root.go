@@ -11,6 +11,9 @@ import (
 // configKey marks a flag of a configuration key, which the loader reads.
 const configKey = "lockgw_config_key"
 
+// envKey marks a flag that was set from the environment.
+const envKey = "lockgw_env"
+
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lockgw",
@@ -83,8 +86,15 @@ func flagsFromEnv(flags *pflag.FlagSet) (err error) {
 		if e := flags.Set(f.Name, value); e != nil {
 			err = usagef("environment variable %s: %w", twin(f.Name), e)
 		}
+		_ = flags.SetAnnotation(f.Name, envKey, nil) // fails for a name that is none
 	})
 	return err
+}
+
+// fromEnv: the flag has its value from its twin.
+func fromEnv(flags *pflag.FlagSet, name string) bool {
+	_, ok := flags.Lookup(name).Annotations[envKey]
+	return ok
 }
 
 // twins lists the variables of all flags below cmd, those of the configuration

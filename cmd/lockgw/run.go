@@ -132,9 +132,22 @@ func (o *runOptions) read(cmd *cobra.Command, args []string) error {
 	if o.note == "" {
 		o.note = filepath.Base(o.argv[0])
 	}
-	o.forever = !cmd.Flags().Changed("wait")
-	if o.noWait {
-		o.wait, o.forever = 0, false
+	if err := o.readWait(cmd.Flags()); err != nil {
+		return err
 	}
 	return checkNames(o.names...)
+}
+
+// readWait: what was typed counts over the environment.
+func (o *runOptions) readWait(f *pflag.FlagSet) error {
+	o.forever = !f.Changed("wait")
+	typed, bound := f.Changed("no-wait") && !fromEnv(f, "no-wait"), f.Changed("wait") && !fromEnv(f, "wait")
+	switch {
+	case !o.noWait, bound && !typed:
+	case o.wait > 0 && typed == bound:
+		return usagef("--no-wait (-n) and --wait %s exclude each other", duration(o.wait))
+	default:
+		o.wait, o.forever = 0, false
+	}
+	return nil
 }
