@@ -127,6 +127,7 @@ func (g *gateway) open(name, keepalive string) {
 type status struct {
 	State   string
 	Waiters int
+	Holders int
 	Fence   uint64
 	Holder  *struct{ PID int }
 }

@@ -35,6 +35,11 @@ func TestScreenshots(t *testing.T) {
 	}
 	g.start("lock", "migrate-schema", "--note", "release 2026-11, Maria", "--keepalive", "1h")
 	g.open("stock-sync", "2m")
+	for _, note := range []string{"report.py eu", "report.py us", "audit.py"} {
+		g.start("run", "-s", "stock", "-q", "--note", note, "--", "sleep", "600")
+	}
+	g.until("stock has three holders", func() bool { return g.status("stock").Holders == 3 })
+	g.start("run", "stock", "-q", "--note", "stock-sync.sh", "--wait", "1h", "--", "sleep", "600")
 	time.Sleep(8 * time.Second) // so that bars and times are not all at their beginning
 
 	scheme := func(name string) chromedp.Action {
@@ -48,6 +53,7 @@ func TestScreenshots(t *testing.T) {
 		"locks-light":    {"/", "light", 1200, 640, nil},
 		"locks-dark":     {"/", "dark", 1200, 640, nil},
 		"lock":           {"/#/locks/nightly-backup", "light", 1200, 1130, administrator},
+		"together":       {"/#/locks/stock", "light", 1200, 760, nil},
 		"break":          {"/#/locks/nightly-backup", "dark", 1200, 760, asksToBreak},
 		"sessions":       {"/#/sessions", "light", 1200, 760, administersSessions},
 		"sessions-phone": {"/#/sessions", "dark", 390, 844, administersSessions},

@@ -72,6 +72,23 @@ func TestBrowser(t *testing.T) {
 		p.quiet()
 	})
 
+	// All who hold a lock together are named.
+	t.Run("together", func(t *testing.T) {
+		g := startGateway(t, program)
+		for _, note := range []string{"first.sh", "second.sh", "third.sh"} {
+			g.start("run", "-s", "stock", "-q", "--note", note, "--", "sleep", "600")
+		}
+		g.until("stock has three holders", func() bool { return g.status("stock").Holders == 3 })
+		p := open(t, g, "/#/locks/stock")
+		p.awaitText("#lock-state", "shared by 3")
+		p.awaitText("#holder-title", "Holders")
+		for _, want := range []string{"first.sh", "second.sh", "third.sh", fmt.Sprint(g.status("stock").Fence), "of the lease left"} {
+			p.awaitText("#lock-holders", want)
+		}
+		p.await(`document.querySelector('#lock-facts').hidden`)
+		p.quiet()
+	})
+
 	// Breaking a lock with the keyboard alone: a wrong token says why it is
 	// refused, the right one gives the lock to the next.
 	t.Run("break", func(t *testing.T) {

@@ -16,7 +16,7 @@ const mostLocks = 500;
 const mostSessions = 500;
 
 const view = {
-  locks: [], known: false, more: false, prefix: "", age: 0, at: 0,
+  locks: [], known: false, more: false, incomplete: "", prefix: "", age: 0, at: 0,
   lock: null, lockAt: 0,
   sessions: null, moreSessions: false, sessionsAt: 0, // null: the gateway was not asked, or did not tell
   ready: null, version: null,
@@ -103,7 +103,7 @@ async function lookAtLocks() {
     const locks = list.items.sort((a, b) => (a.name < b.name ? -1 : 1));
     history.meet(one ? [...locks, one] : locks);
     if (view.known && prefix === view.prefix) compare(view.locks, locks);
-    Object.assign(view, { locks, more: list.next !== "", known: true, prefix, at: performance.now() });
+    Object.assign(view, { locks, more: list.next !== "", incomplete: list.incomplete ?? "", known: true, prefix, at: performance.now() });
     if (one && name === here.name) Object.assign(view, { lock: one, lockAt: performance.now() });
     answered();
   } catch (err) {

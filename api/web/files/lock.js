@@ -15,7 +15,9 @@ export function showLock(name, lock, age, followed) {
   if (lock) {
     setChildren(byId("lock-state"), state(lock), () => [mark(lock.state), state(lock)]);
     showHolder(lock, age);
+    showHolders(lock, age);
     showQueue(lock, age);
+    setText(byId("lock-trouble"), lock.trouble ?? "");
   }
   showHistory(name, followed);
 }
@@ -23,7 +25,7 @@ export function showLock(name, lock, age, followed) {
 function start(name) {
   shown = { name, bar: leaseBar(), held: el("span") };
   setText(byId("lock-title"), name);
-  for (const id of ["lock-state", "lock-facts", "lock-queue", "lock-queue-note"]) {
+  for (const id of ["lock-state", "lock-facts", "lock-holders", "lock-holders-note", "lock-trouble", "lock-queue", "lock-queue-note"]) {
     byId(id).replaceChildren();
     delete byId(id).dataset.key;
   }
@@ -40,6 +42,23 @@ function showHolder(lock, age) {
   });
   if (h?.since) setText(shown.held, `${duration(h.held_ms + age)}, since ${moment(h.since)}`);
   showLease(shown.bar, lock, age);
+}
+
+/** showHolders lists those who hold the lock together, in place of the newest of them. */
+function showHolders(lock, age) {
+  const all = lock.holders_list ?? [];
+  const several = all.length > 1;
+  setText(byId("holder-title"), several ? "Holders" : "Holder");
+  byId("lock-facts").hidden = several;
+  byId("lock-holders").hidden = !several;
+  setChildren(byId("lock-holders"), JSON.stringify(all.map((h) => [h.owner, h.fence])), () =>
+    all.map((h) => el("li", {}, who(h), ...(noteBeside(h) ? [` ${noteBeside(h)}`] : []), el("span", { className: "sub" }))));
+  [...byId("lock-holders").children].forEach((item, i) => {
+    const since = all[i].since ? `for ${duration(all[i].held_ms + age)}, ` : "";
+    setText(item.lastElementChild, `${since}fence ${all[i].fence}, ${duration(all[i].ttl_ms - age)} of the lease left`);
+  });
+  const more = several ? lock.holders - all.length : 0;
+  setText(byId("lock-holders-note"), more > 0 ? `${plural(more, "more holder is", "more holders are")} not listed.` : "");
 }
 
 function holderFacts(h, lock) {

@@ -48,6 +48,8 @@ export function showLocks(view) {
   setText(byId("locks-count"), view.known ? `${held} held, ${plural(waiting, "caller")} waiting` : "");
   byId("locks-table").hidden = shown.length === 0;
   byId("locks-more").hidden = !view.more;
+  byId("locks-incomplete").hidden = !view.incomplete;
+  setText(byId("locks-incomplete"), `The list is incomplete: ${view.incomplete}`);
   const empty = byId("locks-empty");
   empty.hidden = shown.length > 0;
   setChildren(empty, `${view.known} ${view.prefix} ${wanted}`, () => emptyText(view, wanted));
