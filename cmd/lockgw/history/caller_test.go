@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
@@ -17,9 +18,23 @@ const answerLimit = 20 * time.Second
 // habit is how a caller works.
 type habit struct {
 	names    []string
+	shared   float64       // how often it lets others share the name
+	permits  int           // of the semaphores that names are; 0: they are locks
 	tries    float64       // how often it asks without waiting
 	longest  time.Duration // of its holds
 	thinking time.Duration // at most, between two acquires
+}
+
+// modes are those in which the caller asks for its names.
+func (h habit) modes() []backend.Mode {
+	switch {
+	case h.permits > 0:
+		return []backend.Mode{backend.Mode(h.permits)}
+	case h.shared > 0:
+		return []backend.Mode{backend.Shared, backend.Exclusive}
+	default:
+		return []backend.Mode{backend.Exclusive}
+	}
 }
 
 // caller is one client of one gateway.
@@ -84,6 +99,10 @@ func (c *caller) claim() claim {
 		name: c.h.names[c.rng.IntN(len(c.h.names))],
 		wait: c.s.wait/10 + c.random(c.s.wait*9/10),
 		ttl:  c.s.ttl[0] + c.random(c.s.ttl[1]-c.s.ttl[0]),
+		mode: c.h.modes()[0],
+	}
+	if c.h.shared > 0 && !c.chance(c.h.shared) {
+		cl.mode = backend.Exclusive
 	}
 	if c.chance(c.h.tries) {
 		cl.wait = 0
@@ -104,7 +123,7 @@ func (c *caller) once() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	o := history.Op{Name: cl.name, Caller: c.id, Node: c.g.name, Wait: cl.wait, TTL: cl.ttl, Fixed: cl.fixed, Call: now()}
+	o := history.Op{Name: cl.name, Caller: c.id, Node: c.g.name, Mode: cl.mode, Wait: cl.wait, TTL: cl.ttl, Fixed: cl.fixed, Call: now()}
 	t, err := c.door.acquire(ctx, cl)
 	o.Answer = now()
 	var no *refusal

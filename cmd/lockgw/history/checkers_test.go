@@ -216,12 +216,12 @@ func TestStalls(t *testing.T) {
 		faults []history.Fault
 		want   string
 	}{
-		{"one waits for a free name", []history.Op{first, second}, nil, "nobody held it from 20ms to 1s"},
+		{"one waits for a free name", []history.Op{first, second}, nil, "it could have been had from 20ms to 1s"},
 		{"nobody waits", []history.Op{first, with(second, func(o *history.Op) { o.Call = 900 * ms })}, nil, ""},
 		{"one who tries does not wait", []history.Op{first, with(second, func(o *history.Op) { o.Wait = 0 })}, nil, ""},
 		{"a fault explains it", []history.Op{first, second}, []history.Fault{fault}, ""},
-		{"for a part", []history.Op{first, second}, []history.Fault{with2(fault, 150*ms)}, "nobody held it"},
-		{"refused at the end", []history.Op{first, waiter}, nil, "nobody held it from 1.1s to 2.1s"},
+		{"for a part", []history.Op{first, second}, []history.Fault{with2(fault, 150*ms)}, "it could have been had"},
+		{"refused at the end", []history.Op{first, waiter}, nil, "it could have been had from 1.1s to 2.1s"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

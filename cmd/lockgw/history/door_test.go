@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket"
 )
@@ -19,6 +20,7 @@ import (
 // claim is what a caller asks for.
 type claim struct {
 	name      string
+	mode      backend.Mode
 	wait, ttl time.Duration
 	fixed     bool          // HTTP alone: no watchdog
 	maxHold   time.Duration // HTTP alone
@@ -87,7 +89,14 @@ func (d *socketDoor) do(ctx context.Context, args ...string) (any, error) {
 }
 
 func (d *socketDoor) acquire(ctx context.Context, c claim) (told, error) {
-	v, err := d.do(ctx, "LOCK", c.name, "WAIT", seconds(c.wait), "TTL", seconds(c.ttl), "FULL")
+	args := []string{"LOCK", c.name, "WAIT", seconds(c.wait), "TTL", seconds(c.ttl), "FULL"}
+	switch {
+	case c.mode == backend.Shared:
+		args = append(args, "SHARED")
+	case c.mode != backend.Exclusive:
+		args = append(args, "LIMIT", fmt.Sprint(c.mode.Limit()))
+	}
+	v, err := d.do(ctx, args...)
 	if err != nil {
 		return told{}, err
 	}
@@ -108,7 +117,7 @@ func (d *socketDoor) renew(ctx context.Context, c claim) (told, error) {
 }
 
 func (d *socketDoor) again(ctx context.Context, c claim) (told, error) {
-	t, err := d.acquire(ctx, claim{name: c.name, ttl: c.ttl})
+	t, err := d.acquire(ctx, claim{name: c.name, mode: c.mode, ttl: c.ttl})
 	if err == nil {
 		_, err = d.do(ctx, "UNLOCK", c.name)
 	}
@@ -138,8 +147,22 @@ type httpGrant struct {
 	MaxHoldAt time.Time `json:"max_hold_at"`
 }
 
+// query is what a re-entry says, too.
+func (c claim) query() url.Values {
+	q := url.Values{"ttl": {seconds(c.ttl)}}
+	switch {
+	case c.mode == backend.Shared:
+		q.Set("mode", "shared")
+	case c.mode != backend.Exclusive:
+		q.Set("limit", fmt.Sprint(c.mode.Limit()))
+	}
+	return q
+}
+
 func (d *httpDoor) acquire(ctx context.Context, c claim) (told, error) {
-	q := url.Values{"wait": {seconds(c.wait)}, "ttl": {seconds(c.ttl)}, "max_hold": {seconds(c.maxHold)}}
+	q := c.query()
+	q.Set("wait", seconds(c.wait))
+	q.Set("max_hold", seconds(c.maxHold))
 	if c.fixed {
 		q.Set("renew", "false")
 	}
@@ -155,7 +178,7 @@ func (d *httpDoor) renew(ctx context.Context, c claim) (told, error) {
 }
 
 func (d *httpDoor) again(ctx context.Context, c claim) (told, error) {
-	g, err := d.grant(ctx, http.MethodPut, c.name+"?ttl="+seconds(c.ttl))
+	g, err := d.grant(ctx, http.MethodPut, c.name+"?"+c.query().Encode())
 	if err == nil {
 		_, err = d.call(ctx, http.MethodDelete, c.name)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 // Fences finds grants that were not given a larger fence than every earlier grant
@@ -12,16 +14,17 @@ import (
 //
 // A grant is earlier than another if it was answered before the other was asked
 // for. With exclusive, which holds while the store forgets nothing, it is also
-// earlier if it was answered first and the other was valid when it was answered:
-// the other was granted by then, so it cannot have come before.
+// earlier if the two may not stand at the same time, it was answered first and the
+// other was valid when it was answered: the other was granted by then, so it cannot
+// have come before.
 func Fences(ops []Op, exclusive bool) (vs []Violation) {
 	for name, part := range byName(ops) {
 		part = grants(part)
 		vs = append(vs, repeated(name, part)...)
-		vs = append(vs, regressed(name, part, func(o Op) time.Duration { return o.Call })...)
+		vs = append(vs, regressed(name, part, func(o Op) time.Duration { return o.Call }, never)...)
 		if exclusive {
 			valid := slices.DeleteFunc(slices.Clone(part), func(o Op) bool { return o.Answer >= o.Deadline })
-			vs = append(vs, regressed(name, valid, func(o Op) time.Duration { return o.Answer })...)
+			vs = append(vs, regressed(name, valid, func(o Op) time.Duration { return o.Answer }, beside)...)
 		}
 	}
 	return vs
@@ -50,24 +53,29 @@ func repeated(name string, part []Op) (vs []Violation) {
 	return vs
 }
 
+func never(_, _ backend.Mode) bool { return false }
+
 // regressed: part is in the order of answers; begun is when a grant came at the
-// earliest, as far as is to be relied on.
-func regressed(name string, part []Op, begun func(Op) time.Duration) (vs []Violation) {
+// earliest, as far as is to be relied on. Of grants in two modes for which open is
+// true the order is not known.
+func regressed(name string, part []Op, begun func(Op) time.Duration, open func(a, b backend.Mode) bool) (vs []Violation) {
 	later := slices.Clone(part)
 	slices.SortFunc(later, func(a, b Op) int { return cmp.Compare(begun(a), begun(b)) })
-	var top Op // the largest fence answered before
+	tops := map[backend.Mode]Op{} // the largest fence answered before, in each mode
 	i := 0
 	for _, o := range later {
 		for ; i < len(part) && part[i].Answer < begun(o); i++ {
-			if part[i].Fence > top.Fence {
-				top = part[i]
+			if p := part[i]; p.Fence > tops[p.Mode].Fence {
+				tops[p.Mode] = p
 			}
 		}
-		if o.Fence < top.Fence {
-			vs = append(vs, Violation{
-				Rule: "fence", Name: name, Ops: []Op{top, o},
-				Text: fmt.Sprintf("fence %d was given after fence %d", o.Fence, top.Fence),
-			})
+		for _, top := range tops {
+			if o.Fence < top.Fence && !open(top.Mode, o.Mode) {
+				vs = append(vs, Violation{
+					Rule: "fence", Name: name, Ops: []Op{top, o},
+					Text: fmt.Sprintf("fence %d was given after fence %d", o.Fence, top.Fence),
+				})
+			}
 		}
 	}
 	return vs

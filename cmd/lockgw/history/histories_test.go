@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
@@ -34,9 +35,9 @@ func TestHistories(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	for _, s := range []scenario{calm, leases, handOffs, silence, amnesia, quarantine} {
+	for _, s := range append([]scenario{calm, sharing}, disturbed...) {
 		t.Run(s.name, func(t *testing.T) {
-			if s.name != calm.name { // whose order and rate would suffer
+			if len(s.faults) > 0 { // else order and rate would suffer
 				t.Parallel()
 			}
 			if *durationFlag != 0 {
@@ -92,6 +93,7 @@ func (r *rig) judge() (vs []history.Violation) {
 	if r.s.ordered {
 		vs = append(vs, history.Order(ops, 100*time.Millisecond)...)
 	}
+	vs = append(vs, history.Overtaken(ops, faults, 100*time.Millisecond, 6*time.Second)...)
 	vs = append(vs, history.Waits(ops, faults, storeTimeout, 1500*time.Millisecond)...)
 	vs = append(vs, history.Stalls(ops, faults, r.s.stall, 2*time.Second, blocking)...)
 	for _, s := range odd {
@@ -123,8 +125,10 @@ func (r *rig) probe() (vs []history.Violation) {
 		}
 		for _, h := range r.s.habits {
 			for _, name := range h.names {
-				if why := r.take(g, 10_000+i, name); why != "" {
-					vs = append(vs, history.Violation{Rule: "stuck", Name: name, Text: "after the faults, at " + g.name + ": " + why})
+				for _, m := range h.modes() {
+					if why := r.take(g, 10_000+i, name, m); why != "" {
+						vs = append(vs, history.Violation{Rule: "stuck", Name: name, Text: fmt.Sprintf("after the faults, at %s, %s: %s", g.name, m, why)})
+					}
 				}
 			}
 		}
@@ -132,7 +136,7 @@ func (r *rig) probe() (vs []history.Violation) {
 	return vs
 }
 
-func (r *rig) take(g *gateway, id int, name string) string {
+func (r *rig) take(g *gateway, id int, name string, m backend.Mode) string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	d, err := openSocket(ctx, g)
@@ -140,8 +144,8 @@ func (r *rig) take(g *gateway, id int, name string) string {
 		return err.Error()
 	}
 	defer d.close()
-	cl := claim{name: name, wait: 5 * time.Second, ttl: r.s.ttl[0]}
-	o := history.Op{Name: name, Caller: id, Node: g.name, Wait: cl.wait, TTL: cl.ttl, Call: now()}
+	cl := claim{name: name, mode: m, wait: 5 * time.Second, ttl: r.s.ttl[0]}
+	o := history.Op{Name: name, Caller: id, Node: g.name, Mode: m, Wait: cl.wait, TTL: cl.ttl, Call: now()}
 	got, err := d.acquire(ctx, cl)
 	o.Answer = now()
 	if err != nil {

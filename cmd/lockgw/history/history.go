@@ -1,7 +1,7 @@
 // Package history judges what the clients of lock gateways have seen: whether
-// two of them were told at once that they hold a name, whether fences grew,
-// whether somebody waited for nothing, and whether one lock could have given all
-// these answers.
+// more of them were told at once that they hold a name than may, whether fences
+// grew, whether somebody waited for nothing or was passed by those who came later,
+// and whether one lock could have given all these answers.
 //
 // Its tests are what makes the histories: real gateways, a real Redis, callers
 // and faults.
@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 // Outcome of an acquire.
@@ -42,6 +44,7 @@ type Op struct {
 	Name   string
 	Caller int
 	Node   string // the gateway that was asked
+	Mode   backend.Mode
 	Call   time.Duration
 	Answer time.Duration
 	Wait   time.Duration // how long the caller was ready to wait
@@ -83,7 +86,7 @@ func (o Op) until() time.Duration {
 
 // String is o in one line.
 func (o Op) String() string {
-	s := fmt.Sprintf("caller %d at %s asked at %v, %s at %v", o.Caller, o.Node, o.Call, o.Outcome, o.Answer)
+	s := fmt.Sprintf("caller %d at %s asked at %v%s, %s at %v", o.Caller, o.Node, o.Call, o.manner(), o.Outcome, o.Answer)
 	if o.Outcome != Granted {
 		return s
 	}
@@ -93,6 +96,22 @@ func (o Op) String() string {
 	}
 	return s
 }
+
+// manner is what o asked for, where that is not a lock for itself alone.
+func (o Op) manner() string {
+	switch {
+	case o.Mode == backend.Exclusive:
+		return ""
+	case o.Mode == backend.Shared:
+		return " to share it"
+	default:
+		return fmt.Sprintf(" for one of %d permits", o.Mode)
+	}
+}
+
+// beside: holds of these modes may stand at the same time, as far as their number
+// allows.
+func beside(a, b backend.Mode) bool { return a == b && a != backend.Exclusive }
 
 // The kinds of faults during which a gateway cannot answer its clients in time,
 // whatever it does.

@@ -8,21 +8,54 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
-// maxHolds bounds one history for Porcupine; each hold is two operations.
-const maxHolds = 2000
+// maxHolds bounds one history for Porcupine; each hold is two operations. The
+// next history begins with the last holds of it.
+const (
+	maxHolds = 2000
+	again    = 16
+)
 
-// lockState is what a lock is in the model: free, or held by a fence.
+// lockState is what a lock is in the model.
 type lockState struct {
-	held bool
-	top  uint64 // fence of the present hold, or of the last
+	mode  backend.Mode // of the present holds
+	held  []uint64     // their fences
+	top   uint64       // the newest fence
+	grant int          // how many there were
 }
 
-// step takes the lock with a fence, or ends the hold of that fence.
+// step takes the lock with a fence, or ends the hold of that fence. Grants are
+// numbered by their fences: as all of a history took place, each comes right after
+// the one of the fence before, and Porcupine need not try another order.
 type step struct {
-	end   bool
-	fence uint64
+	end    bool
+	mode   backend.Mode
+	fence  uint64
+	number int
+}
+
+// take is s after the grant in, if that may be.
+func (s lockState) take(in step) (bool, lockState) {
+	limit := in.mode.Limit()
+	room := len(s.held) == 0 || beside(s.mode, in.mode) && (limit == 0 || len(s.held) < limit)
+	return room && in.fence > s.top && in.number == s.grant+1,
+		lockState{mode: in.mode, held: append(slices.Clip(s.held), in.fence), top: in.fence, grant: in.number}
+}
+
+// drop is s after the end of the hold with fence, if there is that hold.
+func (s lockState) drop(fence uint64) (bool, lockState) {
+	i := slices.Index(s.held, fence)
+	if i >= 0 {
+		s.held = slices.Concat(s.held[:i], s.held[i+1:])
+	}
+	return i >= 0, s
+}
+
+func (s lockState) equal(o lockState) bool {
+	return s.mode == o.mode && s.grant == o.grant && s.top == o.top && slices.Equal(s.held, o.held)
 }
 
 // model of one lock. A refusal is always right, so it is no part of a history.
@@ -31,10 +64,11 @@ var model = porcupine.Model{
 	Step: func(state, input, _ any) (bool, any) {
 		s, in := state.(lockState), input.(step)
 		if in.end {
-			return s.held && s.top == in.fence, lockState{top: s.top}
+			return s.drop(in.fence)
 		}
-		return !s.held && in.fence > s.top, lockState{held: true, top: in.fence}
+		return s.take(in)
 	},
+	Equal: func(a, b any) bool { return a.(lockState).equal(b.(lockState)) },
 	DescribeOperation: func(input, _ any) string {
 		if in := input.(step); in.end {
 			return fmt.Sprintf("end %d", in.fence)
@@ -64,7 +98,7 @@ func Linearizable(ops []Op, timeout time.Duration) (vs []Violation) {
 			if n == len(part) {
 				break
 			}
-			part = part[n-1:] // each history begins with the last hold of the one before
+			part = part[n-again:]
 		}
 	}
 	return vs
@@ -77,7 +111,7 @@ func operations(part []Op) (out []porcupine.Operation) {
 			over = int64(o.EndAnswer)
 		}
 		out = append(out,
-			porcupine.Operation{ClientId: 2 * i, Input: step{fence: o.Fence}, Call: int64(o.Call), Return: int64(o.Answer)},
+			porcupine.Operation{ClientId: 2 * i, Input: step{mode: o.Mode, fence: o.Fence, number: i + 1}, Call: int64(o.Call), Return: int64(o.Answer)},
 			porcupine.Operation{ClientId: 2*i + 1, Input: step{end: true, fence: o.Fence}, Call: int64(o.until()), Return: over})
 	}
 	return out

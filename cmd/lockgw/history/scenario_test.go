@@ -51,11 +51,23 @@ func pensive(n int) (all []habit) {
 	return all
 }
 
+// sharers meet at names that several may hold at once: locks that most of them share,
+// one of them hot, and semaphores.
+func sharers(longest time.Duration) []habit {
+	return []habit{
+		{names: names("hot-page", 1), shared: 0.8, longest: time.Millisecond, thinking: 2 * time.Millisecond},
+		{names: names("page", 2), shared: 0.7, longest: longest, thinking: 20 * time.Millisecond, tries: 0.1},
+		{names: names("two", 2), permits: 2, longest: longest, thinking: 20 * time.Millisecond, tries: 0.1},
+		{names: names("three", 1), permits: 3, longest: time.Millisecond, thinking: 2 * time.Millisecond},
+		{names: names("four", 1), permits: 4, longest: longest, thinking: 10 * time.Millisecond},
+	}
+}
+
 // The scenarios. In "leases" leases are short and holders die, so that most of what
 // goes wrong ends with a lease. In "hand-offs" leases are long, so that nothing but
 // the protocol can bring a name on; a name left behind would be seen idle. In
 // "silence" only messages suffer, in "amnesia" Redis forgets, and in "quarantine" the
-// gateways know how to live with that.
+// gateways know how to live with that. The callers of the "shared" ones share names.
 var (
 	calm = scenario{
 		name: "calm", faulty: 3 * time.Second, callers: 9, habits: habits(20 * time.Millisecond),
@@ -89,4 +101,23 @@ var (
 		nemeses: 1, faults: []fault{{"empty Redis", emptyRedis}, {"kill gateway", killGateway}, {"cut messages", cutMessages}},
 		guarded: true, stall: 12 * time.Second,
 	}
+	sharing = scenario{
+		name: "shared", faulty: 3 * time.Second, callers: 15, habits: sharers(20 * time.Millisecond),
+		ttl: calm.ttl, wait: 20 * time.Second, ordered: true, stall: time.Second,
+	}
+	sharedLeases   = shares(leases, 1500*time.Millisecond)
+	sharedHandOffs = shares(handOffs, 100*time.Millisecond)
+	sharedAmnesia  = shares(amnesia, 500*time.Millisecond)
+	sharedGuard    = shares(quarantine, 500*time.Millisecond)
 )
+
+// shares is s with callers that share names.
+func shares(s scenario, longest time.Duration) scenario {
+	s.name, s.habits, s.callers = "shared-"+s.name, sharers(longest), 15
+	return s
+}
+
+// disturbed are the scenarios in which something goes wrong.
+var disturbed = []scenario{
+	leases, handOffs, silence, amnesia, quarantine, sharedLeases, sharedHandOffs, sharedAmnesia, sharedGuard,
+}

@@ -3,11 +3,14 @@ package history_test
 import (
 	"flag"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
 var (
+	onlyFlag   = flag.String("scenarios", "", "TestSoak: those alone whose name contains this")
 	soakFlag   = flag.Duration("soak", 0, "TestSoak: go on with new histories for so long")
 	grantsFlag = flag.Int("grants", 0, "TestSoak: or until so many grants were seen")
 )
@@ -27,9 +30,13 @@ func TestSoak(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
+	chosen := slices.DeleteFunc(slices.Clone(disturbed), func(s scenario) bool { return !strings.Contains(s.name, *onlyFlag) })
+	if len(chosen) == 0 {
+		t.Fatalf("no scenario's name contains %q", *onlyFlag)
+	}
 	began, grants, histories, faults := time.Now(), 0, 0, 0
 	for ; !t.Failed() && !enough(time.Since(began), grants); seed++ {
-		s := []scenario{leases, handOffs, silence, amnesia, quarantine}[histories%5]
+		s := chosen[histories%len(chosen)]
 		s.faulty = 40 * time.Second
 		if *durationFlag != 0 {
 			s.faulty = *durationFlag

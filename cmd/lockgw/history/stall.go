@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 type span struct{ from, to time.Duration }
@@ -22,23 +24,55 @@ func union(spans []span) (out []span) {
 	return out
 }
 
-// Stalls finds the times longer than limit for which nobody held a name though
-// somebody waited for it. Such a time is not counted while a fault lasts that
+// atLeast is when so many of spans are under way.
+func atLeast(n int, spans []span) (out []span) {
+	type edge struct {
+		at   time.Duration
+		step int
+	}
+	var edges []edge
+	for _, s := range spans {
+		if s.from < s.to {
+			edges = append(edges, edge{s.from, 1}, edge{s.to, -1})
+		}
+	}
+	slices.SortFunc(edges, func(a, b edge) int { // who comes as another goes takes that one's place
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.step, a.step))
+	})
+	under := 0
+	for _, e := range edges {
+		under += e.step
+		switch {
+		case e.step > 0 && under == n:
+			out = append(out, span{from: e.at})
+		case e.step < 0 && under == n-1:
+			out[len(out)-1].to = e.at
+		}
+	}
+	return out
+}
+
+// Stalls finds the times longer than limit for which somebody waited for a name
+// that could have been had. Such a time is not counted while a fault lasts that
 // explains it, nor for recovery after it.
+//
+// A name can be had if nobody holds it; and, by one who lets others in, if those who
+// hold it leave room and nobody waits for it in another way, whom one may not pass.
 func Stalls(ops []Op, faults []Fault, limit, recovery time.Duration, explains func(Fault) bool) (vs []Violation) {
 	recovering := slices.Clone(faults)
 	for i := range recovering {
 		recovering[i].To += recovery
 	}
 	for name, part := range byName(ops) {
-		for _, free := range idle(part, limit) {
-			if o, s := longest(part, free); s.to-s.from > limit {
-				blocked := covered(recovering, s.from, s.to, explains)
-				if idle := s.to - s.from - blocked; idle > limit {
+		for _, m := range modes(part) {
+			for _, free := range idle(part, m, limit) {
+				o, s := longest(part, m, free)
+				explained := covered(recovering, s.from, s.to, explains)
+				if s.to-s.from-explained > limit {
 					vs = append(vs, Violation{
 						Rule: "stall", Name: name, Ops: []Op{o},
-						Text: fmt.Sprintf("nobody held it from %v to %v while this caller waited; faults explain %v of %v",
-							s.from, s.to, blocked, s.to-s.from),
+						Text: fmt.Sprintf("it could have been had from %v to %v while this caller waited; faults explain %v of %v",
+							s.from, s.to, explained, s.to-s.from),
 					})
 				}
 			}
@@ -47,17 +81,22 @@ func Stalls(ops []Op, faults []Fault, limit, recovery time.Duration, explains fu
 	return vs
 }
 
-// idle are the times longer than limit in which nobody held the name.
-func idle(part []Op, limit time.Duration) (free []span) {
-	var held, asked []span
+func modes(part []Op) (out []backend.Mode) {
 	for _, o := range part {
-		asked = append(asked, span{o.Call, o.Answer})
-		if from, to := o.Held(); o.Outcome == Granted {
-			held = append(held, span{from, to})
+		if !slices.Contains(out, o.Mode) {
+			out = append(out, o.Mode)
 		}
 	}
-	var last time.Duration
-	for _, s := range append(union(held), span{from: end(asked), to: end(asked)}) {
+	return out
+}
+
+// idle are the times longer than limit in which the name could be had in mode m.
+func idle(part []Op, m backend.Mode, limit time.Duration) (free []span) {
+	var last, end time.Duration
+	for _, o := range part {
+		end = max(end, o.Answer)
+	}
+	for _, s := range append(blocked(part, m), span{from: end, to: end}) {
 		if s.from-last > limit {
 			free = append(free, span{last, s.from})
 		}
@@ -66,18 +105,34 @@ func idle(part []Op, limit time.Duration) (free []span) {
 	return free
 }
 
-func end(spans []span) (to time.Duration) {
-	for _, s := range spans {
-		to = max(to, s.to)
+// blocked is when nobody could have the name in mode m.
+func blocked(part []Op, m backend.Mode) []span {
+	var alike, apart, others []span
+	for _, o := range part {
+		from, to := o.Held()
+		switch {
+		case o.Outcome != Granted:
+		case beside(o.Mode, m):
+			alike = append(alike, span{from, to})
+		default:
+			apart = append(apart, span{from, to})
+		}
+		if o.Wait > 0 && o.Mode != m {
+			others = append(others, span{o.Call, o.Answer})
+		}
 	}
-	return to
+	out := atLeast(2, append(union(slices.Concat(alike, apart)), union(others)...))
+	if n := m.Limit(); n > 0 {
+		out = append(out, atLeast(n, alike)...)
+	}
+	return union(append(out, apart...))
 }
 
-// longest is who of part waited longest within free, and when.
-func longest(part []Op, free span) (o Op, s span) {
+// longest is who of part waited longest within free for mode m, and when.
+func longest(part []Op, m backend.Mode, free span) (o Op, s span) {
 	for _, x := range part {
 		both := span{max(x.Call, free.from), min(x.Answer, free.to)}
-		if x.Wait > 0 && both.to-both.from > s.to-s.from {
+		if x.Wait > 0 && x.Mode == m && both.to-both.from > s.to-s.from {
 			o, s = x, both
 		}
 	}

@@ -65,7 +65,7 @@ func Timeline(w io.Writer, v Violation, ops []Op, faults []Fault) error {
 func (p *picture) choose(ops []Op, faults []Fault) {
 	for i, o := range p.v.Ops {
 		begin := o.Answer
-		if p.v.Rule == "wait" || p.v.Rule == "stall" {
+		if slices.Contains([]string{"wait", "stall", "overtaken"}, p.v.Rule) {
 			begin = o.Call
 		}
 		stop := max(o.Answer, o.until(), o.EndAnswer)
