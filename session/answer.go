@@ -118,7 +118,7 @@ func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 	case a.Granted:
 		p.phase, p.hint = holding, 0
 		p.hold = hold{
-			fence: a.Hold, block: a.Block, next: a.Block, left: a.Turns, ttl: q.r.TTL, owner: q.r.Owner,
+			fence: a.Hold, block: a.Block, next: a.Block, left: a.Turns, ttl: q.r.TTL, mode: q.r.Mode, owner: q.r.Owner,
 			deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,
 			path: path,
 		}

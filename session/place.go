@@ -83,6 +83,7 @@ type hold struct {
 	last      backend.Fence // fence of the last turn given
 	described backend.Fence // turn that the store knows of
 	ttl       time.Duration
+	mode      backend.Mode
 	owner     backend.Owner // in the store
 	deadline  time.Duration // on the clock
 	renewAt   time.Duration

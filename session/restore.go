@@ -116,7 +116,7 @@ func (p *place) resume(t *journal.Turn, s *Session) {
 		l.holder = Holder{Owner: l.owner, Node: p.m.cfg.Node, Session: s.o.Name, Peer: s.o.Peer, Note: t.Note, Since: t.Since}
 	}
 	p.hold = hold{
-		fence: backend.Fence(t.Hold), last: l.fence, described: l.fence, ttl: t.TTL, owner: l.owner,
+		fence: backend.Fence(t.Hold), last: l.fence, described: l.fence, ttl: t.TTL, mode: l.mode, owner: l.owner,
 		deadline: t.Deadline, failing: true,
 	}
 	p.cur = l

@@ -184,9 +184,10 @@ func (p *place) keepUp(now time.Duration) {
 	}
 }
 
-// renews: the watchdog extends the lease, unless its turn asked for a fixed one.
+// renews: the watchdog extends the lease, unless its turn asked for a fixed one, or the
+// first turn is still to come, which may.
 func (p *place) renews() bool {
-	return !p.hold.renewing && (p.cur == nil || !p.cur.fixed || p.cur.phase == kept)
+	return !p.hold.renewing && !p.hold.fresh && (p.cur == nil || !p.cur.fixed || p.cur.phase == kept)
 }
 
 func (p *place) renew() {
@@ -198,11 +199,7 @@ func (p *place) renew() {
 }
 
 func (p *place) renewal(ttl time.Duration) backend.Renewal {
-	r := backend.Renewal{Name: p.key.name, Slot: p.key.slot, Hold: p.hold.fence, TTL: ttl}
-	if p.cur != nil {
-		r.Mode = p.cur.mode
-	}
-	return r
+	return backend.Renewal{Name: p.key.name, Slot: p.key.slot, Mode: p.hold.mode, Hold: p.hold.fence, TTL: ttl}
 }
 
 // renewed takes the answer to a renewal that was sent at sentAt.

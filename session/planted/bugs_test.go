@@ -164,6 +164,14 @@ var bugs = []bug{
 		old: "(p.cur == nil || !p.cur.fixed || p.cur.phase == kept)", new: "true",
 	},
 	{
+		name: "watchdog renews before the first turn", file: "session/turns.go",
+		old: "!p.hold.fresh && (p.cur", new: "(p.cur",
+	},
+	{
+		name: "one of several is renewed as an exclusive hold", file: "session/turns.go",
+		old: "Mode: p.hold.mode, ", new: "",
+	},
+	{
 		name: "watchdog does not renew", file: "session/turns.go",
 		old: "if p.renews() && now >= p.hold.renewAt {", new: "if false {",
 	},
