@@ -43,6 +43,17 @@ func (p *place) clash(q *request) {
 	p.phase = idle
 	p.refuseAll(&Error{Code: CodeConflict, Detail: "it is in use as something else: as a lock, a semaphore of another size, " +
 		"or by a program outside lockgw in a way with which this request does not go; use another name"})
+	p.disown(q)
+}
+
+// disown has the store refuse an earlier sending of q, which had no answer and may
+// still arrive when the name can be had: nobody here wants it any more. Of somebody
+// who does, the next request has the same effect, for its number is higher.
+func (p *place) disown(q *request) {
+	if q.unknown && p.queue.n == 0 {
+		p.attempt = q.r.Seq
+		p.undo()
+	}
 }
 
 // cannot: the store answered with an error of its own, and may have done part of
@@ -143,6 +154,7 @@ func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 	case errors.Is(err, backend.ErrHeld):
 		p.phase, p.holder, p.ahead = idle, a.Holder, a.Ahead
 		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
+		p.disown(q)
 	default:
 		p.phase = idle
 	}

@@ -168,6 +168,10 @@ var bugs = []bug{
 		old: "!p.hold.fresh && (p.cur", new: "(p.cur",
 	},
 	{
+		name: "a refused acquire may still be granted", file: "session/answer.go",
+		old: "	if q.unknown && p.queue.n == 0 {", new: "	if false {",
+	},
+	{
 		name: "one of several is renewed as an exclusive hold", file: "session/turns.go",
 		old: "Mode: p.hold.mode, ", new: "",
 	},
