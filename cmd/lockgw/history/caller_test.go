@@ -215,7 +215,7 @@ func (c *caller) touch(ctx context.Context, o *history.Op, cl claim) {
 	if again := c.chance(0.4) && !cl.fixed; again {
 		t, err = c.door.again(ctx, cl)
 		switch {
-		case err == nil && (t.fence == o.Fence || now() < o.Deadline):
+		case err == nil && (t.fence == o.Fence || now() < o.Deadline && !c.mayBeLost(o)):
 			o.Again = t.fence
 		case err == nil: // lost meanwhile, and granted anew: a hold that is not looked at
 			o.End, o.EndAnswer = history.Lost, now()
@@ -228,6 +228,12 @@ func (c *caller) touch(ctx context.Context, o *history.Op, cl claim) {
 	if err == nil {
 		o.Proven, o.Deadline = asked, max(o.Deadline, t.deadline)
 	}
+}
+
+// mayBeLost: the hold may be over before its deadline, as the store may have
+// forgotten it, or is known to be.
+func (c *caller) mayBeLost(o *history.Op) bool {
+	return c.s.forgets || c.s.guarded || c.door.lost(o.Fence) != 0
 }
 
 func (c *caller) release(ctx context.Context, o *history.Op, cl claim) {

@@ -222,6 +222,12 @@ func TestStalls(t *testing.T) {
 		{"a fault explains it", []history.Op{first, second}, []history.Fault{fault}, ""},
 		{"for a part", []history.Op{first, second}, []history.Fault{with2(fault, 150*ms)}, "it could have been had"},
 		{"refused at the end", []history.Op{first, waiter}, nil, "it could have been had from 1.1s to 2.1s"},
+		{"one after the other gives up", []history.Op{
+			first, with(waiter, func(o *history.Op) { o.Answer = 1500 * ms }), with(waiter, func(o *history.Op) { o.Call = 1400 * ms }),
+		}, nil, "it could have been had from 1.1s to 2.1s"},
+		{"with time between them", []history.Op{
+			first, with(waiter, func(o *history.Op) { o.Answer = 1500 * ms }), with(waiter, func(o *history.Op) { o.Call = 1700 * ms }),
+		}, nil, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func TestHistories(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	for _, s := range append([]scenario{calm, sharing}, disturbed...) {
+	for _, s := range everyday {
 		t.Run(s.name, func(t *testing.T) {
 			if len(s.faults) > 0 { // else order and rate would suffer
 				t.Parallel()

@@ -46,10 +46,18 @@ func (r *rig) keysLeft() (left []string) {
 		case strings.HasPrefix(k, "lockgw:guard:"): // of the server, not of a name
 		case ends && !alive(queued(ctx, c, k), channels):
 		default:
-			left = append(left, k)
+			left = append(left, k+content(ctx, c, k))
 		}
 	}
 	return left
+}
+
+// content of a key, if it is a hash: it says whose it was.
+func content(ctx context.Context, c *goredis.Client, key string) (text string) {
+	for field, value := range c.HGetAll(ctx, key).Val() {
+		text += fmt.Sprintf(" %s=%q", field, value)
+	}
+	return text
 }
 
 // queued are the contenders in one of the two keys of a queue; another key has

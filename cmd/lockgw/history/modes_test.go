@@ -130,6 +130,15 @@ func TestFencesOfModes(t *testing.T) {
 	}
 }
 
+// brisk are callers that get what they ask for soon, one right after the other.
+func brisk() (ops []history.Op) {
+	for i := range 100 {
+		from := time.Duration(i) * 10 * ms
+		ops = append(ops, took(1, uint64(i+1), from, from+11*ms, from+12*ms, from+13*ms))
+	}
+	return ops
+}
+
 func TestStallsOfModes(t *testing.T) {
 	long, other := took(1, 10, 0, 5*ms, 990*ms, 991*ms), took(2, 11, 0, 5*ms, 990*ms, 991*ms)
 	waiter := took(3, 12, 10*ms, 1000*ms, 1010*ms, 1011*ms)
@@ -143,6 +152,10 @@ func TestStallsOfModes(t *testing.T) {
 		{"there is a permit, and nobody has it", each(2, long, waiter), stalled},
 		{"there is none", each(2, long, other, waiter), ""},
 		{"for a part of the time", each(2, long, took(2, 11, 0, 5*ms, 300*ms, 301*ms), waiter), "from 300ms to 1s"},
+		{"one of two permits is gone, and everybody is served in turn", each(2,
+			long, took(3, 12, 10*ms, 991*ms, 1990*ms, 1991*ms), took(4, 13, 20*ms, 1991*ms, 2000*ms, 2001*ms),
+		), "it could have been had from 10ms to 1.991s"},
+		{"there is much traffic, and nobody waits", each(2, brisk()...), ""},
 		{"one cannot share", []history.Op{long, shared(waiter)}, ""},
 		{"one wants it alone", []history.Op{shared(long), waiter}, ""},
 		{"another who wants it alone comes first", []history.Op{shared(long), shared(waiter), took(4, 11, 6*ms, 992*ms, 993*ms, 994*ms)}, ""},

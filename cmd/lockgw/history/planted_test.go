@@ -102,7 +102,7 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range bugs {
+	for _, b := range slices.Concat(bugs, sharedBugs) {
 		t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) { find(t, root, b) })
 	}
 }
@@ -114,7 +114,7 @@ func TestNotPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []scenario{slow, tardy, unanswered} {
+	for _, s := range []scenario{slow, tardy, unanswered, tardySharers, turnsAmongSharers, unhurried} {
 		t.Run(strings.ReplaceAll(s.name, " ", "-"), func(t *testing.T) {
 			for seed := range uint64(tries) {
 				r, vs := play(t, s, *seedFlag+seed, program)

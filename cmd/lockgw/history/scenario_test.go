@@ -63,6 +63,18 @@ func sharers(longest time.Duration) []habit {
 	}
 }
 
+// pensiveSharers stay away from their name for long, too. Nine meet at each.
+func pensiveSharers() (all []habit) {
+	for _, h := range []habit{
+		{names: names("quiet-page", 1), shared: 0.6}, {names: names("quiet-book", 1), shared: 0.4},
+		{names: names("quiet-two", 1), permits: 2}, {names: names("quiet-three", 1), permits: 3},
+	} {
+		h.longest, h.thinking = 500*time.Millisecond, 5*time.Second
+		all = append(all, h)
+	}
+	return all
+}
+
 // The scenarios. In "leases" leases are short and holders die, so that most of what
 // goes wrong ends with a lease. In "hand-offs" leases are long, so that nothing but
 // the protocol can bring a name on; a name left behind would be seen idle. In
@@ -105,19 +117,32 @@ var (
 		name: "shared", faulty: 3 * time.Second, callers: 15, habits: sharers(20 * time.Millisecond),
 		ttl: calm.ttl, wait: 20 * time.Second, ordered: true, stall: time.Second,
 	}
-	sharedLeases   = shares(leases, 1500*time.Millisecond)
-	sharedHandOffs = shares(handOffs, 100*time.Millisecond)
-	sharedAmnesia  = shares(amnesia, 500*time.Millisecond)
-	sharedGuard    = shares(quarantine, 500*time.Millisecond)
+	sharedLeases   = shares(leases, 15, sharers(2*time.Second))
+	sharedHandOffs = shares(handOffs, 15, sharers(100*time.Millisecond))
+	sharedSilence  = shares(silence, 12, pensiveSharers())
+	sharedAmnesia  = shares(amnesia, 15, sharers(500*time.Millisecond))
+	sharedGuard    = shares(quarantine, 15, sharers(500*time.Millisecond))
 )
 
 // shares is s with callers that share names.
-func shares(s scenario, longest time.Duration) scenario {
-	s.name, s.habits, s.callers = "shared-"+s.name, sharers(longest), 15
+func shares(s scenario, callers int, habits []habit) scenario {
+	s.name, s.callers, s.habits = "shared-"+s.name, callers, habits
+	return s
+}
+
+// everyday is what TestHistories plays; TestSoak has all that are disturbed, for
+// longer.
+var everyday = []scenario{
+	calm, sharing, leases, handOffs, silence, amnesia, quarantine, brief(sharedLeases), brief(sharedHandOffs),
+}
+
+func brief(s scenario) scenario {
+	s.faulty, s.calm = 6*time.Second, 3*time.Second
 	return s
 }
 
 // disturbed are the scenarios in which something goes wrong.
 var disturbed = []scenario{
-	leases, handOffs, silence, amnesia, quarantine, sharedLeases, sharedHandOffs, sharedAmnesia, sharedGuard,
+	leases, handOffs, silence, amnesia, quarantine,
+	sharedLeases, sharedHandOffs, sharedSilence, sharedAmnesia, sharedGuard,
 }

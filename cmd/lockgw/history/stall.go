@@ -52,9 +52,9 @@ func atLeast(n int, spans []span) (out []span) {
 	return out
 }
 
-// Stalls finds the times longer than limit for which somebody waited for a name
-// that could have been had. Such a time is not counted while a fault lasts that
-// explains it, nor for recovery after it.
+// Stalls finds the times longer than limit for which callers waited for a name that
+// could have been had. Such a time is not counted while a fault lasts that explains
+// it, nor for recovery after it.
 //
 // A name can be had if nobody holds it; and, by one who lets others in, if those who
 // hold it leave room and nobody waits for it in another way, whom one may not pass.
@@ -65,13 +65,12 @@ func Stalls(ops []Op, faults []Fault, limit, recovery time.Duration, explains fu
 	}
 	for name, part := range byName(ops) {
 		for _, m := range modes(part) {
-			for _, free := range idle(part, m, limit) {
-				o, s := longest(part, m, free)
+			for _, s := range waits(part, m, idle(part, m, limit), limit/8) {
 				explained := covered(recovering, s.from, s.to, explains)
 				if s.to-s.from-explained > limit {
 					vs = append(vs, Violation{
-						Rule: "stall", Name: name, Ops: []Op{o},
-						Text: fmt.Sprintf("it could have been had from %v to %v while this caller waited; faults explain %v of %v",
+						Rule: "stall", Name: name, Ops: []Op{longest(part, m, s)},
+						Text: fmt.Sprintf("it could have been had from %v to %v while this caller waited, perhaps with others; faults explain %v of %v",
 							s.from, s.to, explained, s.to-s.from),
 					})
 				}
@@ -128,13 +127,30 @@ func blocked(part []Op, m backend.Mode) []span {
 	return union(append(out, apart...))
 }
 
-// longest is who of part waited longest within free for mode m, and when.
-func longest(part []Op, m backend.Mode, free span) (o Op, s span) {
-	for _, x := range part {
-		both := span{max(x.Call, free.from), min(x.Answer, free.to)}
-		if x.Wait > 0 && x.Mode == m && both.to-both.from > s.to-s.from {
-			o, s = x, both
+// waits is when somebody waited in mode m while the name was free. Nobody waits who
+// is served within grace.
+func waits(part []Op, m backend.Mode, free []span, grace time.Duration) []span {
+	var out []span
+	for _, o := range part {
+		for _, f := range free {
+			if s := o.within(f); o.Wait > 0 && o.Mode == m && s.to-s.from > grace {
+				out = append(out, s)
+			}
 		}
 	}
-	return o, s
+	return union(out)
+}
+
+// within is the part of o's wait that lies in s.
+func (o Op) within(s span) span { return span{max(o.Call, s.from), min(o.Answer, s.to)} }
+
+// longest is who waited longest in mode m within s.
+func longest(part []Op, m backend.Mode, s span) (longest Op) {
+	var most time.Duration
+	for _, o := range part {
+		if w := o.within(s); o.Wait > 0 && o.Mode == m && w.to-w.from > most {
+			longest, most = o, w.to-w.from
+		}
+	}
+	return longest
 }
