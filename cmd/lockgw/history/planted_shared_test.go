@@ -82,7 +82,7 @@ var sharedBugs = []bug{
 		s: sharedLeases, rules: []string{"overlap", "model"},
 	},
 	{
-		name: "a refused acquire may still be granted", file: "session/request.go",
+		name: "a refused acquire may still be granted", file: "session/answer.go",
 		old: "	if q.unknown && p.queue.n == 0 {", new: "	if false {",
 		s: tardySharers, rules: []string{"stuck", "leak"},
 	},

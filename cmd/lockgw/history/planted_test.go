@@ -67,7 +67,7 @@ var bugs = []bug{
 		s: leases, rules: []string{"overlap", "model"},
 	},
 	{
-		name: "deadline from the answer instead of the sending", file: "session/request.go",
+		name: "deadline from the answer instead of the sending", file: "session/answer.go",
 		old: "deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,",
 		new: "deadline: p.m.cfg.Clock() + q.r.TTL - margin(q.r.TTL), fresh: true,",
 		s:   slow, rules: []string{"overlap", "model"},
