@@ -53,7 +53,7 @@ var sharedBugs = []bug{
 	},
 	{
 		name: "who shares a name is overtaken by turns", file: "session/places.go",
-		old: " && m.slotted[name] == 0 {", new: " {",
+		old: " && m.slotted[name] == nil {", new: " {",
 		s: turnsAmongSharers, rules: []string{"order"},
 	},
 	{

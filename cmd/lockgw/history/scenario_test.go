@@ -137,7 +137,7 @@ var everyday = []scenario{
 }
 
 func brief(s scenario) scenario {
-	s.faulty, s.calm = 6*time.Second, 3*time.Second
+	s.faulty, s.calm = 5*time.Second, 2*time.Second
 	return s
 }
 
