@@ -1,0 +1,48 @@
+package journal
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// outlive: the machine was started since, and no client is left. What the store
+// may still have is known by the places.
+func (s *State) outlive() {
+	s.Sessions = map[string]*Session{}
+	for _, p := range s.Places {
+		p.Turn = nil
+	}
+}
+
+// forget drops what is remembered for some time only.
+func (s *State) forget(now time.Time) {
+	for _, c := range s.Sessions {
+		for k, a := range c.Answers {
+			if now.Sub(a.At) > Remember {
+				delete(c.Answers, k)
+			}
+		}
+	}
+}
+
+func (s *State) clone() State {
+	c := *s
+	c.Secret = slices.Clone(s.Secret)
+	c.Sessions = make(map[string]*Session, len(s.Sessions))
+	for id, x := range s.Sessions {
+		y := *x
+		y.Answers, y.Losses = maps.Clone(x.Answers), maps.Clone(x.Losses)
+		c.Sessions[id] = &y
+	}
+	c.Places = make(map[Key]*Place, len(s.Places))
+	for k, x := range s.Places {
+		y := *x
+		if x.Turn != nil {
+			t := *x.Turn
+			y.Turn = &t
+		}
+		c.Places[k] = &y
+	}
+	return c
+}
