@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
@@ -26,14 +25,14 @@ type habit struct {
 }
 
 // modes are those in which the caller asks for its names.
-func (h habit) modes() []backend.Mode {
+func (h habit) modes() []history.Mode {
 	switch {
 	case h.permits > 0:
-		return []backend.Mode{backend.Mode(h.permits)}
+		return []history.Mode{history.Mode(h.permits)}
 	case h.shared > 0:
-		return []backend.Mode{backend.Shared, backend.Exclusive}
+		return []history.Mode{history.Shared, history.Exclusive}
 	default:
-		return []backend.Mode{backend.Exclusive}
+		return []history.Mode{history.Exclusive}
 	}
 }
 
@@ -102,7 +101,7 @@ func (c *caller) claim() claim {
 		mode: c.h.modes()[0],
 	}
 	if c.h.shared > 0 && !c.chance(c.h.shared) {
-		cl.mode = backend.Exclusive
+		cl.mode = history.Exclusive
 	}
 	if c.chance(c.h.tries) {
 		cl.wait = 0

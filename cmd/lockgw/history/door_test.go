@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/cmd/lockgw/history"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket"
 )
@@ -20,7 +20,7 @@ import (
 // claim is what a caller asks for.
 type claim struct {
 	name      string
-	mode      backend.Mode
+	mode      history.Mode
 	wait, ttl time.Duration
 	fixed     bool          // HTTP alone: no watchdog
 	maxHold   time.Duration // HTTP alone
@@ -91,9 +91,9 @@ func (d *socketDoor) do(ctx context.Context, args ...string) (any, error) {
 func (d *socketDoor) acquire(ctx context.Context, c claim) (told, error) {
 	args := []string{"LOCK", c.name, "WAIT", seconds(c.wait), "TTL", seconds(c.ttl), "FULL"}
 	switch {
-	case c.mode == backend.Shared:
+	case c.mode == history.Shared:
 		args = append(args, "SHARED")
-	case c.mode != backend.Exclusive:
+	case c.mode != history.Exclusive:
 		args = append(args, "LIMIT", fmt.Sprint(c.mode.Limit()))
 	}
 	v, err := d.do(ctx, args...)
@@ -151,9 +151,9 @@ type httpGrant struct {
 func (c claim) query() url.Values {
 	q := url.Values{"ttl": {seconds(c.ttl)}}
 	switch {
-	case c.mode == backend.Shared:
+	case c.mode == history.Shared:
 		q.Set("mode", "shared")
-	case c.mode != backend.Exclusive:
+	case c.mode != history.Exclusive:
 		q.Set("limit", fmt.Sprint(c.mode.Limit()))
 	}
 	return q

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/lockgw/lockgw/backend"
 )
 
 // Fences finds grants that were not given a larger fence than every earlier grant
@@ -53,15 +51,15 @@ func repeated(name string, part []Op) (vs []Violation) {
 	return vs
 }
 
-func never(_, _ backend.Mode) bool { return false }
+func never(_, _ Mode) bool { return false }
 
 // regressed: part is in the order of answers; begun is when a grant came at the
 // earliest, as far as is to be relied on. Of grants in two modes for which open is
 // true the order is not known.
-func regressed(name string, part []Op, begun func(Op) time.Duration, open func(a, b backend.Mode) bool) (vs []Violation) {
+func regressed(name string, part []Op, begun func(Op) time.Duration, open func(a, b Mode) bool) (vs []Violation) {
 	later := slices.Clone(part)
 	slices.SortFunc(later, func(a, b Op) int { return cmp.Compare(begun(a), begun(b)) })
-	tops := map[backend.Mode]Op{} // the largest fence answered before, in each mode
+	tops := map[Mode]Op{} // the largest fence answered before, in each mode
 	i := 0
 	for _, o := range later {
 		for ; i < len(part) && part[i].Answer < begun(o); i++ {

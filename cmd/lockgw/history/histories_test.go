@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
@@ -136,7 +135,7 @@ func (r *rig) probe() (vs []history.Violation) {
 	return vs
 }
 
-func (r *rig) take(g *gateway, id int, name string, m backend.Mode) string {
+func (r *rig) take(g *gateway, id int, name string, m history.Mode) string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	d, err := openSocket(ctx, g)

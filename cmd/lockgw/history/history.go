@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/lockgw/lockgw/backend"
 )
 
 // Outcome of an acquire.
@@ -44,7 +42,7 @@ type Op struct {
 	Name   string
 	Caller int
 	Node   string // the gateway that was asked
-	Mode   backend.Mode
+	Mode   Mode
 	Call   time.Duration
 	Answer time.Duration
 	Wait   time.Duration // how long the caller was ready to wait
@@ -100,9 +98,9 @@ func (o Op) String() string {
 // manner is what o asked for, where that is not a lock for itself alone.
 func (o Op) manner() string {
 	switch {
-	case o.Mode == backend.Exclusive:
+	case o.Mode == Exclusive:
 		return ""
-	case o.Mode == backend.Shared:
+	case o.Mode == Shared:
 		return " to share it"
 	default:
 		return fmt.Sprintf(" for one of %d permits", o.Mode)
@@ -111,7 +109,7 @@ func (o Op) manner() string {
 
 // beside: holds of these modes may stand at the same time, as far as their number
 // allows.
-func beside(a, b backend.Mode) bool { return a == b && a != backend.Exclusive }
+func beside(a, b Mode) bool { return a == b && a != Exclusive }
 
 // The kinds of faults during which a gateway cannot answer its clients in time,
 // whatever it does.

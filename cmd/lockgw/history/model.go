@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"github.com/lockgw/lockgw/backend"
 )
 
 // maxHolds bounds one history for Porcupine; each hold is two operations. The
@@ -21,10 +19,10 @@ const (
 
 // lockState is what a lock is in the model.
 type lockState struct {
-	mode  backend.Mode // of the present holds
-	held  []uint64     // their fences
-	top   uint64       // the newest fence
-	grant int          // how many there were
+	mode  Mode     // of the present holds
+	held  []uint64 // their fences
+	top   uint64   // the newest fence
+	grant int      // how many there were
 }
 
 // step takes the lock with a fence, or ends the hold of that fence. Grants are
@@ -32,7 +30,7 @@ type lockState struct {
 // the one of the fence before, and Porcupine need not try another order.
 type step struct {
 	end    bool
-	mode   backend.Mode
+	mode   Mode
 	fence  uint64
 	number int
 }

@@ -5,20 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
 // in is o in mode m.
-func in(m backend.Mode, o history.Op) history.Op {
+func in(m history.Mode, o history.Op) history.Op {
 	o.Mode = m
 	return o
 }
 
-func shared(o history.Op) history.Op { return in(backend.Shared, o) }
+func shared(o history.Op) history.Op { return in(history.Shared, o) }
 
 // each puts all of ops in mode m.
-func each(m backend.Mode, ops ...history.Op) []history.Op {
+func each(m history.Mode, ops ...history.Op) []history.Op {
 	for i := range ops {
 		ops[i].Mode = m
 	}
@@ -40,7 +39,7 @@ var goodShared = []history.Op{
 	shared(took(6, 15, 80*ms, 81*ms, 310*ms, 311*ms)),
 	shared(took(1, 16, 301*ms, 302*ms, 303*ms, 304*ms)), // beside one and after the end of another
 	took(4, 17, 305*ms, 312*ms, 320*ms, 321*ms),
-	{Name: "n", Caller: 7, Node: "b", Mode: backend.Shared, Call: 250 * ms, Answer: 251 * ms, Outcome: history.Refused},
+	{Name: "n", Caller: 7, Node: "b", Mode: history.Shared, Call: 250 * ms, Answer: 251 * ms, Outcome: history.Refused},
 }
 
 // goodSemaphore is one of a semaphore of 2.
@@ -115,9 +114,9 @@ func TestFencesOfModes(t *testing.T) {
 		ops  []history.Op
 		want string
 	}{
-		{"of those who share the order is not known", each(backend.Shared, first, second), ""},
+		{"of those who share the order is not known", each(history.Shared, first, second), ""},
 		{"of permits neither", each(2, first, second), ""},
-		{"but if one was asked for later", each(backend.Shared, first, took(2, 9, 6*ms, 35*ms, 40*ms, 41*ms)), "fence 9 was given after fence 10"},
+		{"but if one was asked for later", each(history.Shared, first, took(2, 9, 6*ms, 35*ms, 40*ms, 41*ms)), "fence 9 was given after fence 10"},
 		{"alone after shared", []history.Op{shared(first), second}, "fence 9 was given after fence 10"},
 		{"shared after alone", []history.Op{first, shared(second)}, "fence 9 was given after fence 10"},
 		{"alone after shared, with a greater one in between", []history.Op{
@@ -148,7 +147,7 @@ func TestStallsOfModes(t *testing.T) {
 		ops  []history.Op
 		want string
 	}{
-		{"one may share, and is not let in", each(backend.Shared, long, waiter), stalled},
+		{"one may share, and is not let in", each(history.Shared, long, waiter), stalled},
 		{"there is a permit, and nobody has it", each(2, long, waiter), stalled},
 		{"there is none", each(2, long, other, waiter), ""},
 		{"for a part of the time", each(2, long, took(2, 11, 0, 5*ms, 300*ms, 301*ms), waiter), "from 300ms to 1s"},

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-
-	"github.com/lockgw/lockgw/backend"
 )
 
 // Overtaken finds callers that wanted a name alone and were passed by those who
@@ -25,12 +23,12 @@ func Overtaken(ops []Op, faults []Fault, slack, recovery time.Duration) (vs []Vi
 	for name, part := range byName(ops) {
 		var sharers []Op
 		for _, o := range grants(part) {
-			if o.Mode == backend.Shared {
+			if o.Mode == Shared {
 				sharers = append(sharers, o)
 			}
 		}
 		for _, o := range part {
-			if o.Mode != backend.Exclusive || o.Wait == 0 {
+			if o.Mode != Exclusive || o.Wait == 0 {
 				continue
 			}
 			passed := passing(o, sharers, append(troubled(o.Node, faults, recovery), naps[o.Node]...), slack)
@@ -89,7 +87,7 @@ func naps(ops []Op, limit time.Duration) map[string][]span {
 	told := map[string][]span{}
 	for _, o := range ops {
 		answers := told[o.Node]
-		if o.Outcome == Granted && o.Mode != backend.Exclusive {
+		if o.Outcome == Granted && o.Mode != Exclusive {
 			answers = append(answers, span{o.Answer, o.Answer + limit})
 		}
 		told[o.Node] = answers

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/lockgw/lockgw/backend"
 )
 
 type span struct{ from, to time.Duration }
@@ -80,7 +78,7 @@ func Stalls(ops []Op, faults []Fault, limit, recovery time.Duration, explains fu
 	return vs
 }
 
-func modes(part []Op) (out []backend.Mode) {
+func modes(part []Op) (out []Mode) {
 	for _, o := range part {
 		if !slices.Contains(out, o.Mode) {
 			out = append(out, o.Mode)
@@ -90,7 +88,7 @@ func modes(part []Op) (out []backend.Mode) {
 }
 
 // idle are the times longer than limit in which the name could be had in mode m.
-func idle(part []Op, m backend.Mode, limit time.Duration) (free []span) {
+func idle(part []Op, m Mode, limit time.Duration) (free []span) {
 	var last, end time.Duration
 	for _, o := range part {
 		end = max(end, o.Answer)
@@ -105,7 +103,7 @@ func idle(part []Op, m backend.Mode, limit time.Duration) (free []span) {
 }
 
 // blocked is when nobody could have the name in mode m.
-func blocked(part []Op, m backend.Mode) []span {
+func blocked(part []Op, m Mode) []span {
 	var alike, apart, others []span
 	for _, o := range part {
 		from, to := o.Held()
@@ -129,7 +127,7 @@ func blocked(part []Op, m backend.Mode) []span {
 
 // waits is when somebody waited in mode m while the name was free. Nobody waits who
 // is served within grace.
-func waits(part []Op, m backend.Mode, free []span, grace time.Duration) []span {
+func waits(part []Op, m Mode, free []span, grace time.Duration) []span {
 	var out []span
 	for _, o := range part {
 		for _, f := range free {
@@ -145,7 +143,7 @@ func waits(part []Op, m backend.Mode, free []span, grace time.Duration) []span {
 func (o Op) within(s span) span { return span{max(o.Call, s.from), min(o.Answer, s.to)} }
 
 // longest is who waited longest in mode m within s.
-func longest(part []Op, m backend.Mode, s span) (longest Op) {
+func longest(part []Op, m Mode, s span) (longest Op) {
 	var most time.Duration
 	for _, o := range part {
 		if w := o.within(s); o.Wait > 0 && o.Mode == m && w.to-w.from > most {
