@@ -483,6 +483,25 @@ func TestRestartMovesNoBound(t *testing.T) {
 	}
 }
 
+// Nor does it in the store, should the next process die, too.
+func TestRestartsKeepAFixedLease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewStore(), session.Config{})
+		s, _ := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{TTL: 10 * time.Second, Fixed: true})
+		time.Sleep(5 * time.Second)
+		p = p.restart()
+		time.Sleep(time.Second)
+		p.kill()
+		newcomer := other(t, p)
+		time.Sleep(3 * time.Second)
+		_, err := newcomer.Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeLocked)
+		time.Sleep(1200 * time.Millisecond)
+		mustAcquire(t, newcomer, "x", session.Acquire{})
+	})
+}
+
 // What ends a hold does so though the store has not answered yet, and what follows a
 // loss does once it has.
 func TestRestartWithoutStoreMovesNoBound(t *testing.T) {
