@@ -69,7 +69,9 @@ local function admit(numbered)
     seen_inc, seen_seq = inc, seq
     redis.call('SET', floor, inc .. ' ' .. seq .. ' ' .. int(share_over), 'PX', remember)
   end
-  if nodefloor ~= floor then
+  if nodefloor ~= floor and node_inc == tonumber(inc) then
+    redis.call('PEXPIRE', nodefloor, remember) -- it may be the floor of a contender
+  elseif nodefloor ~= floor then
     redis.call('SET', nodefloor, inc .. ' 0 0', 'PX', remember)
   end
   return true
