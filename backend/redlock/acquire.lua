@@ -30,7 +30,7 @@ if why then
   end
   local m, free = several(), ''
   if m then
-    other = newest_share()
+    other = late_share()
     if tonumber(mode) > 0 then
       left, free = math.max(redis.call('ZRANGE', ends, 0, 0, 'WITHSCORES')[2] - ms, 1), free_permits()
     end
@@ -57,7 +57,7 @@ if mode == '0' or h and not h.share then
 end
 make(ballot, ballot, before, '0')
 redis.call('HDEL', waits, me)
-if unbarred and several() then
-  tell(0)
+if unbarred and several() or room() then
+  tell(0) -- of two permits that were free at once, the same waiter was told
 end
 return { 'granted', run, up, ballot, ballot, turns, others(), permit }

@@ -99,7 +99,9 @@ local function blocked(h)
     present = '0'
   end
   local clash = present and kind(present) ~= kind(mode)
-  each_mark(function(w) clash = clash or not present and w.by ~= me and kind(w.mode) ~= kind(mode) and listens(w) end)
+  if not present then
+    each_mark(function(w) clash = clash or w.by ~= me and kind(w.mode) ~= kind(mode) and listens(w) end)
+  end
   if clash then
     return 'conflict'
   end

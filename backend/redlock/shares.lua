@@ -113,10 +113,11 @@ local function sweep()
 end
 sweep()
 
--- newest_share is the one of the newest fence.
-local function newest_share()
+-- late_share is the one of the newest fence among some that end last: thousands may
+-- have the name, and to look at them all would keep the node from everybody.
+local function late_share()
   local best
-  for _, c in ipairs(redis.call('ZRANGE', ends, 0, -1)) do
+  for _, c in ipairs(redis.call('ZREVRANGE', ends, 0, 15)) do
     local h = read_share(c)
     if h and (not best or tonumber(h.fence) > tonumber(best.fence)) then
       best = h
@@ -135,9 +136,18 @@ local function share_at(fence)
   end
 end
 
+-- room: some of a semaphore is left.
+local function room()
+  local n = tonumber(several() or '0')
+  return n > 0 and redis.call('ZCARD', ends) < n
+end
+
 -- free_permits are some of those that nobody has here.
 local function free_permits()
   local free = {}
+  if not room() then
+    return ''
+  end
   for i = 0, tonumber(mode) - 1 do
     local p = int((i + permit) % mode)
     if redis.call('HEXISTS', shares, '#' .. p) == 0 then

@@ -190,3 +190,40 @@ func TestSharesEndQuietly(t *testing.T) {
 		t.Errorf("acquire = %+v, %v, want a larger fence", got, err)
 	}
 }
+
+// Who is refused costs a node the same however many have the name.
+func TestRefusalIsCheap(t *testing.T) {
+	t.Parallel()
+	servers := start(t, 3, durable...)
+	a, b := contend(t, servers, "a"), contend(t, servers, "b")
+	const many = 60
+	var renewals []backend.Renewal
+	for i := range many {
+		_, got := share(t, a.Backend, fmt.Sprint(i), many)
+		renewals = append(renewals, backend.Renewal{Name: "x", Slot: fmt.Sprint(i), Mode: many, Hold: got.Hold, TTL: ttl})
+	}
+	eventually(t, "all have all", func() error {
+		_, _ = a.Renew(t.Context(), renewals)
+		for _, s := range servers {
+			if n := s.Client().HLen(t.Context(), "x").Val(); n != many+1 {
+				return fmt.Errorf("%d fields in the lock, want %d owners and the mode", n, many)
+			}
+		}
+		return nil
+	})
+	calls := func() int64 {
+		s := servers[0].CommandStats(t)
+		return s["hget"] + s["hexists"]
+	}
+	before := calls()
+	for range 2 { // a permit at random
+		r := request(1)
+		r.Mode, r.Turns = many, 1
+		if _, err := b.Acquire(t.Context(), r); !errors.Is(err, backend.ErrHeld) {
+			t.Fatalf("one more: %v, want %v", err, backend.ErrHeld)
+		}
+	}
+	if n := calls() - before; n > many {
+		t.Errorf("a node has looked at %d things to refuse 2 requests", n)
+	}
+}
