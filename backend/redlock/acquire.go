@@ -55,12 +55,16 @@ func (b *Backend) Acquire(ctx context.Context, r backend.Request) (backend.Answe
 // waiting is the answer to one who was not granted the name, perhaps.
 func (b *Backend) waiting(r backend.Request, a backend.Answer, err error) (backend.Answer, error) {
 	switch {
+	case errors.Is(err, backend.ErrRefused):
+		b.unawait(r) // it may be sent again
+		return a, err
 	case err != nil && !errors.Is(err, backend.ErrUnavailable):
-		b.unawait(r)
+		b.forget(r)
 		return a, err
 	case err != nil || a.Granted:
 		return a, err
 	case !r.Queue:
+		b.forget(r)
 		return a, backend.ErrHeld
 	}
 	a.Queued = true
@@ -81,13 +85,13 @@ func (b *Backend) elect(ctx context.Context, r backend.Request, permit string) (
 	o := b.firstBallot(r, permit)
 	for {
 		o.Turn = o.ballot
-		e := &election{round: b.ask(ctx, acquireScript, b.message(o), elected)}
-		if a, permit, ok := e.winner(); ok {
-			b.note(o.Request, a, permit, began)
+		e := &election{b.ask(ctx, acquireScript, b.message(o), elected(o.ballot)), o.ballot}
+		if a, ok := e.winner(); ok {
+			b.note(o.Request, a, o.permit, began)
 			return a, another{}, nil
 		}
 		if !o.force && ctx.Err() == nil && e.count("stale") == 0 && e.promising() >= b.quorum() {
-			o.ballot, o.force = max(e.top()+1, ballot(r)), true
+			o.ballot, o.force = b.propose(r, e.top()+1), true
 			continue
 		}
 		a, next, err = e.refusal()
@@ -98,21 +102,16 @@ func (b *Backend) elect(ctx context.Context, r backend.Request, permit string) (
 	}
 }
 
-// ballot is a fence to propose.
-func ballot(r backend.Request) backend.Fence {
-	return max(backend.Fence(time.Now().UnixMicro()), r.Floor+1)
-}
-
 // firstBallot is that of the hold, if r asks again for what it was granted: a node
 // that did not hear of it then has the same fence as the others.
 func (b *Backend) firstBallot(r backend.Request, permit string) order {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	o := order{Request: r, ballot: ballot(r), permit: permit}
-	if h := b.holds[placeOf(r)]; h != nil && h.seq == r.Seq && h.first > r.Floor {
-		o.ballot, o.permit = h.first, h.permit
+	h := b.holds[placeOf(r)]
+	b.mu.Unlock()
+	if h != nil && h.seq == r.Seq && h.first > r.Floor {
+		return order{Request: r, ballot: h.first, permit: h.permit}
 	}
-	return o
+	return order{Request: r, ballot: b.propose(r, 0), permit: permit}
 }
 
 // undo takes back what the nodes have accepted for nothing, on all of them: one
@@ -121,12 +120,20 @@ func (b *Backend) undo(ctx context.Context, o order, r *round) {
 	if len(r.votes) == len(b.nodes) && r.count("granted") == 0 && !slices.ContainsFunc(r.votes, func(v vote) bool { return v.err != nil }) {
 		return
 	}
-	o.Hold, o.Attempt, o.Delay, o.force = o.ballot, 0, 0, true
+	o.Hold, o.Delay, o.force = o.ballot, 0, true
+	b.drop(o.Request)
 	m, left := b.message(o), r.count("granted")
-	b.each(ctx, func(ctx context.Context, n *node) vote { return n.run(ctx, cancelScript, m) }, func(v vote) bool {
-		if v.err == nil {
-			left--
-		}
-		return left <= 0
-	})
+	send := func(ctx context.Context) {
+		b.each(ctx, func(ctx context.Context, n *node) vote { return n.run(ctx, cancelScript, m) }, func(v vote) bool {
+			if v.err == nil {
+				left--
+			}
+			return left <= 0
+		})
+	}
+	if ctx.Err() == nil {
+		send(ctx)
+		return
+	}
+	b.start(func() { send(context.WithoutCancel(ctx)) }) // who asked may never ask again
 }

@@ -11,13 +11,18 @@ import (
 	"github.com/lockgw/lockgw/backend"
 )
 
-// election reads the answers to acquireScript.
-type election struct{ *round }
+// election reads the answers to acquireScript with a ballot.
+type election struct {
+	*round
+	ballot backend.Fence
+}
 
-// elected: one ballot has won, or none can any more because of others.
-func elected(r *round) bool {
-	_, _, won := election{r}.winner()
-	return won || r.count("stale") > 0 || r.count("held", "conflict") > len(r.b.nodes)-r.b.quorum()
+// elected: the ballot has won, or cannot any more because of others.
+func elected(ballot backend.Fence) func(*round) bool {
+	return func(r *round) bool {
+		_, won := election{r, ballot}.winner()
+		return won || r.count("stale") > 0 || r.count("held", "conflict") > len(r.b.nodes)-r.b.quorum()
+	}
 }
 
 // counts: v is of a node that has not forgotten anything.
@@ -36,22 +41,20 @@ func (e election) promising() int {
 	return n
 }
 
-// winner is the hold that a majority says the sender has, with its permit.
-func (e election) winner() (backend.Answer, string, bool) {
-	votes := map[backend.Fence]int{}
+// winner is the hold that a majority says the sender has by this ballot. An earlier one
+// that a node did not forget does not count: what takes it back may be on its way.
+func (e election) winner() (backend.Answer, bool) {
+	var a backend.Answer
+	votes := 0
 	for _, v := range e.votes {
-		if v.counts() && v.reply.text(0) == "granted" {
-			votes[v.reply.fence(3)]++
+		if v.counts() && v.reply.text(0) == "granted" && v.reply.fence(3) == e.ballot {
+			votes++
+			a = backend.Answer{
+				Granted: true, Hold: e.ballot, Block: max(e.ballot, v.reply.fence(4)), Turns: int(v.reply.number(5)), Others: e.others(6),
+			}
 		}
 	}
-	for _, v := range e.votes {
-		if f := v.reply.fence(3); v.reply.text(0) == "granted" && votes[f] >= e.b.quorum() {
-			return backend.Answer{
-				Granted: true, Hold: f, Block: max(f, v.reply.fence(4)), Turns: int(v.reply.number(5)), Others: e.others(6),
-			}, v.reply.text(7), true
-		}
-	}
-	return backend.Answer{}, "", false
+	return a, votes >= e.b.quorum()
 }
 
 // others: a node says so in the i-th element.
@@ -88,7 +91,9 @@ func (e election) refusal() (a backend.Answer, next another, err error) {
 	case first.Mode != backend.Exclusive && held > len(e.b.nodes)-e.b.quorum():
 		// Those who have the name are several, so the nodes need not name the same one.
 		next.permit = e.freePermit()
-		next.worth = next.permit != ""
+		if next.worth = next.permit != ""; next.worth {
+			a.Wait = min(a.Wait, calm/2+rand.N(calm/2))
+		}
 	case e.heldBy(first) < e.b.quorum() && !first.Foreign:
 		a.Holder = backend.Status{}
 		a.Wait = min(a.Wait, calm/2+rand.N(calm/2))

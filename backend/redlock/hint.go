@@ -8,22 +8,30 @@ import (
 )
 
 // await: r waits from now on, as far as messages are concerned. It comes before the
-// request, so that a message which is faster than the answer is not lost.
+// request, so that a message which is faster than the answer is not lost. What was heard
+// before is news again: the first node may have told of a release that the others had not
+// heard of when they were asked.
 func (b *Backend) await(r backend.Request) {
 	if !r.Queue {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if at := placeOf(r); b.waits[at] == 0 {
-		b.waits[at] = 1
-	}
+	b.waits[placeOf(r)] = 1
 }
 
 func (b *Backend) unawait(r backend.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.waits, placeOf(r))
+}
+
+// forget: r is over, and is not sent again.
+func (b *Backend) forget(r backend.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.waits, placeOf(r))
+	delete(b.trials, placeOf(r))
 }
 
 // news: a release of the hold that began with f was not heard of at that place. All

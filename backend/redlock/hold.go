@@ -53,17 +53,13 @@ func boottime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// drop forgets the hold that r ends, so that it is set nowhere any more, and says of
-// which mode it was.
-func (b *Backend) drop(r backend.Request) backend.Mode {
+// drop forgets the hold that r ends, so that it is set nowhere any more.
+func (b *Backend) drop(r backend.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.holds[placeOf(r)]
-	if h == nil || h.first != r.Hold && h.seq != r.Attempt {
-		return r.Mode
+	if h := b.holds[placeOf(r)]; h != nil && (h.first == r.Hold || h.seq == r.Attempt) {
+		delete(b.holds, placeOf(r))
 	}
-	delete(b.holds, placeOf(r))
-	return h.request.Mode
 }
 
 // standing is the hold if its lease still runs.

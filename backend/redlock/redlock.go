@@ -53,6 +53,9 @@ type Backend struct {
 	holds   map[place]*hold
 	waits   map[place]backend.Fence // newest release that a contender which waits was told of
 	foreign map[place]bool          // that one waits for a holder outside lockgw
+	trials  map[place]trial
+	// maxTrials is how many there may be until old ones are looked for.
+	maxTrials int
 }
 
 // place is a contender of this node for a name.
@@ -76,7 +79,7 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 	goredis.SetLogger(clientLog{cfg.Log}) // for the whole process; it has one gateway
 	b := &Backend{
 		cfg: cfg, maxTTL: a.maxTTL, cancel: func() {},
-		holds: map[place]*hold{}, waits: map[place]backend.Fence{}, foreign: map[place]bool{},
+		holds: map[place]*hold{}, waits: map[place]backend.Fence{}, foreign: map[place]bool{}, trials: map[place]trial{}, maxTrials: minTrials,
 	}
 	for i := range a.hosts {
 		b.nodes = append(b.nodes, newNode(a.options(i), a.maxTTL, cfg.Log))

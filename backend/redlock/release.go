@@ -21,13 +21,12 @@ func (b *Backend) Promote(context.Context, string) (backend.Answer, error) {
 // Release implements backend.Backend.
 func (b *Backend) Release(ctx context.Context, r backend.Request) (backend.Answer, error) {
 	o := order{Request: r}
-	ended := b.drop(r)
+	b.drop(r)
 	if r.Queue {
 		b.await(r)
 		o.Attempt = 0 // this very request may have been granted: see the repeat
 	} else {
-		o.Mode = ended
-		b.unawait(r)
+		b.forget(r)
 	}
 	done := b.ask(ctx, releaseScript, b.message(o), settled("done", "queued"))
 	if err := done.verdict("done", "queued"); err != nil {
@@ -53,8 +52,9 @@ func (b *Backend) step(ctx context.Context, r backend.Request) (backend.Answer, 
 
 // Cancel implements backend.Backend.
 func (b *Backend) Cancel(ctx context.Context, r backend.Request) error {
-	b.unawait(r)
-	r.Mode, r.Delay = b.drop(r), 0
+	b.forget(r)
+	b.drop(r)
+	r.Delay = 0
 	return b.ask(ctx, cancelScript, b.message(order{Request: r}), settled("done")).verdict("done")
 }
 

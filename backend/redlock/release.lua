@@ -9,7 +9,7 @@ if h and (h.fence == the_hold or h.seq == attempt) then
 else
   h = nil
   if the_hold ~= '0' then
-    bury(tonumber(the_hold), given, mode ~= '0') -- a late request must not set it here
+    bury(tonumber(the_hold), given, true) -- a late request of the sender must not set it here
   end
 end
 local word, w = 'done', mark_of(me)

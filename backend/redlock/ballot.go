@@ -1,0 +1,45 @@
+package redlock
+
+import (
+	"maps"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// trial is the newest ballot of a request.
+type trial struct {
+	seq    uint64
+	ballot backend.Fence
+	at     time.Duration // by boottime
+}
+
+const (
+	// trialLife is longer than a request can be under way.
+	trialLife = time.Minute
+	minTrials = 1000 // as many are not worth a look for old ones
+)
+
+// ballot is a fence to propose.
+func ballot(r backend.Request) backend.Fence {
+	return max(backend.Fence(time.Now().UnixMicro()), r.Floor+1)
+}
+
+// propose is a ballot of at least that, above all earlier ones of r: what takes one of
+// them back may come late, and must not end what a later one has won. The clock alone
+// would not do, for a node's floor may be ahead of it.
+func (b *Backend) propose(r backend.Request, least backend.Fence) backend.Fence {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := boottime()
+	if len(b.trials) >= b.maxTrials {
+		maps.DeleteFunc(b.trials, func(_ place, t trial) bool { return now-t.at > trialLife })
+		b.maxTrials = max(2*len(b.trials), minTrials)
+	}
+	t := trial{r.Seq, max(least, ballot(r)), now}
+	if before := b.trials[placeOf(r)]; before.seq == r.Seq {
+		t.ballot = max(t.ballot, before.ballot+1)
+	}
+	b.trials[placeOf(r)] = t
+	return t.ballot
+}
