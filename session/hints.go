@@ -59,7 +59,7 @@ func (p *place) askBy(at time.Duration) {
 	if p.phase == queued {
 		p.again = min(p.again, at)
 	}
-	if p.req != nil {
+	if p.req != nil && (p.nudge == 0 || at < p.nudge) {
 		p.nudge = at
 	}
 }

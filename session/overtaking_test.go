@@ -87,6 +87,7 @@ func TestFreeOvertakesAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.tell(backend.Hint{Kind: backend.HintFree, Name: "x"})
+		f.tell(backend.Hint{Kind: backend.HintWatch, Name: "x", After: time.Second}) // of a server with another order
 		within(t, 100*time.Millisecond, got)
 	})
 }
