@@ -72,7 +72,7 @@ func (r *record) enter(l *session.Lease, newest backend.Fence, shared bool) {
 func (r *record) leave(l *session.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.inside[l] && !standing(l) {
+	if !standing(l) {
 		r.lost++
 	}
 	delete(r.inside, l)

@@ -176,9 +176,9 @@ func (st *storm) call(t *testing.T, seed uint64, n int, wg *sync.WaitGroup) {
 func (st *storm) caller(t *testing.T, m *session.Manager, name string, r *record, rng *rand.Rand) {
 	s := client(t, m)
 	for pause(st.over, time.Duration(rng.IntN(20))*time.Millisecond) {
-		a := session.Acquire{Wait: 2 * limit, Limit: r.limit, Shared: name == "lock" && rng.IntN(3) != 0}
-		if st.wild && rng.IntN(3) == 0 {
-			a.Wait = time.Duration(rng.IntN(2000)) * time.Millisecond
+		a := session.Acquire{Wait: 5 * limit, Limit: r.limit, Shared: name == "lock" && rng.IntN(3) != 0}
+		if st.wild {
+			a.Wait = time.Duration(rng.IntN(3000)) * time.Millisecond
 		}
 		newest := r.newest()
 		g, err := s.Acquire(context.Background(), name, a)
@@ -215,7 +215,7 @@ func (st *storm) serveAll(t *testing.T) {
 			for range 2 {
 				s := client(t, m)
 				wg.Go(func() {
-					if _, err := s.Acquire(context.Background(), name, session.Acquire{Wait: limit, Limit: r.limit}); err != nil {
+					if _, err := s.Acquire(context.Background(), name, session.Acquire{Wait: 3 * limit, Limit: r.limit}); err != nil {
 						t.Errorf("after the storm: %s: %v", name, err)
 					}
 					_, _ = s.Release(context.Background(), name, 1, true, "")
