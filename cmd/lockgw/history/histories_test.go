@@ -94,7 +94,7 @@ func (r *rig) judge() (vs []history.Violation) {
 	}
 	vs = append(vs, history.Overtaken(ops, faults, 100*time.Millisecond, 6*time.Second)...)
 	vs = append(vs, history.Waits(ops, faults, storeTimeout, 1500*time.Millisecond)...)
-	vs = append(vs, history.Stalls(ops, faults, r.s.stall, 2*time.Second, blocking)...)
+	vs = append(vs, history.Stalls(ops, faults, r.s.stall+slow, 2*time.Second, blocking)...)
 	for _, s := range odd {
 		vs = append(vs, history.Violation{Rule: "answer", Text: s})
 	}

@@ -2,4 +2,8 @@
 
 package history_test
 
+import "time"
+
 var buildFlags []string
+
+const slow = time.Second // how late a busy machine may be

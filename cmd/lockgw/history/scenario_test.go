@@ -94,12 +94,12 @@ var (
 	handOffs = scenario{
 		name: "hand-offs", faulty: 10 * time.Second, calm: 10 * time.Second, callers: 12, habits: habits(100 * time.Millisecond),
 		ttl: [2]time.Duration{30 * time.Second, 40 * time.Second}, wait: 30 * time.Second,
-		nemeses: 2, faults: briefFaults, stall: 5500 * time.Millisecond,
+		nemeses: 2, faults: briefFaults, stall: 5 * time.Second,
 	}
 	silence = scenario{
 		name: "silence", faulty: 10 * time.Second, calm: 6 * time.Second, callers: 12, habits: pensive(12),
 		ttl: [2]time.Duration{30 * time.Second, 40 * time.Second}, wait: 30 * time.Second,
-		nemeses: 2, faults: messageFaults, stall: 5500 * time.Millisecond,
+		nemeses: 2, faults: messageFaults, stall: 5 * time.Second,
 	}
 	amnesia = scenario{
 		name: "amnesia", faulty: 8 * time.Second, calm: 4 * time.Second, callers: 9, habits: habits(500 * time.Millisecond),
