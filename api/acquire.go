@@ -64,12 +64,12 @@ func (h *Handler) acquire(c *gin.Context) error {
 
 // settle answers with what came of the claim. What nobody is told of is given up.
 func settle(c *gin.Context, cl *claim, g session.Grant, err error) error {
-	ctx := c.Request.Context()
-	orphan := err == nil && ctx.Err() != nil
-	switch {
-	case orphan:
-		err = ctx.Err()
-	case err == nil:
+	ctx, orphan := c.Request.Context(), false
+	if err == nil {
+		err = present(ctx)
+		orphan = err != nil
+	}
+	if err == nil {
 		err = tell(c, cl, g)
 		orphan = err == nil && !sent(c.Writer)
 	}

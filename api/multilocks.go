@@ -60,7 +60,7 @@ func (m *multiClaim) settle(c *gin.Context, gs []session.Grant, err error) error
 	ctx := c.Request.Context()
 	got := err == nil
 	if got {
-		err = ctx.Err()
+		err = present(ctx)
 	}
 	if err == nil {
 		err = m.tell(c, gs)

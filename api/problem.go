@@ -85,7 +85,7 @@ func (p *problem) describe(e *session.Error) {
 // refuse answers with err. A client that has hung up gets no answer at all:
 // returning without one would be an empty 200 to somebody who still reads.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, r.Context().Err()) {
+	if errors.Is(err, r.Context().Err()) || errors.Is(err, errHungUp) {
 		panic(http.ErrAbortHandler)
 	}
 	p := problemOf(err)

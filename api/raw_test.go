@@ -63,14 +63,19 @@ func (w *wire) closed() bool {
 func TestHangUpUnseen(t *testing.T) {
 	g := newGateway(t, session.Config{})
 	token := g.open()
-	for _, authorization := range []string{"", "Authorization: Bearer " + token + "\r\n"} {
+	for _, by := range []struct{ network, address, authorization string }{
+		{"unix", g.unix, ""},
+		{"unix", g.unix, "Authorization: Bearer " + token + "\r\n"},
+		{"tcp", g.tcp, ""}, // where the kernel takes an answer that nobody will read
+		{"tcp", g.tcp, "Authorization: Bearer " + token + "\r\n"},
+	} {
 		holder := g.acquire("a", "")
-		c, err := net.Dial("unix", g.unix)
+		c, err := net.Dial(by.network, by.address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w := &wire{c, t, bufio.NewReader(c)}
-		w.send("PUT /v1/locks/a?wait=1m HTTP/1.1\r\nHost: localhost\r\n" + authorization + "\r\n")
+		w.send("PUT /v1/locks/a?wait=1m HTTP/1.1\r\nHost: localhost\r\n" + by.authorization + "\r\n")
 		until(t, "the caller waits", func() bool { return g.m.Stats().Waiters == 1 })
 		w.send("G")
 		w.Close()
