@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -113,6 +114,22 @@ func TestSubscribedRESP2(t *testing.T) {
 	w.want([]any{"pong", "x"}, "PING", "x")
 	w.want("RESET", "RESET")
 	w.lock("a")
+}
+
+// After RESET a client takes whatever comes for the answer to its next command.
+func TestNoMessageAfterReset(t *testing.T) {
+	g := start(t)
+	w := g.dial()
+	c := g.side(w)
+	w.do("SUBSCRIBE", "lock:a")
+	w.do("PSUBSCRIBE", "lock:*")
+	subs := c.subs
+	w.want("RESET", "RESET")
+	late := output{max: 1 << 10}
+	subs.add(&late, session.Event{Type: session.EventAcquired, Lock: "a"})
+	if len(late.buf) > 0 {
+		t.Errorf("an event that was delivered after RESET is told: %q", late.buf)
+	}
 }
 
 func TestUnsubscribeFromNothing(t *testing.T) {

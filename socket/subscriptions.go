@@ -59,6 +59,8 @@ func (c *conn) unsubscribeAll() {
 	}
 	c.subs.mu.Lock()
 	c.subs.ended = true
+	clear(c.subs.channels) // events that wait to be delivered would follow the answer
+	clear(c.subs.patterns)
 	c.subs.mu.Unlock()
 	c.subs.events.Close()
 	c.subs = nil
