@@ -41,7 +41,7 @@ func connectionCommands() []command {
 
 // hello changes nothing unless all of it can be done.
 func hello(c *conn, args []string) error {
-	resp3, token, name := c.w.RESP3, "", c.name
+	resp3, token, name, asked := c.w.RESP3, "", c.name, false
 	if len(args) > 1 {
 		if args[1] != "2" && args[1] != "3" {
 			return replyError{"NOPROTO", "unsupported protocol version"}
@@ -55,7 +55,7 @@ func hello(c *conn, args []string) error {
 			if user := o.value(); o.err == nil && user != defaultUser {
 				o.fail("the user is always %q", defaultUser)
 			}
-			token = o.value()
+			token, asked = o.value(), true
 		case o.is("SETNAME"):
 			name = o.value()
 		default:
@@ -65,7 +65,7 @@ func hello(c *conn, args []string) error {
 	if o.err == nil {
 		o.err = checkLabel("setname", name)
 	}
-	if o.err == nil && token != "" {
+	if o.err == nil && asked {
 		o.err = c.identify(token)
 	}
 	if o.err != nil {
