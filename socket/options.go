@@ -107,11 +107,13 @@ func (o *options) text() string {
 	switch {
 	case !utf8.ValidString(v):
 		o.fail("is not valid UTF-8")
-	case strings.ContainsFunc(v, unicode.IsControl):
+	case strings.ContainsFunc(v, tricky):
 		o.fail("must not contain control characters")
 	}
 	return v
 }
+
+func tricky(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // id is a request id.
 func (o *options) id() string {
