@@ -143,4 +143,9 @@ func TestRate(t *testing.T) {
 		return strings.HasPrefix(string(e), "BUSY")
 	})
 	w.want(int64(0), "UNLOCK", "a", "ALL")
+	eventually(t, "a refusal of new sessions", func() bool {
+		w.want("RESET", "RESET")
+		e, _ := w.do("SESSION", "INFO").(resp.Error)
+		return strings.HasPrefix(string(e), "BUSY")
+	})
 }

@@ -108,6 +108,9 @@ func (c *conn) bind(o *session.Options, pid int) (err error) {
 func sessionInfo(c *conn) (err error) {
 	var token session.Token
 	if c.member.s == nil {
+		if err := c.allow(access.Lock); err != nil {
+			return err
+		}
 		if token, err = c.open(session.Options{}); err != nil {
 			return err
 		}
