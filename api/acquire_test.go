@@ -481,3 +481,19 @@ func TestAcquireByKeyAlone(t *testing.T) {
 		t.Errorf("another key: %+v, after %+v", other, first)
 	}
 }
+
+// Who asks for a lock that ends with a process must not be told of one that does not,
+// and the reverse.
+func TestKeyOfAnotherLife(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	put := func(name, life string) request {
+		return request{method: "PUT", path: "/v1/locks/" + name + life, unix: true, header: http.Header{"Idempotency-Key": {name}}}
+	}
+	bind := fmt.Sprintf("?bind=pid:%d", os.Getpid())
+	g.must(201, put("a", ""))
+	refused(t, g.do(put("a", bind)), 409, session.CodeConflict)
+	g.must(201, put("a", ""))
+	g.must(201, put("b", bind))
+	refused(t, g.do(put("b", "")), 409, session.CodeConflict)
+	g.must(201, put("b", bind))
+}

@@ -43,6 +43,14 @@ func (a *Acquire) mode() backend.Mode {
 	return backend.Mode(a.Limit)
 }
 
+// inMode tells a request that is repeated from one for another mode.
+func (a *Acquire) inMode() string {
+	if m := a.mode(); m != backend.Exclusive {
+		return fmt.Sprintf(" %d", m)
+	}
+	return ""
+}
+
 // MaxLimit is the size of the largest semaphore.
 const MaxLimit = 100_000
 
@@ -72,10 +80,7 @@ func (s *Session) Acquire(ctx context.Context, name string, a Acquire) (Grant, e
 	if a.Key == "" {
 		return s.acquire(ctx, name, a, nil)
 	}
-	what := fmt.Sprintf("acquire %s %d %v %v %v %v %v", name, a.Thread, a.Wait, a.TTL, a.Fixed, a.MaxHold, a.MinHold)
-	if m := a.mode(); m != backend.Exclusive {
-		what += fmt.Sprintf(" %d", m)
-	}
+	what := fmt.Sprintf("acquire %s %d %v %v %v %v %v", name, a.Thread, a.Wait, a.TTL, a.Fixed, a.MaxHold, a.MinHold) + a.inMode()
 	v, err := s.once(ctx, &receipt{a.Key, what}, func(r *receipt) (any, error) { return s.acquire(ctx, name, a, r) })
 	g, _ := v.(Grant)
 	return g, err

@@ -68,7 +68,8 @@ func New(b backend.Backend, cfg Config) *Manager {
 	return m
 }
 
-// Open makes a session. CodeTooManySessions, CodeDraining, CodeInvalid.
+// Open makes a session. CodeTooManySessions, CodeDraining, CodeInvalid; CodeConflict
+// for a Key whose session lives by another process, or by none.
 func (m *Manager) Open(o Options) (*Session, Token, error) {
 	if err := m.checkOptions(o); err != nil {
 		return nil, "", err
@@ -98,11 +99,15 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 }
 
 // register has s found by its token. If there is such a session already, that is the
-// result; if there are too many, an error.
+// result; if that lives by something else, or there are too many, an error.
 func (m *Manager) register(s *Session) (*Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if same := m.sessions[s.hash]; same != nil {
+	switch same := m.sessions[s.hash]; {
+	case same == nil:
+	case same.o.Process != s.o.Process:
+		return nil, &Error{Code: CodeConflict, Detail: "this request id was used for a session with another proof of life"}
+	default:
 		return same, nil
 	}
 	if len(m.sessions) >= m.cfg.Limits.Sessions {

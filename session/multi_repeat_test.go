@@ -32,6 +32,10 @@ func TestRepeatedAcquireAll(t *testing.T) {
 		check()
 		_, err := s.AcquireAll(t.Context(), []string{"a", "c"}, a)
 		wantCode(t, err, session.CodeConflict)
+		for _, other := range []session.Acquire{{Key: "k", Shared: true}, {Key: "k", Limit: 2}} {
+			_, err = s.AcquireAll(t.Context(), []string{"b", "a"}, other)
+			wantCode(t, err, session.CodeConflict)
+		}
 		_, err = s.ReleaseAll(t.Context(), []string{"a", "b"}, 1, "k")
 		wantCode(t, err, session.CodeConflict)
 		p = p.restart()

@@ -301,6 +301,10 @@ func TestOpenByKey(t *testing.T) {
 		mustAcquire(t, s, "x", session.Acquire{Key: "job-1"})
 		p = p.restart()
 		o.Key = "job-1"
+		bound := o
+		bound.Peer, bound.Process = session.NoPeer(), session.Process{PID: 1, Started: 2}
+		_, _, err := p.Open(bound)
+		wantCode(t, err, session.CodeConflict)
 		again, same := p.open(o)
 		if same != token || again.ID() != s.ID() {
 			t.Error("another session for the same key after a restart")
