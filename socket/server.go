@@ -182,6 +182,9 @@ func (s *Server) admit(nc net.Conn) (*conn, error) {
 	if err := s.cfg.Admit(p); err != nil {
 		return nil, replyError{"NOAUTH", err.Error()}
 	}
+	if peer.Scarce(nc) {
+		return nil, replyError{"BUSY", "the gateway has no file descriptor left for one more connection; close some, or raise its limit (ulimit -n, LimitNOFILE=)"}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limits := s.cfg.Limits

@@ -7,6 +7,8 @@ import (
 	"net"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/api"
 )
 
 // listenTCP listens on the sockets that the service manager has passed, and else
@@ -22,11 +24,15 @@ func listenTCP(c httpConfig, tokens bool, passed []net.Listener) (lns []net.List
 	} else {
 		lns, err = openTCP(c.Listen)
 	}
-	if err != nil || certs == nil {
+	if err != nil {
 		return lns, nil, err
 	}
 	for i, ln := range lns {
-		lns[i] = tls.NewListener(ln, certs.config())
+		if certs == nil {
+			lns[i] = sparing{ln, api.Full}
+		} else {
+			lns[i] = tls.NewListener(sparing{ln, func(c net.Conn) { _ = c.Close() }}, certs.config())
+		}
 	}
 	return lns, certs, nil
 }

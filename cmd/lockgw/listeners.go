@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"slices"
+
+	"github.com/lockgw/lockgw/api"
 )
 
 // listeners are where a gateway is reached.
@@ -41,7 +43,9 @@ func (ls *listeners) open(c config, passed passedSockets) (err error) {
 	if web, err = ls.orMake(web, httpSocket); err != nil {
 		return err
 	}
-	ls.http = append(ls.http, web...)
+	for _, ln := range web {
+		ls.http = append(ls.http, sparing{ln, api.Full})
+	}
 	ls.resp, err = ls.orMake(resp, respSocket)
 	return err
 }

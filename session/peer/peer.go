@@ -60,7 +60,7 @@ func Conn(c net.Conn, accepted time.Duration) (session.Liveness, error) {
 	if errors.Is(err, unix.ENOPROTOOPT) {
 		fd, err = openOlder(by.PID, accepted)
 	}
-	if err != nil {
+	if fd, err = unlessLast(fd, err); err != nil {
 		return nil, openError(by.PID, err)
 	}
 	err = sameNamespace(by)

@@ -28,7 +28,7 @@ func Process(pid int, by session.Peer) (session.Liveness, error) {
 	if err := sameNamespace(by); err != nil {
 		return nil, err
 	}
-	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	fd, err := unlessLast(unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK))
 	if err != nil {
 		return nil, openError(pid, err)
 	}
