@@ -11,24 +11,25 @@ import (
 // certificates are what the listeners with TLS show, and whose they accept. A reload
 // reads the files again, for connections from then on.
 type certificates struct {
-	files    tlsConfig
-	optional bool // there are tokens, too
-	current  atomic.Pointer[tls.Config]
+	files   tlsConfig
+	current atomic.Pointer[tls.Config]
 }
 
-// openCertificates reads the files, nil if there is none to read.
-func openCertificates(files tlsConfig, optional bool) (*certificates, error) {
+// openCertificates reads the files, nil if there is none to read. tokens: callers may
+// show one in place of a certificate.
+func openCertificates(files tlsConfig, tokens bool) (*certificates, error) {
 	if !files.enabled() {
 		return nil, nil
 	}
-	c := &certificates{files: files, optional: optional}
-	read, err := c.read()
+	c := &certificates{files: files}
+	read, err := c.read(tokens)
 	c.current.Store(read)
 	return c, err
 }
 
-// read reads the files, and changes nothing.
-func (c *certificates) read() (*tls.Config, error) {
+// read reads the files, and changes nothing. tokens is as for openCertificates: it may be
+// another since then.
+func (c *certificates) read(tokens bool) (*tls.Config, error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -46,7 +47,7 @@ func (c *certificates) read() (*tls.Config, error) {
 	}
 	out.ClientCAs, out.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 	out.SessionTicketsDisabled = true // who is resumed would not be looked at again after a reload
-	if c.optional {
+	if tokens {
 		out.ClientAuth = tls.VerifyClientCertIfGiven
 	}
 	if !out.ClientCAs.AppendCertsFromPEM(pem) {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/api"
 	"github.com/lockgw/lockgw/backend"
@@ -97,20 +100,48 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	_, _, first := put(t, address, "a")
 	renewed := writeCert(t)
 	copyFile(t, renewed.CertFile, c.CertFile)
-	if _, err := certs.read(); err == nil {
+	if _, err := certs.read(false); err == nil {
 		t.Error("a certificate without its key was accepted")
 	}
 	if _, _, now := put(t, address, "b"); !now.PeerCertificates[0].Equal(first.PeerCertificates[0]) {
 		t.Error("another certificate is shown before a reload")
 	}
 	copyFile(t, renewed.KeyFile, c.KeyFile)
-	read, err := certs.read()
+	read, err := certs.read(false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	certs.use(read)
 	if _, _, now := put(t, address, "c"); now.PeerCertificates[0].Equal(first.PeerCertificates[0]) {
 		t.Error("the old certificate is still shown")
+	}
+}
+
+// Whether a certificate may be left out follows access.tokens_file, which a reload reads.
+func TestCertificatesBesideTokens(t *testing.T) {
+	c := writeCert(t)
+	address, certs := serveTLS(t, c, true)
+	next := settings{config: defaultConfig()}
+	r := &reloader{
+		load: func() (settings, error) { return next, nil }, running: next, service: &serviceManager{},
+		access: access.Open(), certs: certs, level: new(slog.LevelVar), log: slog.New(slog.DiscardHandler),
+	}
+	for _, file := range []string{"", "tokens", ""} {
+		next.Access.TokensFile = file
+		if _, err := r.reload(); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, _ = io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n") // the answer tells
+		_, err = bufio.NewReader(conn).ReadString('\n')
+		if served := err == nil; served != (file != "") {
+			t.Errorf("tokens_file %q: a client without a certificate is served: %v (%v)", file, served, err)
+		}
+		conn.Close()
 	}
 }
 

@@ -44,7 +44,7 @@ func (r *reloader) apply() (restart []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	certs, err := r.certs.read()
+	certs, err := r.certs.read(s.Access.TokensFile != "")
 	if err != nil {
 		return nil, err
 	}
