@@ -64,6 +64,7 @@ func TestForceRelease(t *testing.T) {
 func TestAllEvents(t *testing.T) {
 	g := newGateway(t, session.Config{}, byToken)
 	refused(t, g.do(request{method: "GET", path: "/v1/events"}), 403, access.CodeForbidden)
+	refused(t, g.do(request{method: "GET", path: "/v1/events", body: "x", header: http.Header{"Content-Type": {"text/plain"}}}), 415, codeMediaType)
 	s := g.stream(request{method: "GET", path: "/v1/events", token: "sesame"})
 	defer s.hangUp()
 	for _, name := range []string{"a", "b"} { // each of a session of its own

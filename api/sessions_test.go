@@ -163,3 +163,20 @@ func TestSessionEventsTooLate(t *testing.T) {
 		t.Errorf("err = %v, body %q, want session_ended and no stream", err, rec.Body)
 	}
 }
+
+// A gateway that leaves the holds to the next process refuses the last requests in the
+// words of the document; do compares them.
+func TestSessionOfTheNextProcess(t *testing.T) {
+	g := newGateway(t, session.Config{KeepHolds: true})
+	token := g.open()
+	if err := g.m.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []request{
+		{method: "GET", path: "/v1/sessions/self"}, {method: "DELETE", path: "/v1/sessions/self"},
+		{method: "POST", path: "/v1/sessions/self/keepalive"}, {method: "GET", path: "/v1/sessions/self/events"},
+	} {
+		r.token = token
+		refused(t, g.do(r), 503, session.CodeDraining)
+	}
+}
