@@ -97,3 +97,18 @@ func TestReadBadReply(t *testing.T) {
 		}
 	}
 }
+
+// The memory of a long reply is not kept by a connection that may be idle from then on.
+func TestLongReplyIsForgotten(t *testing.T) {
+	var w Writer
+	w.Bulk(strings.Repeat("x", 1<<20))
+	w.Reset()
+	if got := cap(w.Bytes()); got > keptReply {
+		t.Errorf("%d bytes are kept after a long reply, want at most %d", got, keptReply)
+	}
+	w.Bulk("x")
+	kept := &w.Bytes()[0]
+	if w.Reset(); &append(w.Bytes(), 0)[0] != kept {
+		t.Error("the memory of a short reply is not used again")
+	}
+}

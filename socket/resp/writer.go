@@ -16,8 +16,18 @@ type Writer struct {
 // Bytes are what was written. They are valid until the next write.
 func (w *Writer) Bytes() []byte { return w.buf }
 
+// keptReply is the longest memory for a reply that is kept for the next one. A reply may
+// be as long as a queue, and there are thousands of connections.
+const keptReply = 16 << 10
+
 // Reset forgets what was written.
-func (w *Writer) Reset() { w.buf = w.buf[:0] }
+func (w *Writer) Reset() {
+	if cap(w.buf) > keptReply {
+		w.buf = nil
+		return
+	}
+	w.buf = w.buf[:0]
+}
 
 // Simple writes a simple string.
 func (w *Writer) Simple(s string) { w.line('+', s) }
