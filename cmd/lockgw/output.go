@@ -111,7 +111,7 @@ func (o outputFlag) writeTable(w io.Writer, all []session.Status, now time.Time)
 		if st.Holder != nil {
 			h, holder, from = *st.Holder, holderText(st.Holder), age(since(*st.Holder, now))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d", st.Name, stateText(st), holder, from, leaseText(st), st.Waiters, st.Fence)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d", printable(st.Name), stateText(st), holder, from, leaseText(st), st.Waiters, st.Fence)
 		if o.format == "wide" {
 			fmt.Fprintf(t, "\t%s\t%s\t%s", dash(string(h.Owner)), uidText(h.UID), dash(printable(h.Note)))
 		}

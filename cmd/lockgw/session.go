@@ -154,7 +154,7 @@ func writeSession(w io.Writer, info socket.SessionInfo) error {
 	}
 	fmt.Fprintln(t, "\nNAME\tSTATE\tLEASE\tCOUNT\tFENCE")
 	for _, v := range info.Holds {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\n", v.Name, v.State, duration(v.Left.Round(100*time.Millisecond)), v.Count, v.Fence)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\n", printable(v.Name), v.State, duration(v.Left.Round(100*time.Millisecond)), v.Count, v.Fence)
 	}
 	return t.Flush()
 }

@@ -99,7 +99,7 @@ func (s *topScreen) summary(now time.Time) string {
 func (s *topScreen) foot() string {
 	switch {
 	case s.asked != nil:
-		return fmt.Sprintf("Take %s from %s, fence %d? Be sure that it is dead. y or n", s.asked.Name, holderText(s.asked.Holder), s.asked.Fence)
+		return fmt.Sprintf("Take %s from %s, fence %d? Be sure that it is dead. y or n", printable(s.asked.Name), holderText(s.asked.Holder), s.asked.Fence)
 	case s.typing:
 		return "Names that begin with: " + printable(s.prefix) + "_"
 	case s.note != "":
