@@ -116,6 +116,35 @@ func TestOptionsRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("options(%q): err = %v, want one with %q", tt.url, err, tt.want)
 		}
+		if strings.Contains(tt.url, "_file=") {
+			continue
+		}
+		if err := CheckURL(tt.url); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("CheckURL(%q): err = %v, want one with %q", tt.url, err, tt.want)
+		}
+	}
+}
+
+// Whoever checks a configuration may not be allowed to read what the gateway may, or
+// sits on another machine.
+func TestCheckURLReadsNoFile(t *testing.T) {
+	const none = "/does/not/exist"
+	for _, url := range []string{
+		"redis://h:1/2", "redis://u@h?password_file=" + none, "rediss://h?ca_file=" + none + "&cert_file=" + none + "&key_file=" + none,
+		"redis+unix:///s?db=1&password_file=" + none, "rediss+cluster://u@h1,h2?password_file=" + none + "&ca_file=" + none,
+		"redis+sentinel://h1,h2/m/1?sentinel_username_file=" + none + "&sentinel_password_file=" + none,
+	} {
+		if err := CheckURL(url); err != nil {
+			t.Errorf("CheckURL(%q) = %v, want nil", url, err)
+		}
+	}
+	for _, url := range []string{
+		"redis://u:p@h?password_file=" + none, "redis://h?password=p&password_file=" + none, "redis+sentinel://h1,h2", "redis+cluster://h1,h2?colour=red",
+		"redis://h?password_file=a&password_file=b", "redis+sentinel://h1/m?sentinel_username=u",
+	} {
+		if err := CheckURL(url); err == nil {
+			t.Errorf("CheckURL(%q) = nil, want an error", url)
+		}
 	}
 }
 

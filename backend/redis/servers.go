@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -102,18 +103,32 @@ func open(rawurl string) (func() servers, error) {
 func CheckURL(rawurl string) error {
 	scheme, _, _ := strings.Cut(rawurl, "://")
 	kind, server, several := strings.Cut(scheme, "+")
-	switch {
-	case !several || server == "unix":
-		_, err := parseURL(rawurl)
-		return err
-	case kind != "redis" && kind != "rediss" || server != "sentinel" && server != "cluster":
+	one := !several || server == "unix"
+	if !one && (kind != "redis" && kind != "rediss" || server != "sentinel" && server != "cluster") {
 		return fmt.Errorf("redis address: unknown scheme %q, want redis, rediss, redis+unix, redis+sentinel or redis+cluster", scheme)
 	}
-	s, err := readSeveral(rawurl, "6379")
-	if err == nil && server == "sentinel" && s.path == "" {
-		err = errNoMaster
-	}
+	_, err := open(withoutFiles(rawurl))
 	return err
+}
+
+// withoutFiles is an address that says the same but for what is in files.
+func withoutFiles(rawurl string) string {
+	head, tail, _ := strings.Cut(rawurl, "?")
+	q, err := url.ParseQuery(tail)
+	if err != nil || len(q) == 0 || strings.ContainsAny(tail, "#@") {
+		return rawurl // which has none, or is refused before one is read
+	}
+	for name := range q {
+		value, inFile := strings.CutSuffix(name, "_file")
+		switch {
+		case !inFile || len(q[name]) > 1 || q.Has(value):
+			continue // refused likewise, if it is wrong
+		case strings.HasSuffix(value, "password"), strings.HasSuffix(value, "username"):
+			q.Set(value, "in-a-file")
+		}
+		q.Del(name)
+	}
+	return head + "?" + q.Encode()
 }
 
 // newClient makes a client with options of its own.

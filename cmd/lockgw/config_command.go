@@ -117,7 +117,10 @@ func withoutPassword(raw string) string {
 	if err != nil {
 		return "(hidden)"
 	}
-	query := u.Query()
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return "(hidden)"
+	}
 	for key := range query {
 		if strings.Contains(strings.ToLower(key), "pass") {
 			query.Set(key, "xxxxx")

@@ -210,7 +210,7 @@ func TestConfigGoodValues(t *testing.T) {
 func TestConfigHidesPassword(t *testing.T) {
 	for _, raw := range []string{
 		"redis://user:sesame@host:1/0", "redis://:sesame@host", "redis://user:x#sesame@host", "redis://u:sesame@host:port",
-		"redis://u:%zzsesame@host", "rediss://host?password=sesame", "etcd://u:sesame@h1", "sesame",
+		"redis://u:%zzsesame@host", "rediss://host?password=sesame", "redis://host?password=sesame;x", "redis://host?password=sesame%zz", "etcd://u:sesame@h1", "sesame",
 	} {
 		if err := checkBackendURL(raw); err != nil && strings.Contains(err.Error(), "sesame") {
 			t.Errorf("checkBackendURL(%q) = %v, which tells the password", raw, err)
