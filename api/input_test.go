@@ -131,6 +131,8 @@ func TestBadBodies(t *testing.T) {
 		{`{"bind":{"pid":0}}`, "bind: pid: "}, {`{"bind":{"pid":1,"pid":1}}`, "more than once"},
 		{`{"bind":{"uid":1}}`, "bind: uid: is not known"}, {`{"bind":{"pid":1}}`, "Unix socket"}, {`{"meta":{"a":1}}`, "meta: a: must be a string"},
 		{`{"meta":{"a":"\n"}}`, "meta: a: "}, {`{"meta":"a"}`, "meta: "},
+		{`{"meta":{"` + strings.Repeat("n", 257) + `":"a"}}`, "is 257 bytes long"}, {`{"meta":{"\u001b":"a"}}`, `meta: "\x1b": must not contain control`},
+		{`{"meta":{` + manyMembers(17) + `}}`, "meta: is 4369 bytes long, the limit is 4096"},
 		{`{"name":"` + strings.Repeat("n", 257) + `"}`, "name: is 257 bytes long"}, {`{"meta":{"a":"` + strings.Repeat("n", 257) + `"}}`, "meta: a: is 257"}, {`{"name":"\u001b"}`, "name: "}, {`{"name":"\u202e"}`, "name: "}, {`{"wait":1}`, "wait: is not known"},
 	} {
 		rows = append(rows, badRequest{request{method: "POST", path: "/v1/sessions", body: tt.body}, 400, session.CodeInvalid, tt.detail})
@@ -225,4 +227,13 @@ func TestIdempotencyKeyMustBeVisible(t *testing.T) {
 	g.refuseAll(append(rows, badRequest{r, 400, session.CodeInvalid, "more than once"}))
 	r.header = http.Header{"Idempotency-Key": {strings.Repeat("~", 64)}}
 	g.must(201, r)
+}
+
+// manyMembers are n members of an object, of 257 bytes each.
+func manyMembers(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`"%c":"%s"`, 'a'+i, strings.Repeat("n", 256)))
+	}
+	return strings.Join(all, ",")
 }

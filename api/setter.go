@@ -165,6 +165,10 @@ func inside(err error) error {
 	return err
 }
 
+// maxMeta is how long the names and values of lines may be together: a session keeps
+// them, in the journal too, and there may be very many sessions.
+const maxMeta = 4 << 10
+
 // lines takes a JSON object whose members are text for people.
 func lines(m *map[string]string) setter {
 	return func(v value) error {
@@ -172,12 +176,21 @@ func lines(m *map[string]string) setter {
 			return err
 		}
 		*m = make(map[string]string, len(v.members))
+		size := 0
 		for _, p := range v.members {
-			var s string
-			if err := line(&s, session.MaxNote)(p.value); err != nil {
+			var name, s string
+			err := line(&name, session.MaxNote)(value{kind: kindText, text: p.name})
+			if err == nil {
+				err = line(&s, session.MaxNote)(p.value)
+			}
+			if err != nil {
 				return fmt.Errorf("%s: %w", short(p.name), err)
 			}
-			(*m)[p.name] = s
+			(*m)[name] = s
+			size += len(name) + len(s)
+		}
+		if size > maxMeta {
+			return fmt.Errorf("is %d bytes long, the limit is %d", size, maxMeta)
 		}
 		return nil
 	}
