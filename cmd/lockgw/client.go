@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -53,9 +55,10 @@ func findSocket(own, system string, uid int) (string, error) {
 	return path, nil
 }
 
+// exists is also true of what this user may not look at.
 func exists(path string) bool {
 	_, err := os.Stat(path)
-	return err == nil
+	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
 // dial connects to the gateway.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net"
 
 	"github.com/lockgw/lockgw/session"
@@ -29,10 +31,15 @@ func gatewayError(path string, err error) error {
 func connectionError(path string, err error) error {
 	var op *net.OpError
 	switch {
+	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("you may not use the gateway at %s: %w; its group may, which is lockgw where a package has made it: usermod -aG lockgw USER, "+
+			"and a new login", path, op.Err)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("no gateway at %s: %w; is `lockgw serve` running? --socket or LOCKGW_SOCKET names another path", path, op.Err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the gateway at %s does not answer", path)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the gateway at %s has closed the connection: it was stopped, or is being restarted", path)
 	default:
 		return fmt.Errorf("connection to %s: %w", path, err)
 	}

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +30,25 @@ func TestFindSocket(t *testing.T) {
 		got, err := findSocket(tt.own, tt.system, os.Geteuid())
 		if want := filepath.Join(tt.want, respSocket); got != want || err != nil {
 			t.Errorf("findSocket(%q, %q) = %q, %v; want %q", tt.own, tt.system, got, err, want)
+		}
+	}
+}
+
+// What keeps a user from the gateway is told, and what to do about it.
+func TestConnectionError(t *testing.T) {
+	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "unix", Err: err} }
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{dial(syscall.EACCES), "you may not use the gateway at /s: permission denied; .*usermod"},
+		{dial(syscall.ECONNREFUSED), "no gateway at /s: connection refused; .*lockgw serve"},
+		{context.DeadlineExceeded, "the gateway at /s does not answer"},
+		{fmt.Errorf("closed: %w", io.EOF), "the gateway at /s has closed the connection"},
+	} {
+		err := gatewayError("/s", tt.err)
+		if code, text := exitCode(err); code != exitUnavailable || !regexp.MustCompile(tt.want).MatchString(text) {
+			t.Errorf("%v = %d %q, want %d %q", tt.err, code, text, exitUnavailable, tt.want)
 		}
 	}
 }
