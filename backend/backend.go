@@ -16,7 +16,6 @@ package backend
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -45,11 +44,20 @@ var (
 	// (out of memory, read-only, loading); nothing was changed.
 	ErrRefused = errors.New("store refused the request")
 	// ErrUnreachable is an ErrRefused: there is no connection by which to send.
-	ErrUnreachable = fmt.Errorf("%w: not reachable", ErrRefused)
+	ErrUnreachable error = NotSent("store not reachable")
 	// ErrPartly, of Ping and List alone: the store serves, but not all of it does, or
 	// not all that it should do; the text says what is lacking and what to do.
 	ErrPartly = errors.New("the store serves in part")
 )
+
+// NotSent is an ErrRefused in words of its own: nobody was there to refuse anything.
+type NotSent string
+
+// Error implements error.
+func (e NotSent) Error() string { return string(e) }
+
+// Is makes it an ErrRefused.
+func (NotSent) Is(target error) bool { return target == ErrRefused }
 
 // Owner is the owner id UUID:thread, the value that every store sees.
 type Owner string

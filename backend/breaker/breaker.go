@@ -113,8 +113,8 @@ func (g *breaker) judge(ctx context.Context, err error, took time.Duration) erro
 func (g *breaker) refusal() error {
 	left := time.Until(time.Unix(0, g.until.Load()))
 	if left <= 0 {
-		return fmt.Errorf("%w: it did not answer of late and is being tried again; ask again in a moment", backend.ErrRefused)
+		return backend.NotSent("the store did not answer of late and is being tried again; ask again in a moment")
 	}
-	return &backend.Later{After: left, Err: fmt.Errorf("%w: it did not answer of late and is left alone for another %v; "+
-		"held locks are still renewed and released", backend.ErrRefused, left.Round(100*time.Millisecond))}
+	return &backend.Later{After: left, Err: backend.NotSent(fmt.Sprintf("the store did not answer of late and is left alone for another %v; "+
+		"held locks are still renewed and released", left.Round(100*time.Millisecond)))}
 }
