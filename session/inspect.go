@@ -22,7 +22,7 @@ func (m *Manager) Inspect(ctx context.Context, name string) (Status, error) {
 	s := statusOf(st)
 	s.Name = name
 	if err != nil {
-		s.State = StateUnknown
+		s.State, s.Trouble = StateUnknown, err.Error()
 	}
 	m.addLocal(&s)
 	return s, nil

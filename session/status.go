@@ -55,8 +55,8 @@ type Status struct {
 	// Shares is who holds a name that is not held exclusively, the lowest fences first
 	// and at most backend.MaxSeveral of them. List leaves it out.
 	Shares []Share
-	// Trouble is why the store gives those who wait here no answer, or would not grant
-	// the name though it is free; "": it does, and would.
+	// Trouble is why the store gives no answer, here or to those who wait here, or
+	// would not grant the name though it is free; "": it does, and would.
 	Trouble string
 }
 
