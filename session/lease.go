@@ -162,6 +162,10 @@ var lossSentence = map[string]string{
 	reasonEnded:     "an administrator has ended its session",
 }
 
+// LossSentence says in words what the reason of a loss means; "" of one that it does
+// not know.
+func LossSentence(reason string) string { return lossSentence[reason] }
+
 func (l *Lease) lostError(reason string) *Error {
 	return &Error{
 		Code: CodeLost, Lock: l.name,

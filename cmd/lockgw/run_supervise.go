@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/session"
 )
 
 // supervisor keeps a command and its locks together until the command has ended.
@@ -69,7 +71,7 @@ func supervise(o *runOptions, r *report, path string, k *keeper, h *hold, signal
 func notToStart(h *hold, signals <-chan os.Signal) error {
 	select {
 	case n := <-h.lost:
-		return exit(exitLost, fmt.Errorf("%s was lost: %s: not run", n.Lock, n.Reason))
+		return exit(exitLost, fmt.Errorf("%s was lost: %s: not run", n.Lock, lossText(n.Reason)))
 	case sig := <-signals:
 		return exit(exitSignal+int(sig.(syscall.Signal)), nil)
 	default:
@@ -96,7 +98,7 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 		case <-s.stop.alarm.C:
 			s.stop.kill()
 		case n := <-s.h.lost:
-			s.lose(fmt.Sprintf("%s (fence %d) was lost: %s", n.Lock, n.Fence, n.Reason))
+			s.lose(fmt.Sprintf("%s (fence %d) was lost: %s", n.Lock, n.Fence, lossText(n.Reason)))
 		case n := <-s.h.jeopardy:
 			s.r.say(must, event{Event: "jeopardy", Lock: n.Lock, Fence: n.Fence, Reason: n.Reason}, "%s is in jeopardy: %s", n.Lock, n.Reason)
 			s.h.look()
@@ -168,4 +170,12 @@ func (s *supervisor) stopped(sig syscall.Signal) {
 	}
 	s.tty.takeBack()
 	_ = unix.Kill(os.Getpid(), syscall.SIGSTOP)
+}
+
+// lossText is the reason of a loss as events name it, and in words.
+func lossText(reason string) string {
+	if sentence := session.LossSentence(reason); sentence != "" {
+		return reason + " (" + sentence + ")"
+	}
+	return reason
 }

@@ -229,7 +229,7 @@ func TestTopTerminal(t *testing.T) {
 	s.await(`Take nightly from .*\(sleep\)`)
 	s.typed("y")
 	s.await(`nightly is taken from the holder`)
-	holder.await(`nightly .*was lost: broken`)
+	holder.await(`nightly .*was lost: broken \(an administrator has ended it\)`)
 	s.typed("q")
 	wantExit(t, cmd, 0)
 }
