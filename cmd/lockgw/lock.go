@@ -16,6 +16,10 @@ import (
 // as one over HTTP without proof of life.
 const lockLife = time.Hour
 
+// lossTold is for how long after --max-hold the session is kept, so that a late
+// unlock is told that the lock was lost, and not that nobody knows the session.
+const lossTold = 10 * time.Minute
+
 func newLockCommand() *cobra.Command {
 	var (
 		g            gatewayFlags
@@ -38,7 +42,10 @@ Prefer run where the work is one command: it ends the hold with it.`,
 			if err := errors.Join(checkMode(cmd.Flags(), o.Shared, o.Limit), checkNames(args...)); err != nil {
 				return err
 			}
-			life := cmp.Or(keepalive, o.MaxHold, lockLife)
+			life := cmp.Or(keepalive, lockLife)
+			if keepalive == 0 && o.MaxHold > 0 {
+				life = o.MaxHold + lossTold
+			}
 			err := g.with(cmd, "", func(ctx context.Context, c *socket.Client) error {
 				return lock(ctx, cmd, c, args[0], o, life)
 			})
@@ -50,7 +57,7 @@ Prefer run where the work is one command: it ends the hold with it.`,
 	durationVar(f, &o.Wait, "wait", "how long to wait for the lock (default: try once)")
 	positiveVar(f, &o.TTL, "ttl", "lease that the gateway renews")
 	positiveVar(f, &o.MaxHold, "max-hold", "end the hold after so long")
-	positiveVar(f, &keepalive, "keepalive", "end the hold after so long without a command about it (default: --max-hold, else 1h)")
+	positiveVar(f, &keepalive, "keepalive", "end the hold after so long without a command about it (default: a little more than --max-hold, else 1h)")
 	threadVar(f, &o.Thread)
 	modeVars(f, &o.Shared, &o.Limit)
 	f.StringVar(&o.Note, "note", "", "text that is shown to those who wait")
