@@ -100,6 +100,11 @@ func TestLog(t *testing.T) {
 		t.Errorf("log = %q, want JSON with the second message alone", got)
 	}
 	out.Reset()
+	log.Info("later", "after", 90*time.Second)
+	if got := out.String(); !strings.Contains(got, `"after":"1m30s"`) {
+		t.Errorf("log = %q, want a duration that can be read", got)
+	}
+	out.Reset()
 	newLog(&out, logConfig{Format: "text"}, level).Info("hello", "key", 1)
 	if got := out.String(); !strings.Contains(got, "INF hello key=1\n") {
 		t.Errorf("log = %q, want plain text without colours", got)
