@@ -16,7 +16,8 @@ export function showHealth(ready, version) {
   setText(byId("health-version"), version ? `lockgw ${version.version}, ${version.go_version}` : "");
 }
 
+// A check that is passed and has something to say is limited: names that cannot be locked, a journal that is not written.
 function checkText(check) {
-  const detail = check.detail ? `: ${check.detail}` : "";
-  return el("span", {}, mark(check.ok ? "good" : "bad"), (check.ok ? "good" : "failed") + detail);
+  const [state, word] = !check.ok ? ["bad", "failed"] : check.detail ? ["jeopardy", "limited"] : ["good", "good"];
+  return el("span", {}, mark(state), word + (check.detail ? `: ${check.detail}` : ""));
 }
