@@ -36,8 +36,8 @@ func (c *Control) Known(by Caller) error {
 	}
 	return &session.Error{
 		Code: session.CodeNoSession,
-		Detail: "over the network the gateway answers only those whom it knows: send an access token as " +
-			"Authorization: Bearer, the token of a session that was opened with one, or use a client certificate",
+		Detail: "over the network the gateway answers only those whom it knows, and this request has no certificate and no " +
+			"token that it knows: send an access token as Authorization: Bearer, the token of a session that was opened with one, or use a client certificate",
 	}
 }
 
