@@ -26,6 +26,9 @@ type supervisor struct {
 	stop  *ladder
 	// resume: the command is to go on, once its locks are known to be held still.
 	resume bool
+	// shaky is the deadline when it was told that a lock is in jeopardy, 0 once it
+	// was told that this is over.
+	shaky time.Duration
 	// asked: a signal has asked for the end.
 	asked bool
 }
@@ -101,11 +104,13 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 			s.lose(fmt.Sprintf("%s (fence %d) was lost: %s", n.Lock, n.Fence, lossText(n.Reason)))
 		case n := <-s.h.jeopardy:
 			s.r.say(must, event{Event: "jeopardy", Lock: n.Lock, Fence: n.Fence, Reason: n.Reason}, "%s is in jeopardy: %s", n.Lock, n.Reason)
+			s.shaky = s.guard.deadline
 			s.h.look()
 		case holds := <-s.h.reads:
 			if !s.guard.update(holds) {
 				s.lose("the gateway does not know the locks any more")
 			}
+			s.calm(holds)
 			s.stop.later(s.guard.killBy())
 			s.goOn()
 		case err := <-s.h.over:
@@ -155,6 +160,16 @@ func (s *supervisor) goOn() {
 	if s.resume && (len(s.h.views) == 0 || s.guard.safe()) {
 		s.resume = false
 		s.p.signal(syscall.SIGCONT)
+	}
+}
+
+// calm tells that a jeopardy has passed: who has read of it wants to know its end.
+// A later deadline proves it; a reading alone may be from before.
+func (s *supervisor) calm(holds []session.View) {
+	jeopardy := func(v session.View) bool { return v.State == session.StateJeopardy }
+	if s.shaky != 0 && s.guard.deadline > s.shaky && !slices.ContainsFunc(holds, jeopardy) {
+		s.shaky = 0
+		s.r.say(must, event{Event: "renewed"}, "the locks are renewed again, and held as before")
 	}
 }
 
