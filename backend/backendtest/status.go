@@ -1,6 +1,5 @@
 package backendtest
 
-
 func describeTells(b *bench) {
 	n := b.node("a")
 	first, a := n.granted()
