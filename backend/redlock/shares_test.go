@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redlock"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -54,6 +56,28 @@ func TestPermitsAreNotCounted(t *testing.T) {
 	wg.Wait()
 	if most.Load() != 2 {
 		t.Errorf("%d had one of two permits at once", most.Load())
+	}
+}
+
+// Of a semaphore of 2 three nodes have six permits, enough for three who reach two
+// nodes each.
+func TestPermitsHaveNumbers(t *testing.T) {
+	t.Parallel()
+	servers := start(t, 3, durable...)
+	contender := func(i int) *redlock.Backend {
+		addrs := make([]string, len(servers))
+		for j, s := range servers {
+			addrs[j] = s.Addr
+		}
+		addrs[i] = "127.0.0.1:1" // where nobody is
+		return ready(t, open(t, "redlock://"+strings.Join(addrs, ","), "", backend.Node{ID: fmt.Sprint("n", i), Incarnation: 1}))
+	}
+	share(t, contender(0), "1", 2)
+	share(t, contender(1), "1", 2)
+	r := request(1)
+	r.Slot, r.Mode, r.Turns = "1", 2, 1
+	if a, err := contender(2).Acquire(t.Context(), r); !errors.Is(err, backend.ErrHeld) {
+		t.Errorf("acquire = %+v, %v, want held: two have a permit", a, err)
 	}
 }
 

@@ -563,7 +563,7 @@ var bugs = []bug{
 	},
 	{
 		name: "redlock: permits are counted", file: "backend/redlock/common.lua", test: redlock,
-		old: "  return other and other ~= me and 'held' or nil\n", new: "  return redis.call('ZCARD', ends) >= tonumber(mode) and 'held' or nil\n", run: "Permits",
+		old: "  return other and other ~= me and 'held' or nil\n", new: "  return redis.call('ZCARD', ends) >= tonumber(mode) and 'held' or nil\n", run: "PermitsHaveNumbers",
 	},
 	{
 		name: "redlock: a late renewal brings a share back", file: "backend/redlock/fill.lua", test: redlock,
