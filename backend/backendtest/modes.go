@@ -27,6 +27,7 @@ var modes = []testCase{
 	{"a delay keeps the place of one of several holds", delayOfOne},
 	{"cancel gives back one of several holds", cancelShare},
 	{"reclaim adopts one of several holds", reclaimShare},
+	{"an overtaken number is refused after another contender of the node has asked", overtakenBesideSlots},
 }
 
 // modeQueueCases are of those that keep a queue, too.

@@ -104,8 +104,12 @@ func (l *lock) admit(c contender, inc, seq uint64, numbered bool) bool {
 	if numbered {
 		l.floors[c] = floor{inc, seq, time.Now()}
 	}
-	if c.slot != "" {
-		l.floors[contender{node: c.node}] = floor{inc: inc, at: time.Now()}
+	if c.slot != "" { // it may be the floor of a contender: what that has asked stays
+		if node.inc < inc {
+			node = floor{inc: inc}
+		}
+		node.at = time.Now()
+		l.floors[contender{node: c.node}] = node
 	}
 	delete(l.suspect, c.node)
 	return true

@@ -60,7 +60,9 @@ local function admit(numbered)
   if numbered then
     redis.call('SET', floor, inc .. ' ' .. seq, 'PX', remember)
   end
-  if nodefloor ~= floor then
+  if nodefloor ~= floor and node_inc == tonumber(inc) then
+    redis.call('PEXPIRE', nodefloor, remember) -- it may be the floor of a contender: what that has asked stays
+  elseif nodefloor ~= floor then
     redis.call('SET', nodefloor, inc .. ' 0', 'PX', remember)
   end
   return true

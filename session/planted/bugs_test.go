@@ -249,6 +249,10 @@ var bugs = []bug{
 		old: "numbered && inc == f.inc && seq < f.seq", new: "false",
 	},
 	{
+		name: "store: a contender forgets the requests of another", file: "backend/memory/lock.go", test: "./backend/memory",
+		old: "		if node.inc < inc {\n", new: "		if true {\n",
+	},
+	{
 		name: "store: no incarnations", file: "backend/memory/lock.go", test: "./backend/memory",
 		old: "inc < max(f.inc, node.inc) ||", new: "inc < max(f.inc, node.inc) && false ||",
 	},
@@ -304,6 +308,10 @@ var bugs = []bug{
 	{
 		name: "script: no request numbers", file: "backend/redis/head.lua", test: "./backend/redis",
 		old: "(numbered and inc == seen_inc and tonumber(seq) < tonumber(seen_seq))", new: "false",
+	},
+	{
+		name: "script: a contender forgets the requests of another", file: "backend/redis/head.lua", test: "./backend/redis",
+		old: "  if nodefloor ~= floor and node_inc == tonumber(inc) then\n", new: "  if false then\n",
 	},
 	{
 		name: "script: no incarnations", file: "backend/redis/head.lua", test: "./backend/redis",
@@ -632,7 +640,7 @@ var bugs = []bug{
 	{
 		name: "redlock: a contender forgets the requests of another", file: "backend/redlock/head.lua", test: redlock,
 		old: "  if nodefloor ~= floor and node_inc == tonumber(inc) then",
-		new: "  if false then", run: "ContendersOf",
+		new: "  if false then", run: "TestBackend/modes/an_overtaken",
 	},
 	{
 		name: "redlock: a permit that is left is waited for", file: "backend/redlock/election.go", test: redlock,
