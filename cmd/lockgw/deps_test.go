@@ -71,15 +71,47 @@ var rules = []rule{
 		why: "reading and writing RESP knows nothing of locks",
 	},
 	{
-		pkg: "cmd/lockgw", ours: []string{"api", "socket", "session", "session/", "backend", "backend/", "cmd/lockgw/telemetry"},
-		why: "the program builds all the others",
+		pkg: "cmd/lockgw",
+		ours: []string{
+			"cmd/lockgw/cli", "cmd/lockgw/config", "cmd/lockgw/doctor", "cmd/lockgw/run", "cmd/lockgw/serve", "cmd/lockgw/top", "cmd/lockgw/verbs",
+		},
+		why: "the program is its commands, put together here and nowhere else",
+	},
+	{
+		pkg: "cmd/lockgw/cli", ours: []string{"socket", "session", "session/access", "backend"},
+		why: "what the commands share knows none of them",
+	},
+	{
+		pkg: "cmd/lockgw/config", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "session", "session/access", "backend/redis", "backend/redlock"},
+		why: "what was configured is read and checked before anything is opened with it",
+	},
+	{
+		pkg:  "cmd/lockgw/serve",
+		ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "cmd/lockgw/telemetry", "api", "socket", "session", "session/", "backend", "backend/"},
+		why:  "the gateway is put together here, of a store, the core and the fronts",
+	},
+	{
+		pkg: "cmd/lockgw/run", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "socket", "session", "backend"},
+		why: "a command under a lock is a client of a gateway like any other",
+	},
+	{
+		pkg: "cmd/lockgw/verbs", ours: []string{"cmd/lockgw/cli", "socket", "session", "backend"},
+		why: "each of these commands is a client of a gateway like any other",
+	},
+	{
+		pkg: "cmd/lockgw/top", ours: []string{"cmd/lockgw/cli", "socket", "session", "backend"},
+		why: "the screen is a client of a gateway like any other",
+	},
+	{
+		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend/redis", "backend/redlock"},
+		why: "it looks at what a gateway would need, without one",
 	},
 	{
 		pkg: "cmd/lockgw/telemetry", ours: []string{"session", "backend", "backend/breaker"},
 		why: "what is shown of a gateway is told to it, by the core and by who builds the gateway",
 	},
 	{
-		pkg: "cmd/lockgw/", ours: []string{"socket", "backend/redis/redistest"},
+		pkg: "cmd/lockgw/", ours: []string{"cmd/lockgw/e2e", "socket", "backend/redis/redistest"},
 		why: "what watches real gateways from outside is a client like any other",
 	},
 	{
@@ -140,7 +172,12 @@ func TestImportRules(t *testing.T) {
 		{"socket", "session/peer", true},
 		{"socket", "backend/redis", false},
 		{"api", "cmd/lockgw", false},
-		{"cmd/lockgw", "backend/redis", true},
+		{"cmd/lockgw", "backend/redis", false},
+		{"cmd/lockgw/serve", "backend/redis", true},
+		{"cmd/lockgw/run", "backend/redis", false},
+		{"cmd/lockgw/run", "cmd/lockgw/serve", false},
+		{"cmd/lockgw/cli", "cmd/lockgw/config", false},
+		{"cmd/lockgw/e2e", "cmd/lockgw/serve", false},
 		{"docs/shop", "session", false},
 	}
 	for _, tt := range tests {

@@ -1,19 +1,15 @@
 // Command lockgw is a sidecar lock gateway: `lockgw serve` runs it, the other
 // commands talk to it.
 //
-// This package knows flags, environment, files, signals and every store. It puts
-// the other packages together and decides nothing about locks.
+// This package wires: each command has a package of its own below it. They know flags,
+// environment, files, signals and every store, put the other packages together and
+// decide nothing about locks.
 package main
 
 import (
-	"fmt"
 	"os"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
 
-func main() {
-	code, message := exitCode(newRootCommand().Execute())
-	if message != "" {
-		fmt.Fprintln(os.Stderr, "lockgw:", message)
-	}
-	os.Exit(code)
-}
+func main() { os.Exit(cli.Run(newRootCommand())) }

@@ -10,9 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
 
-var update = flag.Bool("update", false, "write the reference page instead of comparing it")
+var Update = flag.Bool("update", false, "write the reference page instead of comparing it")
 
 const referencePage = "../../docs/reference/cli.md"
 
@@ -22,7 +24,7 @@ func TestReferencePage(t *testing.T) {
 	root.InitDefaultCompletionCmd()
 	page := "<!-- made by go generate ./docs/check; do not edit -->" +
 		"\n\n# Command line\n\n" + commandIndex(root) + commandPages(root)
-	if *update {
+	if *Update {
 		if err := os.WriteFile(referencePage, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -77,14 +79,14 @@ func flagTable(c *cobra.Command) string {
 	var b strings.Builder
 	ofConfig := false
 	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-		ofConfig = ofConfig || f.Annotations[configKey] != nil
-		if f.Hidden || f.Name == "help" || f.Annotations[configKey] != nil {
+		ofConfig = ofConfig || f.Annotations[cli.ConfigKey] != nil
+		if f.Hidden || f.Name == "help" || f.Annotations[cli.ConfigKey] != nil {
 			return
 		}
 		if b.Len() == 0 {
 			b.WriteString("\n| flag | variable | default | |\n|---|---|---|---|\n")
 		}
-		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", flagName(f), twin(f.Name), defaultText(f), strings.ReplaceAll(usageText(f), "|", `\|`))
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", flagName(f), cli.EnvVar(f.Name), defaultText(f), strings.ReplaceAll(usageText(f), "|", `\|`))
 	})
 	if ofConfig {
 		b.WriteString("\nEach key of the [configuration](../configuration.md) is a flag, too: `--backend-url` for `backend.url`.\n")

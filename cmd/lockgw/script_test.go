@@ -19,12 +19,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket"
 )
-
-// patience is how long a script waits for what has to come.
-const patience = 20 * time.Second
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"lockgw": main})
@@ -159,8 +158,8 @@ func scriptEnded(ts *testscript.TestScript, _ bool, args []string) {
 	j := jobOf(ts, args[0])
 	select {
 	case <-j.done:
-	case <-time.After(patience):
-		ts.Fatalf("%s has not ended after %v\nstderr: %s", args[0], patience, ts.ReadFile(args[0]+".err"))
+	case <-time.After(e2e.Patience):
+		ts.Fatalf("%s has not ended after %v\nstderr: %s", args[0], e2e.Patience, ts.ReadFile(args[0]+".err"))
 	}
 	status := j.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	got := strconv.Itoa(status.ExitStatus())
@@ -176,7 +175,7 @@ func scriptEnded(ts *testscript.TestScript, _ bool, args []string) {
 func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 	want := regexp.MustCompile(args[1])
 	text, ok := "", false
-	until(func() bool {
+	e2e.Until(func() bool {
 		b, _ := os.ReadFile(ts.MkAbs(args[0]))
 		text = string(b)
 		ok = want.MatchString(text)
@@ -187,16 +186,10 @@ func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func until(f func() bool) {
-	for end := time.Now().Add(patience); !f() && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
 // scriptReady: ready [DIR] waits until the gateway answers.
 func scriptReady(ts *testscript.TestScript, _ bool, args []string) {
 	var err error
-	until(func() bool {
+	e2e.Until(func() bool {
 		var c *socket.Client
 		if c, err = dial(ts, args); err == nil {
 			err = c.Close()
@@ -213,7 +206,7 @@ func dial(ts *testscript.TestScript, dir []string) (*socket.Client, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	return socket.Dial(ctx, filepath.Join(path, respSocket), socket.DialOptions{})
+	return socket.Dial(ctx, filepath.Join(path, cli.RespSocket), socket.DialOptions{})
 }
 
 // scriptLock: lock NAME free|held|waiters=N waits until the name is so.
@@ -221,7 +214,7 @@ func scriptLock(ts *testscript.TestScript, _ bool, args []string) {
 	var st session.Status
 	var err error
 	ok := false
-	until(func() bool {
+	e2e.Until(func() bool {
 		var c *socket.Client
 		if c, err = dial(ts, nil); err != nil {
 			return false
@@ -260,7 +253,7 @@ func scriptBusy(ts *testscript.TestScript, _ bool, args []string) {
 func scriptRedis(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0] + ".sock")
 	scriptStart(ts, false, []string{args[0], "redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", ts.MkAbs(".")})
-	until(func() bool {
+	e2e.Until(func() bool {
 		c, err := net.Dial("unix", path)
 		if err == nil {
 			_ = c.Close()
@@ -272,7 +265,7 @@ func scriptRedis(ts *testscript.TestScript, _ bool, args []string) {
 // scriptGone: gone FILE waits until the process whose pid is in it has ended.
 func scriptGone(ts *testscript.TestScript, _ bool, args []string) {
 	pid := pidIn(ts, args[0])
-	until(func() bool { return !running(pid) })
+	e2e.Until(func() bool { return !running(pid) })
 	if running(pid) {
 		ts.Fatalf("process %d of %s is still there", pid, args[0])
 	}

@@ -22,7 +22,7 @@ trap 'rm -rf "$stage"' EXIT
 
 program() { # arch, file
 	CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath -buildvcs=false \
-		-ldflags "-s -w -X main.release=$version" -o "$2" ./cmd/lockgw
+		-ldflags "-s -w -X github.com/lockgw/lockgw/cmd/lockgw/cli.release=$version" -o "$2" ./cmd/lockgw
 }
 
 # Pages and completions are told by the program itself, one for this machine.

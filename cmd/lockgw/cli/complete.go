@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/socket"
+)
+
+// CompleteFirst offers names for the first argument alone.
+func (g *Gateway) CompleteFirst(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return g.CompleteName(cmd, args, toComplete)
+}
+
+// CompleteName offers the names that the gateway knows.
+func (g *Gateway) CompleteName(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if FlagsFromEnv(cmd.Flags()) != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+	defer cancel()
+	c, err := g.Dial(ctx, socket.DialOptions{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer c.Close()
+	known, _, err := c.Locks(ctx, toComplete, 0)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	for _, st := range known {
+		names = append(names, st.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// The sockets of a gateway, in its socket.dir.
+const (
+	HTTPSocket = "http.sock"
+	RespSocket = "resp.sock"
+)
+
+// systemSocketDir is where the gateway of a machine has its sockets.
+const systemSocketDir = "/run/lockgw"
+
+// maxSocketPath is what the kernel's sockaddr_un has room for, less the final 0.
+const maxSocketPath = 107
+
+// DefaultSocketDir is the directory for sockets of whoever runs this process.
+func DefaultSocketDir() string {
+	if os.Geteuid() == 0 {
+		return systemSocketDir
+	}
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "lockgw")
+	}
+	return UserTempDir()
+}
+
+// UserTempDir is a directory name of this user among everybody's temporary files.
+// Whether it is really this user's has to be checked by who uses it.
+func UserTempDir() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("lockgw-%d", os.Geteuid()))
+}
+
+// CheckSocketPath refuses what is too long to be bound.
+func CheckSocketPath(path string) error {
+	if len(path) > maxSocketPath {
+		return fmt.Errorf("the socket path %s is %d bytes long, the kernel allows %d; choose a shorter socket.dir", path, len(path), maxSocketPath)
+	}
+	return nil
+}
+
+// LockFile in a socket directory is locked by the gateway that serves it.
+const LockFile = "gateway.lock"
+
+// CheckSafeDir refuses a directory in which a user other than uid and root
+// could replace a socket.
+func CheckSafeDir(path string, info fs.FileInfo, uid int) (own bool, err error) {
+	owner := int(info.Sys().(*syscall.Stat_t).Uid)
+	switch {
+	case owner != uid && owner != 0:
+		return false, fmt.Errorf("%s belongs to the user with id %d, not to this one; choose another directory", path, owner)
+	case info.Mode().Perm()&0o002 != 0:
+		return false, fmt.Errorf("%s can be written by everybody, who could replace the sockets; "+
+			"take that right away (chmod o-w), or name a directory below it, which the gateway then makes", path)
+	}
+	return owner == uid, nil
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// GatewayError gives an error of the client the exit code it stands for.
+func GatewayError(path string, err error) error {
+	var reply *socket.Error
+	var done *ExitError
+	switch {
+	case err == nil, errors.As(err, &done):
+		return err
+	case errors.As(err, &reply):
+		return Exit(replyCode(reply.Word), fmt.Errorf("the gateway refused: %w", reply))
+	case errors.Is(err, socket.ErrNotAcquired):
+		return Exit(ExitNotAcquired, err)
+	default:
+		return Exit(ExitUnavailable, ConnectionError(path, err))
+	}
+}
+
+// ConnectionError says in words why the gateway at path was not reached, or not any more.
+func ConnectionError(path string, err error) error {
+	var op *net.OpError
+	switch {
+	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("you may not use the gateway at %s: %w; its group may, which is lockgw where a package has made it: usermod -aG lockgw USER, "+
+			"and a new login", path, op.Err)
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Errorf("no gateway at %s: %w; is `lockgw serve` running? --socket or LOCKGW_SOCKET names another path", path, op.Err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the gateway at %s does not answer", path)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("the gateway at %s has closed the connection: it was stopped, or is being restarted", path)
+	default:
+		return fmt.Errorf("connection to %s: %w", path, err)
+	}
+}
+
+// replyCode is the exit code for the first word of an error reply.
+func replyCode(word string) int {
+	switch word {
+	case "INVALID", "UNSUPPORTED":
+		return ExitUsage
+	case "UNAVAILABLE", "DRAINING":
+		return ExitUnavailable
+	case "BUSY":
+		return ExitNotAcquired
+	case "LOST":
+		return ExitLost
+	default:
+		return ExitRefused
+	}
+}
+
+// CheckNames refuses what can be no lock name before the gateway is asked.
+func CheckNames(names ...string) error {
+	for _, name := range names {
+		if err := session.CheckName(name); err != nil {
+			return Usagef("%q is no lock name: %s", name, detail(err))
+		}
+	}
+	return nil
+}
+
+// detail is the sentence of an error of the core, without its code.
+func detail(err error) string {
+	var e *session.Error
+	if errors.As(err, &e) {
+		return e.Detail
+	}
+	return err.Error()
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"syscall"
+	"testing"
+
+	"github.com/lockgw/lockgw/socket"
+)
+
+// What keeps a user from the gateway is told, and what to do about it.
+func TestConnectionError(t *testing.T) {
+	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "unix", Err: err} }
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{dial(syscall.EACCES), "you may not use the gateway at /s: permission denied; .*usermod"},
+		{dial(syscall.ECONNREFUSED), "no gateway at /s: connection refused; .*lockgw serve"},
+		{context.DeadlineExceeded, "the gateway at /s does not answer"},
+		{fmt.Errorf("closed: %w", io.EOF), "the gateway at /s has closed the connection"},
+	} {
+		err := GatewayError("/s", tt.err)
+		if code, text := ExitCode(err); code != ExitUnavailable || !regexp.MustCompile(tt.want).MatchString(text) {
+			t.Errorf("%v = %d %q, want %d %q", tt.err, code, text, ExitUnavailable, tt.want)
+		}
+	}
+}
+
+func TestGatewayError(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{&socket.Error{Word: "INVALID"}, ExitUsage},
+		{&socket.Error{Word: "UNSUPPORTED"}, ExitUsage},
+		{&socket.Error{Word: "UNAVAILABLE"}, ExitUnavailable},
+		{&socket.Error{Word: "DRAINING"}, ExitUnavailable},
+		{&socket.Error{Word: "BUSY"}, ExitNotAcquired},
+		{&socket.Error{Word: "LOST"}, ExitLost},
+		{&socket.Error{Word: "NOTHELD"}, ExitRefused},
+		{&socket.Error{Word: "NOSESSION"}, ExitRefused},
+		{fmt.Errorf("wrapped: %w", socket.ErrNotAcquired), ExitNotAcquired},
+		{Exit(3, errors.New("x")), 3},
+		{errors.New("connection refused"), ExitUnavailable},
+	} {
+		if got, _ := ExitCode(GatewayError("/s", tt.err)); got != tt.want {
+			t.Errorf("exit code of %v = %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}

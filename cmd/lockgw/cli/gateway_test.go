@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFindSocket(t *testing.T) {
+	own, system, none := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "none")
+	for _, dir := range []string{own, system} {
+		if err := os.WriteFile(filepath.Join(dir, RespSocket), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct{ own, system, want string }{
+		{own, system, own}, {own, none, own}, {none, system, system}, {none, none, none},
+	} {
+		got, err := findSocket(tt.own, tt.system, os.Geteuid())
+		if want := filepath.Join(tt.want, RespSocket); got != want || err != nil {
+			t.Errorf("findSocket(%q, %q) = %q, %v; want %q", tt.own, tt.system, got, err, want)
+		}
+	}
+}
+
+func TestFindSocketForeign(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may give a directory away")
+	}
+	own := t.TempDir()
+	if err := os.Chown(own, 4711, -1); err != nil {
+		t.Fatal(err)
+	}
+	got, err := findSocket(own, "/nosuch", 4712)
+	if err == nil || !strings.Contains(err.Error(), "user with id 4711") {
+		t.Errorf("a directory of another user = %q, %v; want a refusal that names the user", got, err)
+	}
+	if _, err := findSocket(own, "/nosuch", 4711); err != nil {
+		t.Errorf("one's own directory: %v", err)
+	}
+}

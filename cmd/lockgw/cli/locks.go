@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// MaxLocks is how many the gateway lists at once.
+const MaxLocks = 1000
+
+// ListLocks lists by name, and says so where there are more than can be had. That some
+// cannot be had at present is no failure: what there is may be all that was looked for.
+func ListLocks(ctx context.Context, cmd *cobra.Command, c *socket.Client, prefix string) ([]session.Status, error) {
+	all, incomplete, err := c.Locks(ctx, prefix, MaxLocks)
+	if err != nil {
+		return nil, err
+	}
+	if incomplete != "" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: this list is incomplete:", Printable(incomplete))
+	}
+	if len(all) == MaxLocks {
+		fmt.Fprintf(cmd.ErrOrStderr(), "lockgw: only %d locks are shown, there may be more; use ls --prefix\n", MaxLocks)
+	}
+	slices.SortFunc(all, func(a, b session.Status) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// LockJSON is a lock as JSON, with the names of the HTTP API.
+type LockJSON struct {
+	Name    string        `json:"name"`
+	State   session.State `json:"state"`
+	Mode    string        `json:"mode,omitempty"`
+	Holders int           `json:"holders,omitempty"`
+	Limit   int           `json:"limit,omitempty"`
+	Holder  *HolderJSON   `json:"holder"`
+	Shares  []ShareJSON   `json:"holders_list,omitempty"`
+	Waiters int           `json:"waiters"`
+	Queue   []*HolderJSON `json:"queue"`
+	Fence   backend.Fence `json:"fence"`
+	TTLMS   int64         `json:"ttl_ms"`
+	Trouble string        `json:"trouble,omitempty"`
+}
+
+// HolderJSON is one who holds or waits.
+type HolderJSON struct {
+	session.Holder
+	HeldMS int64 `json:"held_ms"`
+}
+
+// ShareJSON is one of several holders.
+type ShareJSON struct {
+	*HolderJSON
+	Fence backend.Fence `json:"fence"`
+	TTLMS int64         `json:"ttl_ms"`
+}
+
+// NewLockJSON is st as of now.
+func NewLockJSON(st session.Status, now time.Time) LockJSON {
+	l := LockJSON{
+		Name: st.Name, State: st.State, Holder: newHolderJSON(st.Holder, now), Waiters: st.Waiters,
+		Queue: []*HolderJSON{}, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
+	}
+	if st.State == session.StateHeld {
+		l.Mode, l.Holders, l.Limit = st.Mode.String(), st.Holders, st.Mode.Limit()
+	}
+	for _, s := range st.Shares {
+		l.Shares = append(l.Shares, ShareJSON{newHolderJSON(&s.Holder, now), s.Fence, s.TTL.Milliseconds()})
+	}
+	for _, h := range st.Queue {
+		l.Queue = append(l.Queue, newHolderJSON(&h, now))
+	}
+	return l
+}
+
+func newHolderJSON(h *session.Holder, now time.Time) *HolderJSON {
+	if h == nil {
+		return nil
+	}
+	return &HolderJSON{Holder: *h, HeldMS: HeldFor(*h, now).Milliseconds()}
+}
+
+// HeldFor is how long ago a hold began, 0 if that is not known.
+func HeldFor(h session.Holder, now time.Time) time.Duration {
+	if h.Since.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(h.Since))
+}
+
+// WriteLocks writes a list of locks in the form that was asked for.
+func (o Output) WriteLocks(w io.Writer, all []session.Status, now time.Time) error {
+	switch o.Format {
+	case "json":
+		list := []LockJSON{}
+		for _, st := range all {
+			list = append(list, NewLockJSON(st, now))
+		}
+		return WriteJSON(w, list)
+	case "name":
+		for _, st := range all {
+			fmt.Fprintln(w, st.Name)
+		}
+		return nil
+	default:
+		return o.writeTable(w, all, now)
+	}
+}
+
+func (o Output) writeTable(w io.Writer, all []session.Status, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprint(t, "NAME\tSTATE\tHOLDER\tSINCE\tLEASE\tWAITERS\tFENCE")
+	if o.Format == "wide" {
+		fmt.Fprint(t, "\tOWNER\tUID\tNOTE")
+	}
+	fmt.Fprintln(t)
+	for _, st := range all {
+		h, holder, from := session.Holder{Peer: session.NoPeer()}, "-", "-"
+		if st.Holder != nil {
+			h, holder, from = *st.Holder, HolderText(st.Holder), Age(HeldFor(*st.Holder, now))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d", Printable(st.Name), StateText(st), holder, from, LeaseText(st), st.Waiters, st.Fence)
+		if o.Format == "wide" {
+			fmt.Fprintf(t, "\t%s\t%s\t%s", Dash(string(h.Owner)), UIDText(h.UID), Dash(Printable(h.Note)))
+		}
+		fmt.Fprintln(t)
+	}
+	return t.Flush()
+}
+
+// StateText is the state, and who else may hold the name.
+func StateText(st session.Status) string {
+	switch {
+	case st.State != session.StateHeld || st.Mode == backend.Exclusive:
+		return string(st.State)
+	case st.Mode == backend.Shared:
+		return fmt.Sprintf("%s, shared by %d", st.State, st.Holders)
+	default:
+		return fmt.Sprintf("%s, %d of %d", st.State, st.Holders, st.Mode.Limit())
+	}
+}
+
+// LeaseText is the rest of the lease, "-" where there is none.
+func LeaseText(st session.Status) string {
+	if st.TTL == 0 {
+		return "-"
+	}
+	return Duration(st.TTL.Round(100 * time.Millisecond))
+}
+
+// UIDText is a user id, "-" if it is not known.
+func UIDText(uid int) string {
+	if uid < 0 {
+		return "-"
+	}
+	return fmt.Sprint(uid)
+}

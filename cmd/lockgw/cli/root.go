@@ -1,0 +1,70 @@
+// Package cli is what the commands of lockgw share: how flags and environment variables
+// are read, how the gateway is found and called, how a command writes its output, and with
+// which exit code it ends.
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// Run runs the program, says on stderr what went wrong, and returns the exit code.
+func Run(root *cobra.Command) int {
+	code, message := ExitCode(root.Execute())
+	if message != "" {
+		fmt.Fprintln(os.Stderr, "lockgw:", message)
+	}
+	return code
+}
+
+// NewRoot is the program without its commands. Every flag that is not given is set from
+// its environment variable.
+func NewRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "lockgw",
+		Short: "Distributed locks for everything on this machine",
+		Long: `lockgw is a lock gateway: one per machine, with HTTP and Unix sockets towards
+the programs on it and a store such as Redis behind it.
+
+Every flag can be given as an environment variable, --wait as LOCKGW_WAIT.
+
+Exit code: 0 done; 1 the gateway refused (not held, not allowed, no such session, ...) or, of
+doctor, a check failed; 64 usage; 69 gateway or store unavailable; 75 not acquired; 122 lost;
+125 lockgw itself failed. That of run is mostly its command's; see there.`,
+		Args:              UsageArgs(NoSuchCommand),
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return FlagsFromEnv(cmd.Flags()) },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return Usagef("%w; see `%s --help`", err, cmd.CommandPath())
+	})
+	return root
+}
+
+// UsageArgs makes a wrong number of arguments a usage error.
+func UsageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return Usagef("%w; see `%s --help`", err, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// NoSuchCommand: of a command that has only sub-commands.
+func NoSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return Usagef("unknown command %q%s", args[0], DidYouMean(args[0], names))
+}

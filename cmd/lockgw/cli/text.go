@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// HolderText is who holds a name, as far as is known: host-b pid 4411 (backup.sh).
+// Of a process of this program its note tells more than its name.
+func HolderText(h *session.Holder) string {
+	var parts []string
+	if h.Node != "" {
+		parts = append(parts, h.Node)
+	}
+	if h.PID != 0 {
+		parts = append(parts, fmt.Sprintf("pid %d", h.PID))
+	}
+	command := h.Command
+	if command == "lockgw" && h.Note != "" {
+		command = h.Note
+	}
+	if command != "" {
+		parts = append(parts, "("+command+")")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, string(h.Owner))
+	}
+	return Printable(strings.Join(parts, " "))
+}
+
+// Printable keeps what others have chosen from commanding the terminal.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}
+
+// Ordinal is 1st, 2nd, 3rd.
+func Ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprint(n) + suffix
+}

@@ -1,0 +1,41 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redlock"
+)
+
+// laterSchemes are of stores that the next versions bring.
+var laterSchemes = []string{
+	"postgres", "mysql", "zookeeper", "etcd",
+}
+
+const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster:// and redlock://"
+
+// CheckBackendURL says why openBackend would not know what to open. It does not
+// repeat the URL, which may have a password in it.
+func CheckBackendURL(raw string) error {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	switch {
+	case !ok:
+		return errors.New("must be the URL of a store, such as memory:// or redis://localhost:6379/0")
+	case slices.Contains(laterSchemes, scheme):
+		return fmt.Errorf("%s:// is not in this version, which has "+presentSchemes, scheme)
+	case scheme == "memory" && rest != "":
+		return errors.New("memory:// takes nothing after it")
+	case scheme == "memory":
+		return nil
+	case strings.HasSuffix(scheme, "+sentinel"), strings.HasSuffix(scheme, "+cluster"):
+		return redis.CheckURL(raw)
+	case scheme == "redlock": // several hosts, which package url does not know
+		return redlock.CheckURL(raw)
+	case scheme != "redis" && scheme != "rediss" && scheme != "redis+unix":
+		return fmt.Errorf("unknown scheme %q; this version has "+presentSchemes, scheme)
+	}
+	return redis.CheckURL(raw)
+}

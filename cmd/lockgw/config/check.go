@@ -1,0 +1,128 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/lockgw/lockgw/backend/redlock"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+)
+
+// check reports every value that is well formed and still cannot be: what
+// depends on another key, or on more than a type can say. Keys in bad are left out.
+func (s Settings) check(bad map[string]bool) (problems []error) {
+	report := func(key string, err error) {
+		if err != nil && !bad[key] {
+			problems = append(problems, s.problem(key, err))
+		}
+	}
+	report("node", checkText(s.Node, true))
+	report("backend.key_prefix", checkText(s.Backend.KeyPrefix, false))
+	report("backend.url", CheckBackendURL(s.Backend.URL))
+	report("socket.dir", checkSocketDir(s.Socket.Dir))
+	for _, address := range s.HTTP.Listen {
+		report("http.listen", CheckListen(address, s.HTTP.TLS, s.Access.TokensFile != ""))
+	}
+	report("http.tls.cert_file", s.checkTLS())
+	report("limits.max_ttl", s.checkTTLRange())
+	report("lock.ttl", s.checkTTL())
+	report("fairness.mode", s.checkOrder())
+	return problems
+}
+
+// checkText of what is shown to people and becomes part of keys in a store.
+func checkText(text string, required bool) error {
+	switch {
+	case required && text == "":
+		return errors.New("must not be empty")
+	case len(text) > 255:
+		return fmt.Errorf("is %d bytes long, the limit is 255", len(text))
+	}
+	for _, r := range text {
+		if unicode.IsControl(r) || unicode.IsSpace(r) || r == unicode.ReplacementChar {
+			return fmt.Errorf("%q must not contain control characters or white space", text)
+		}
+	}
+	return nil
+}
+
+func checkSocketDir(dir string) error {
+	if dir == "" {
+		return errors.New("must not be empty")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	return cli.CheckSocketPath(filepath.Join(abs, cli.RespSocket))
+}
+
+// CheckListen refuses what other machines could reach while nothing tells who they
+// are, or while everybody on the way could read the tokens.
+func CheckListen(address string, tls TLS, tokens bool) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%q is no address such as 127.0.0.1:7420 or [::1]:7420", address)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%q has no port from 0 to 65535", address)
+	}
+	if isLoopback(host) || tls.Enabled() && (tls.asksForClient() || tokens) {
+		return nil
+	}
+	return fmt.Errorf("%q can be reached from other machines, which needs http.tls with cert_file and key_file, "+
+		"and client_ca_file or access.tokens_file to know who calls; listen on 127.0.0.1 otherwise", address)
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// checkTLS reads the files: a gateway that cannot would not start again.
+func (s Settings) checkTLS() error {
+	t := s.HTTP.TLS
+	if t.Enabled() && (t.CertFile == "" || t.KeyFile == "") {
+		return errors.New("http.tls needs both cert_file and key_file")
+	}
+	_, err := t.Load(s.Access.TokensFile != "")
+	return err
+}
+
+// checkOrder refuses an order that the store cannot keep.
+func (s Settings) checkOrder() error {
+	if s.Fairness.Mode == "strict" && strings.HasPrefix(s.Backend.URL, "redlock://") {
+		return errors.New("strict needs a queue in the store, which redlock:// has not")
+	}
+	return nil
+}
+
+func (s Settings) checkTTLRange() error {
+	if s.Limits.MinTTL > s.Limits.MaxTTL {
+		return fmt.Errorf("%s is shorter than limits.min_ttl, which is %s (%s)",
+			cli.Duration(s.Limits.MaxTTL), cli.Duration(s.Limits.MinTTL), s.Origins["limits.min_ttl"])
+	}
+	return nil
+}
+
+func (s Settings) checkTTL() error {
+	if strings.HasPrefix(s.Backend.URL, "redlock://") {
+		if _, longest, err := redlock.Servers(s.Backend.URL); err == nil && s.Lock.TTL > longest {
+			return fmt.Errorf("%s is longer than max_ttl of backend.url, which is %s", cli.Duration(s.Lock.TTL), cli.Duration(longest))
+		}
+	}
+	if s.Lock.TTL < s.Limits.MinTTL || s.Lock.TTL > s.Limits.MaxTTL {
+		return fmt.Errorf("%s is not between limits.min_ttl %s (%s) and limits.max_ttl %s (%s)", cli.Duration(s.Lock.TTL),
+			cli.Duration(s.Limits.MinTTL), s.Origins["limits.min_ttl"], cli.Duration(s.Limits.MaxTTL), s.Origins["limits.max_ttl"])
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+)
+
+// New is the command `config`.
+func New() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check and show the configuration of the gateway",
+		Args:  cli.UsageArgs(cli.NoSuchCommand),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCheck(), newShow(), newSchema())
+	return cmd
+}
+
+func newCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Report everything that is wrong with the configuration",
+		Args:  cli.UsageArgs(cobra.NoArgs),
+	}
+	load := AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := load()
+		for _, warning := range s.Warnings {
+			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
+		}
+		if err != nil {
+			return err
+		}
+		if s.File == "" {
+			s.File = "no file, " + systemFile + " does not exist"
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "ok (%s)\n", s.File)
+		return err
+	}
+	return cmd
+}
+
+// SlogLevel is what log.level says.
+func (c Log) SlogLevel() slog.Level {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(c.Level)); err != nil {
+		panic(fmt.Sprintf("log.level %q: %v", c.Level, err)) // the loader lets only levels pass
+	}
+	return l
+}

@@ -1,0 +1,298 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// loadWith reads a file with text, and flags as they would be typed.
+func loadWith(t *testing.T, text string, flags ...string) (Settings, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "f.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	addKeys(set)
+	if err := set.Parse(flags); err != nil {
+		t.Fatal(err)
+	}
+	return loader{file: file, flags: set}.load()
+}
+
+func TestConfigDefaults(t *testing.T) {
+	s, err := loadWith(t, "")
+	if err != nil {
+		t.Fatalf("without any setting: %v", err)
+	}
+	if want := Default(); !reflect.DeepEqual(s.Config, want) {
+		t.Errorf("config = %+v, want the defaults %+v", s.Config, want)
+	}
+	for key, origin := range s.Origins {
+		if origin != originDefault {
+			t.Errorf("origin of %s = %q, want %q", key, origin, originDefault)
+		}
+	}
+}
+
+func TestConfigLayers(t *testing.T) {
+	const file = "lock:\n  ttl: 20s\n  delay: 1\n  max_wait: 2m\n"
+	t.Setenv("LOCKGW_LOCK_DELAY", "2s")
+	t.Setenv("LOCKGW_LOCK_MAX_WAIT", "3m")
+	t.Setenv("LOCKGW_BACKEND_KEY_PREFIX", "") // sets nothing
+	s, err := loadWith(t, file, "--lock-max-wait=4m", "--http-listen=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Lock{TTL: 20 * time.Second, Delay: 2 * time.Second, MaxWait: 4 * time.Minute}
+	if s.Lock != want {
+		t.Errorf("lock = %+v, want %+v: flags before environment before file", s.Lock, want)
+	}
+	if len(s.HTTP.Listen) != 0 {
+		t.Errorf("http.listen = %q after --http-listen=, want none", s.HTTP.Listen)
+	}
+	for key, want := range map[string]string{
+		"lock.ttl": "f.yaml:2", "lock.delay": "LOCKGW_LOCK_DELAY", "lock.max_wait": "--lock-max-wait",
+		"http.listen": "--http-listen", "backend.key_prefix": "default",
+	} {
+		if got := s.Origins[key]; !strings.HasSuffix(got, want) {
+			t.Errorf("origin of %s = %q, want %q", key, got, want)
+		}
+	}
+}
+
+// Every key has a text that sets it to what it is, a flag and a variable of its own.
+func TestConfigFields(t *testing.T) {
+	defaults := Default()
+	for _, f := range fields() {
+		c := Config{}
+		if err := f.set(&c, f.text(&defaults)); err != nil {
+			t.Errorf("%s: its default %q cannot be set: %v", f.key, f.text(&defaults), err)
+		}
+		if got, want := f.of(&c).Interface(), f.of(&defaults).Interface(); f.text(&c) != f.text(&defaults) {
+			t.Errorf("%s: set to its default it is %v, want %v", f.key, got, want)
+		}
+		if f.help == "" {
+			t.Errorf("%s has no description", f.key)
+		}
+	}
+}
+
+func TestConfigBadValues(t *testing.T) {
+	tests := []struct{ file, want string }{
+		{"node: ''", "node: must not be empty (f.yaml:1)"},
+		{"node: \"a b\"", "white space"},
+		{"http: {listen: [localhost]}", "no address such as"},
+		{"http: {listen: ['127.0.0.1:70000']}", "no port from 0 to 65535"},
+		{"http: {listen: ['127.0.0.1:http']}", "no port from 0 to 65535"},
+		{"http: {listen: ['127.0.0.1:1', ':7420']}", `":7420" can be reached from other machines`},
+		{"http: {listen: ['127.0.0.1.evil.example:1']}", "can be reached from other machines"},
+		{"http: {listen: ['10.0.0.1:1'], tls: {cert_file: a, key_file: b}}", "can be reached from other machines"},
+		{"http: {tls: {cert_file: /nosuch, key_file: /nosuch}}", "http.tls.cert_file: http.tls: open /nosuch"},
+		{"http: {tls: {cert_file: a}}", "needs both cert_file and key_file"},
+		{"http: {tls: {client_ca_file: a}}", "needs both cert_file and key_file"},
+		{"socket: {mode: 0888}", "no octal permission"},
+		{"socket: {mode: 04777}", "no octal permission"},
+		{"socket: {dir: ''}", "socket.dir: must not be empty"},
+		{"socket: {dir: " + strings.Repeat("/0123456789", 10) + "}", "the kernel allows 107"},
+		{"backend: {url: localhost:6379}", "must be the URL of a store"},
+		{"backend: {url: etcd://a,b,c}", "etcd:// is not in this version"},
+		{"backend: {url: 'redlock://a,b'}", "2 nodes are too few"},
+		{"http: {listen: ['10.0.0.1:1'], tls: {client_ca_file: c}}", "needs both cert_file and key_file"},
+		{"http: {listen: ['10.0.0.1:1']}\naccess: {tokens_file: /nosuch}", "can be reached from other machines"},
+		{"access: {tokens_file: /nosuch}", "access.tokens_file: open /nosuch: no such file or directory (f.yaml:1)"},
+		{"admin: {token_file: /nosuch}", "admin.token_file: open /nosuch"},
+		{"access: {rules: {who: anyone}}", "access.rules must be one plain value"},
+		{"access: {rules: [anyone]}", "access.rules must be a section with the keys who, may, locks"},
+		{"access:\n  rules:\n    - {who: anyone, may: lock, lokcs: a}", `f.yaml:3: unknown key "access.rules.lokcs", did you mean "locks"?`},
+		{"access:\n  rules:\n    - {who: anyone, may: lock, locks: a}\n    - {who: anyone, may: lock}", "f.yaml:4: access.rules: rule 2: a rule needs who, may and locks"},
+		{"access: {rules: [{who: [[a]], may: lock, locks: a}]}", "access.rules.who must be a list of plain texts"},
+		{"access: {rules: [{who: bob, may: lock, locks: a}]}", `rule 1: who: "bob" is not user:NAME`},
+		{"access: {rules: lock}", "is no list of rules such as"},
+		{"limits: {requests_per_second: -1}", "-1 is less than 0"},
+		{"backend: {url_file: /nosuch}", "backend.url_file: open /nosuch"},
+		{"backend: {url_file: /nosuch, url: 'redis://h'}", "backend.url is given, too (f.yaml:1)"},
+		{"backend: {password_file: /dev/null, url: 'redis://h'}", "/dev/null is empty"},
+		{"backend: {url: http://a}", `unknown scheme "http"`},
+		{"backend: {url: memory://x}", "takes nothing after it"},
+		{"backend: {url: 'redis://h?nosuch=1'}", "unexpected option: nosuch"},
+		{"backend: {url: 'redis+cluster://a,b/3'}", "no databases but 0"},
+		{"backend: {url: 'redis+cluster://a,b?nosuch=1'}", "unexpected option: nosuch"},
+		{"backend: {timeout: 0}", "must be longer"},
+		{"backend: {timeout: -1s}", "must not be negative"},
+		{"backend: {timeout: 1e3}", "no duration"},
+		{"backend: {key_prefix: \"a\\tb\"}", "white space"},
+		{"backend: {redis: {guard: perhaps}}", "not one of quarantine, wait, none"},
+		{"backend: {url: 'redis://h/x'}", "path has to be a database number"},
+		{"backend: {url: 'redlock://a,b,c?max_ttl=10s'}", "is longer than max_ttl of backend.url, which is 10s"},
+		{"lock: {ttl: 500ms}", "not between limits.min_ttl 1s (default) and limits.max_ttl 24h (default)"},
+		{"lock: {ttl: 25h}", "not between"},
+		{"{backend: {url: 'redlock://a,b,c'}, fairness: {mode: strict}}", "strict needs a queue in the store"},
+		{"limits: {min_ttl: 2h, max_ttl: 1h}", "limits.max_ttl: 1h is shorter than limits.min_ttl, which is 2h"},
+		{"limits: {sessions: 0}", "0 is less than 1"},
+		{"limits: {sessions: 1.5}", "no whole number"},
+		{"limits: {sessions: 99999999999999999999}", "no whole number"},
+		{"fairness: {exact_owner: 'yes'}", "not true or false"},
+		{"log: {format: xml}", "not one of auto, json, text"},
+		{"Log: {level: info}", `unknown key "Log", did you mean "log"?`},
+		{"backend.url: memory://", `unknown key "backend.url"`},
+		{"[1, 2]", "must be a section"},
+		{"backend: memory", "backend must be a section"},
+		{"lock: {ttl: {s: 1}}", "lock.ttl must be one plain value"},
+		{"http: {listen: [[a]]}", "list of plain texts"},
+		{"a: &a [*a]", "unknown key"},
+		{"\x00", "control characters"},
+		{strings.Repeat("#", maxFile+1), "longer than"},
+	}
+	for _, tt := range tests {
+		s, err := loadWith(t, tt.file)
+		if err == nil {
+			t.Errorf("%.60q was accepted: %+v; want an error with %q", tt.file, s.Config, tt.want)
+			continue
+		}
+		// The name of the directory is not of interest.
+		got := strings.ReplaceAll(err.Error(), filepath.Dir(s.File)+"/", "")
+		if !strings.Contains(got, tt.want) {
+			t.Errorf("%.60q: error %q, want %q in it", tt.file, got, tt.want)
+		}
+	}
+}
+
+// What follows from a bad value alone is not reported beside it.
+func TestConfigNoEcho(t *testing.T) {
+	_, err := loadWith(t, "lock: {ttl: soon}\nlimits: {max_ttl: 10s}\nnode: ''")
+	if err == nil || strings.Count(err.Error(), "lock.ttl") != 1 || !strings.Contains(err.Error(), "node: must not be empty") {
+		t.Errorf("errors %v, want one about lock.ttl and one about node", err)
+	}
+}
+
+func TestConfigGoodValues(t *testing.T) {
+	c := writeCert(t)
+	for _, file := range []string{
+		"", "# nothing", "---\n", "http:\n", "socket: {group: }",
+		"http: {listen: []}", "http: {listen: '127.0.0.1:1, [::1]:2'}", "http: {listen: ['localhost:0']}",
+		fmt.Sprintf("http: {listen: ['0.0.0.0:1'], tls: {cert_file: %s, key_file: %s, client_ca_file: %s}}", c.CertFile, c.KeyFile, c.ClientCAFile),
+		fmt.Sprintf("http: {listen: ['0.0.0.0:1'], tls: {cert_file: %s, key_file: %s}}\naccess: {tokens_file: %s}", c.CertFile, c.KeyFile, e2e.SecretFile(t, "a a-token-of-16-signs")),
+		"socket: {mode: 0660}", "socket: {mode: '0o600'}", "socket: {mode: 600}",
+		"backend: {url: 'redis://u:p@h:1/2'}", "backend: {url: 'rediss://h'}", "backend: {url: 'redis+unix:///r.sock'}",
+		"lock: {ttl: &x 20s, delay: *x}",
+	} {
+		if _, err := loadWith(t, file); err != nil {
+			t.Errorf("%q: %v, want it accepted", file, err)
+		}
+	}
+}
+
+// A password must not get out by an error or by what is shown.
+func TestConfigHidesPassword(t *testing.T) {
+	for _, raw := range []string{
+		"redis://user:sesame@host:1/0", "redis://:sesame@host", "redis://user:x#sesame@host", "redis://u:sesame@host:port",
+		"redis://u:%zzsesame@host", "rediss://host?password=sesame", "redis://host?password=sesame;x", "redis://host?password=sesame%zz", "etcd://u:sesame@h1", "sesame",
+	} {
+		if err := CheckBackendURL(raw); err != nil && strings.Contains(err.Error(), "sesame") {
+			t.Errorf("checkBackendURL(%q) = %v, which tells the password", raw, err)
+		}
+		if raw == "sesame" {
+			continue // no URL, so nothing says which part of it would be a secret
+		}
+		if got := withoutPassword(raw); strings.Contains(got, "sesame") {
+			t.Errorf("withoutPassword(%q) = %q", raw, got)
+		}
+	}
+	for _, raw := range []string{"memory://", "redis://host:6379/0", "redis+unix:///run/redis.sock?db=1"} {
+		if got := withoutPassword(raw); got != raw {
+			t.Errorf("withoutPassword(%q) = %q, want it unchanged", raw, got)
+		}
+	}
+}
+
+// Whatever the manager is told must be what was configured, each at its place.
+func TestConfigManager(t *testing.T) {
+	s, err := loadWith(t, `
+node: n
+backend: {timeout: 1s}
+lock: {ttl: 2s, max_wait: 3s, delay: 4s}
+session: {keepalive: 5s, anonymous_max_hold: 6s, reattach: 7s}
+fairness: {mode: strict, max_turns: 7, max_turn_time: 8s, exact_owner: true}
+shutdown: {holds: keep}
+limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12, waits_per_session: 13, sessions: 14, entries_per_hold: 15}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := session.Config{
+		Node: "n", Timeout: time.Second, TTL: 2 * time.Second, Delay: 4 * time.Second, KeepHolds: true,
+		Fairness: session.Fairness{Strict: true, MaxTurns: 7, MaxTurnTime: 8 * time.Second, ExactOwner: true},
+		Session:  session.Lifetime{Keepalive: 5 * time.Second, AnonymousMaxHold: 6 * time.Second, Reattach: 7 * time.Second},
+		Limits: session.Limits{
+			MaxWait: 3 * time.Second, MinTTL: 1500 * time.Millisecond, MaxTTL: 10 * time.Second,
+			WaitersPerLock: 11, HoldsPerSession: 12, WaitsPerSession: 13, Sessions: 14, Entries: 15,
+		},
+	}
+	if got := s.Config.Manager(); !reflect.DeepEqual(got, want) {
+		t.Errorf("manager config = %+v, want %+v", got, want)
+	}
+}
+
+func TestConfigSchema(t *testing.T) {
+	text, err := json.Marshal(schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range fields() {
+		node := root
+		for part := range strings.SplitSeq(f.key, ".") {
+			if node["additionalProperties"] != false {
+				t.Errorf("the section of %s allows unknown keys", f.key)
+			}
+			properties, _ := node["properties"].(map[string]any)
+			node, _ = properties[part].(map[string]any)
+		}
+		if node == nil {
+			t.Errorf("%s is not in the schema", f.key)
+			continue
+		}
+		if node["description"] != f.help {
+			t.Errorf("%s: description %q, want %q", f.key, node["description"], f.help)
+		}
+		if enum, _ := node["enum"].([]any); len(enum) != len(f.oneOf) {
+			t.Errorf("%s: schema allows %v, want %v", f.key, enum, f.oneOf)
+		}
+		machine := []string{"node", "state_dir", "socket.dir"}
+		if _, has := node["default"]; has == slices.Contains(machine, f.key) {
+			t.Errorf("%s: has a default in the schema: %v", f.key, has)
+		}
+	}
+}
+
+func TestUnknownVariables(t *testing.T) {
+	t.Setenv("LOCKGW_BACKEND_ULR", "x")
+	t.Setenv("LOCKGW_LOCK_TTL", "20s")
+	t.Setenv("LOCKGW_KNOWN", "x")
+	l := loader{others: []string{"LOCKGW_KNOWN"}}
+	got := l.unknownVariables(fields())
+	got = slices.DeleteFunc(got, func(s string) bool {
+		return !strings.Contains(s, "BACKEND_ULR") && !strings.Contains(s, "KNOWN") && !strings.Contains(s, "LOCK_TTL")
+	})
+	want := []string{`unknown environment variable LOCKGW_BACKEND_ULR, did you mean "LOCKGW_BACKEND_URL"?`}
+	if !slices.Equal(got, want) {
+		t.Errorf("warnings = %q, want %q", got, want)
+	}
+}

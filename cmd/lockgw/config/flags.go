@@ -1,0 +1,55 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+)
+
+// AddFlags gives cmd the flags of the configuration and returns what reads it.
+func AddFlags(cmd *cobra.Command) func() (Settings, error) {
+	l := &loader{flags: cmd.Flags()}
+	cmd.Flags().StringVar(&l.file, "config", "", "configuration file (default: "+systemFile+" if it exists)")
+	addKeys(cmd.Flags())
+	return func() (Settings, error) {
+		l.others = append(cli.EnvVars(cmd.Root()), cli.CommandEnv...)
+		s, err := l.load()
+		if err != nil {
+			return s, cli.Exit(cli.ExitUsage, fmt.Errorf("the configuration is not valid:\n%w", indented(err)))
+		}
+		return s, nil
+	}
+}
+
+// indented puts every line of err under the sentence before it.
+func indented(err error) error {
+	return errors.New("  " + strings.ReplaceAll(err.Error(), "\n", "\n  "))
+}
+
+// addKeys makes a flag of every key.
+func addKeys(flags *pflag.FlagSet) {
+	defaults := Default()
+	for _, f := range fields() {
+		v := &keyFlag{text: f.text(&defaults), kind: f.kind()}
+		flags.Var(v, f.flag(), f.help)
+		_ = flags.SetAnnotation(f.flag(), cli.ConfigKey, []string{f.key}) // fails only for a flag that is not there
+		if v.kind == "true|false" {
+			flags.Lookup(f.flag()).NoOptDefVal = "true"
+		}
+	}
+}
+
+// keyFlag keeps a text until the loader reads it, so that errors of all
+// layers are found together and read alike.
+type keyFlag struct{ text, kind string }
+
+func (v *keyFlag) String() string { return v.text }
+
+func (v *keyFlag) Type() string { return v.kind }
+
+func (v *keyFlag) Set(s string) error { v.text = s; return nil }

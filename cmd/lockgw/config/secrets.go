@@ -1,0 +1,120 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session/access"
+)
+
+// readSecrets reads the files that values are in. Keys in bad are left out.
+func (s *Settings) readSecrets(bad map[string]bool) (problems []error) {
+	try := func(key string, read func() error) {
+		if err := read(); err != nil && !bad[key] {
+			problems = append(problems, s.problem(key, err))
+			bad[key] = true
+		}
+	}
+	try("backend.url_file", s.readBackendURL)
+	try("backend.password_file", s.readBackendPassword)
+	s.Admission = access.Config{
+		Rules: s.Access.Rules.rules(), Rate: access.Rate{PerSecond: s.Limits.RequestsPerSecond, Burst: s.Limits.RequestBurst},
+	}
+	try("admin.token_file", func() (err error) {
+		s.Admission.AdminToken, err = cli.ReadAdminToken(s.Admin.TokenFile)
+		return err
+	})
+	try("access.tokens_file", func() (err error) {
+		s.Admission.Tokens, err = readTokens(s.Access.TokensFile)
+		return err
+	})
+	s.Warnings = append(s.Warnings, s.openSecrets()...)
+	return problems
+}
+
+func readTokens(path string) (access.Tokens, error) {
+	if path == "" {
+		return access.Tokens{}, nil
+	}
+	b, err := cli.ReadSecret(path)
+	if err != nil {
+		return access.Tokens{}, err
+	}
+	tokens, err := access.ParseTokens(b)
+	if err != nil {
+		return access.Tokens{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return tokens, nil
+}
+
+func (s *Settings) readBackendURL() error {
+	path := s.Backend.URLFile
+	if path == "" {
+		return nil
+	}
+	if origin := s.Origins["backend.url"]; origin != originDefault {
+		return fmt.Errorf("backend.url is given, too (%s); only one of both can count", origin)
+	}
+	b, err := cli.ReadSecret(path)
+	if err != nil {
+		return err
+	}
+	if bytes.ContainsAny(b, " \t\r\n") {
+		return errors.New(path + " holds more than one word")
+	}
+	s.Backend.URL, s.Origins["backend.url"] = string(b), path
+	return nil
+}
+
+// readBackendPassword puts the password into the URL, where every store looks for it.
+func (s *Settings) readBackendPassword() error {
+	path := s.Backend.PasswordFile
+	if path == "" {
+		return nil
+	}
+	b, err := cli.ReadSecret(path)
+	if err != nil {
+		return err
+	}
+	s.Backend.URL, err = withPassword(s.Backend.URL, string(b))
+	return err
+}
+
+// withPassword: package url does not know the URLs that name several hosts.
+func withPassword(raw, password string) (string, error) {
+	scheme, rest, ok := strings.Cut(raw, "://")
+	if !ok || scheme == "memory" {
+		return raw, errors.New("backend.url names no store that takes a password")
+	}
+	end := strings.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	user := ""
+	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
+		user, rest = rest[:at], rest[at+1:]
+	}
+	if strings.Contains(user, ":") {
+		return raw, errors.New("backend.url has a password, too; only one of both can count")
+	}
+	return scheme + "://" + user + url.UserPassword("", password).String() + "@" + rest, nil
+}
+
+// openSecrets warns of files with secrets that every user of the machine may read.
+func (s *Settings) openSecrets() (warnings []string) {
+	for _, f := range fields() {
+		if !f.secret {
+			continue
+		}
+		path := f.text(&s.Config)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o006 != 0 {
+			warnings = append(warnings, fmt.Sprintf("%s: every user of this machine may use %s; `chmod o= %s` keeps it secret", f.key, path, path))
+		}
+	}
+	return warnings
+}

@@ -1,0 +1,104 @@
+// Package doctor is `lockgw doctor`: it examines the store and this machine as a gateway
+// would find them, without one, and says how to repair what is wrong.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redlock"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+)
+
+// finding is what was found out about one thing, as `doctor` tells it.
+type finding struct {
+	Level  redis.Level `json:"level"`
+	Check  string      `json:"check"`
+	Detail string      `json:"detail"`
+	Mend   string      `json:"mend,omitempty"`
+}
+
+// New is the command `doctor`.
+func New() *cobra.Command {
+	format := "table"
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong with the store and this machine, and say how to mend it",
+		Long: `Look for wrong settings of the store, for rights that are missing there, and for
+what a gateway needs of this machine. No gateway is needed, and a running one is
+not disturbed. A lock that nobody else uses is taken and given back.
+
+Each line begins with ok, warn or fail. The exit code is 1 if any of them fails.
+Run it as the user of the gateway, with the same configuration.`,
+		Args: cli.UsageArgs(cobra.NoArgs),
+	}
+	load := config.AddFlags(cmd)
+	cli.ChoiceVar(cmd.Flags(), &format, "output", "o", "form of the output", "table", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := load()
+		for _, warning := range s.Warnings {
+			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
+		}
+		if err != nil {
+			return err
+		}
+		found := append(examineStore(cmd.Context(), s.Backend), examineMachine(s.Config)...)
+		if err := writeFindings(cmd.OutOrStdout(), format, found); err != nil {
+			return err
+		}
+		for _, f := range found {
+			if f.Level == redis.Fail {
+				return cli.Exit(cli.ExitRefused, nil)
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// examineStore finds nothing about a store that is part of the gateway.
+func examineStore(ctx context.Context, c config.Backend) (found []finding) {
+	if strings.HasPrefix(c.URL, "memory:") {
+		return nil
+	}
+	servers, guard := []string{c.URL}, c.Redis.Guard
+	if strings.HasPrefix(c.URL, "redlock:") {
+		var err error
+		if servers, _, err = redlock.Servers(c.URL); err != nil {
+			return []finding{{redis.Fail, "address", err.Error(), "correct backend.url"}}
+		}
+		guard = redis.GuardNone // it is not for these
+	}
+	for i, address := range servers {
+		for _, f := range redis.Examine(ctx, redis.Config{URL: address, KeyPrefix: c.KeyPrefix, Publish: c.Redis.Publish, Guard: guard}) {
+			if len(servers) > 1 {
+				f.Check = fmt.Sprintf("server %d: %s", i+1, f.Check)
+			}
+			found = append(found, finding(f))
+		}
+	}
+	return found
+}
+
+func writeFindings(w io.Writer, format string, found []finding) error {
+	if format == "json" {
+		return cli.WriteJSON(w, found)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range found {
+		text := f.Detail
+		if f.Mend != "" {
+			text += "; to mend it: " + f.Mend
+		}
+		// What a server says of itself must not make a second line.
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, f.Check, cli.Printable(text))
+	}
+	return t.Flush()
+}

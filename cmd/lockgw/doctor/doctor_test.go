@@ -1,0 +1,105 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/backend/redis"
+)
+
+func wantLevel(t *testing.T, f finding, level redis.Level, text string) {
+	t.Helper()
+	if f.Level != level || !strings.Contains(f.Detail+" "+f.Mend, text) {
+		t.Errorf("found %+v, want %s with %q", f, level, text)
+	}
+	if (f.Level == redis.OK) != (f.Mend == "") {
+		t.Errorf("found %+v, want how to mend it unless it is ok", f)
+	}
+}
+
+func TestMachineFindings(t *testing.T) {
+	wantLevel(t, filesFinding(fewFiles), redis.OK, "8192")
+	wantLevel(t, filesFinding(fewFiles-1), redis.Warn, "LimitNOFILE")
+	ok := finding{redis.OK, "state_dir", "free", ""}
+	wantLevel(t, spaceFinding(ok, fewBytes), redis.OK, "64 MiB")
+	wantLevel(t, spaceFinding(ok, fewBytes-1), redis.Warn, "make room")
+}
+
+func TestDoctorDirs(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for name, mode := range map[string]os.FileMode{"good": 0o755, "open": 0o777} {
+		if err := os.Mkdir(at(name), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(at(name), mode); err != nil { // whatever the umask
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(at("file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("good", at("link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		look  func(string) finding
+		name  string
+		level redis.Level
+		text  string
+	}{
+		{examineSocketDir, "good", redis.OK, "can be written and is free"},
+		{examineSocketDir, "a/b/c", redis.OK, "can be made"},
+		{examineSocketDir, "file", redis.Fail, "no directory"},
+		{examineSocketDir, "file/below", redis.Fail, "not a directory"},
+		{examineSocketDir, "link", redis.Fail, "no directory"}, // serve refuses it, too
+		{examineSocketDir, "open", redis.Fail, "written by everybody"},
+		{examineStateDir, "good", redis.OK, "can be written and is free"},
+		{examineStateDir, "link", redis.OK, "can be written and is free"},
+		{examineStateDir, "a/b/c", redis.OK, "can be made"},
+		{examineStateDir, "file", redis.Fail, "no directory"},
+	} {
+		wantLevel(t, tt.look(at(tt.name)), tt.level, tt.text)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 4 {
+		t.Errorf("entries = %v, %v, want the four from before: doctor makes nothing", entries, err)
+	}
+}
+
+// What this user may not write in. Root may write everywhere but on such a file system.
+func TestDoctorReadOnlyDir(t *testing.T) {
+	if err := unix.Access("/proc/self", unix.W_OK); err == nil {
+		t.Skip("no directory here that this user may not write in")
+	}
+	wantLevel(t, examineStateDir("/proc/self"), redis.Fail, "may not write")
+	wantLevel(t, examineStateDir("/proc/self/lockgw"), redis.Fail, "cannot be made")
+}
+
+func TestIsLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	want := func(when string, want bool) {
+		t.Helper()
+		if got, err := isLocked(path); err != nil || got != want {
+			t.Errorf("%s: locked = %v, %v, want %v", when, got, err, want)
+		}
+	}
+	want("without a file", false)
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want("not locked", false)
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	want("locked", true)
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
+	want("unlocked", false)
+}

@@ -1,0 +1,154 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+)
+
+const (
+	fewFiles  = 8192     // each connection of a client takes one
+	fewBytes  = 64 << 20 // the journal is rewritten into a second file
+	stateLock = "lock"   // in state_dir; package journal locks it
+)
+
+// examineMachine looks at what a gateway of this configuration needs here. It
+// changes nothing.
+func examineMachine(c config.Config) []finding {
+	socket, state := examineSocketDir(c.Socket.Dir), examineStateDir(c.StateDir)
+	if state.Level != redis.Fail {
+		state = checkSpace(c.StateDir, state)
+	}
+	return []finding{checkFiles(), socket, state}
+}
+
+func checkFiles() finding {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return finding{redis.Fail, "open files", err.Error(), "see why this process may not ask for its limits"}
+	}
+	return filesFinding(limit.Max) // up to which Go raises the other limit by itself
+}
+
+func filesFinding(limit uint64) finding {
+	detail := fmt.Sprintf("up to %d at a time, when started from here", limit)
+	if limit < fewFiles {
+		return finding{redis.Warn, "open files", detail + "; each connection of a client takes one", "raise ulimit -n, or LimitNOFILE of the service"}
+	}
+	return finding{redis.OK, "open files", detail, ""}
+}
+
+func examineSocketDir(dir string) finding {
+	const check = "socket.dir"
+	info, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return parentFinding(check, dir)
+	case err != nil:
+		return finding{redis.Fail, check, err.Error(), "choose another socket.dir"}
+	case !info.IsDir():
+		return finding{redis.Fail, check, dir + " is no directory", "remove it, or choose another socket.dir"}
+	}
+	if _, err := cli.CheckSafeDir(dir, info, os.Geteuid()); err != nil {
+		return finding{redis.Fail, check, err.Error(), "choose another socket.dir, or run as its owner"}
+	}
+	return dirFinding(check, dir, cli.LockFile)
+}
+
+func examineStateDir(dir string) finding {
+	const check = "state_dir"
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return parentFinding(check, dir)
+	case err != nil:
+		return finding{redis.Fail, check, err.Error(), "choose another state_dir"}
+	case !info.IsDir():
+		return finding{redis.Fail, check, dir + " is no directory", "remove it, or choose another state_dir"}
+	}
+	return dirFinding(check, dir, stateLock)
+}
+
+// parentFinding is about a directory that the gateway has to make.
+func parentFinding(check, dir string) finding {
+	parent := filepath.Dir(dir)
+	for {
+		if _, err := os.Stat(parent); err == nil || parent == filepath.Dir(parent) {
+			break
+		}
+		parent = filepath.Dir(parent)
+	}
+	if err := writable(parent); err != nil {
+		return finding{
+			redis.Fail, check, fmt.Sprintf("%s is not there and cannot be made: %v", dir, err),
+			fmt.Sprintf("as root: install -d -o %d -m 0755 %s", os.Geteuid(), dir),
+		}
+	}
+	return finding{redis.OK, check, dir + " is not there yet and can be made", ""}
+}
+
+// dirFinding is about a directory that is there, and in which a gateway locks a file.
+func dirFinding(check, dir, lock string) finding {
+	if err := writable(dir); err != nil {
+		return finding{redis.Fail, check, err.Error(), fmt.Sprintf("run as its owner, or: chown %d %s", os.Geteuid(), dir)}
+	}
+	taken, err := isLocked(filepath.Join(dir, lock))
+	switch {
+	case err != nil:
+		return finding{redis.Fail, check, err.Error(), "run as the user of the gateway"}
+	case taken:
+		return finding{redis.OK, check, dir + " is in use by a running gateway", ""}
+	default:
+		return finding{redis.OK, check, dir + " can be written and is free", ""}
+	}
+}
+
+func writable(dir string) error {
+	if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+		return fmt.Errorf("this user may not write in %s: %w", dir, err)
+	}
+	return nil
+}
+
+// isLocked tells whether a process has locked the file. A gateway that starts while
+// this looks, for some microseconds, takes it for another one.
+func isLocked(path string) (bool, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}
+
+// checkSpace warns where f, about dir, does not fit on the disk.
+func checkSpace(dir string, f finding) finding {
+	var disk unix.Statfs_t
+	for unix.Statfs(dir, &disk) != nil && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return spaceFinding(f, disk.Bavail*uint64(disk.Bsize))
+}
+
+func spaceFinding(f finding, free uint64) finding {
+	f.Detail += fmt.Sprintf("; %d MiB of the disk are free", free>>20)
+	if free < fewBytes {
+		f.Level, f.Mend = redis.Warn, "make room: locks do not outlive a gateway that cannot write its journal"
+	}
+	return f
+}

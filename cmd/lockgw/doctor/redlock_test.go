@@ -1,0 +1,39 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+)
+
+func TestDoctorOfRedlock(t *testing.T) {
+	var hosts []string
+	var servers []*redistest.Server
+	for range 3 {
+		s := redistest.Start(t)
+		hosts, servers = append(hosts, s.Addr), append(servers, s)
+	}
+	c := config.Backend{URL: "redlock://" + strings.Join(hosts, ",")}
+	failing := func() map[string]bool {
+		got := map[string]bool{}
+		for _, f := range examineStore(t.Context(), c) {
+			server, _, _ := strings.Cut(f.Check, ":")
+			got[server] = got[server] || f.Level == redis.Fail
+		}
+		return got
+	}
+	if got := failing(); len(got) != 3 || got["server 1"] || got["server 2"] || got["server 3"] {
+		t.Errorf("failing = %v, want none of three", got)
+	}
+	servers[1].Kill()
+	if got := failing(); len(got) != 3 || got["server 1"] || !got["server 2"] || got["server 3"] {
+		t.Errorf("failing = %v with the second server down, want that one alone", got)
+	}
+	c.URL = "redlock://a,b"
+	if f := examineStore(t.Context(), c); len(f) != 1 || f[0].Level != redis.Fail {
+		t.Errorf("two servers: %v, want one failure", f)
+	}
+}

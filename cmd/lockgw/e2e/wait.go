@@ -1,0 +1,38 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// Patience is how long a script waits for what has to come.
+const Patience = 20 * time.Second
+
+// Until waits until f is true, for Patience at most.
+func Until(f func() bool) {
+	for end := time.Now().Add(Patience); !f() && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// ShortDir is a directory for sockets, whose paths must not be long.
+func ShortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "lockgw") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// WantExit waits for cmd, which has to end with the exit code want.
+func WantExit(t testing.TB, cmd *exec.Cmd, want int) {
+	t.Helper()
+	_ = cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		t.Errorf("exit code = %d (%v), want %d", got, cmd.ProcessState, want)
+	}
+}

@@ -1,0 +1,88 @@
+package run
+
+import (
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+)
+
+// escalation stops a process group in steps: the signal that asks, then the one that
+// does not. Its alarm goes off when the second is due.
+type escalation struct {
+	p     *process
+	o     *options
+	r     *report
+	alarm *alarm
+
+	code    int           // of the reason for which it was begun; 0: it was not
+	patient time.Duration // CLOCK_BOOTTIME; when --kill-after is over
+	killAt  time.Duration // CLOCK_BOOTTIME; that, or when the locks end if that is sooner
+	lost    bool          // nobody renews the locks any more
+	killed  bool
+}
+
+// begin asks the group to stop and kills it after --kill-after, at killBy at the
+// latest (0: no such time). Begun again it can only become faster.
+func (l *escalation) begin(code int, killBy time.Duration, why string) {
+	patient := session.Boottime() + l.o.killAfter
+	at := patient
+	if killBy > 0 {
+		at = min(at, killBy)
+	}
+	l.lost = l.lost || code == cli.ExitLost
+	if l.code != 0 {
+		if at < l.killAt {
+			l.killAt = at
+			l.alarm.set(at)
+		}
+		return
+	}
+	l.code, l.patient, l.killAt = code, patient, at
+	l.r.say(must, event{Event: "stopping", Reason: why, Signal: unix.SignalName(l.o.signal)}, "%s: stopping the command", why)
+	l.p.adopt()
+	l.p.signal(l.o.signal)
+	l.p.signal(syscall.SIGCONT) // one that is stopped could not follow
+	l.alarm.set(at)
+}
+
+// later: the locks are held still, and last until killBy.
+func (l *escalation) later(killBy time.Duration) {
+	if at := min(l.patient, killBy); l.code != 0 && !l.lost && at > l.killAt {
+		l.killAt = at
+		l.alarm.set(at)
+	}
+}
+
+// kill is the last step.
+func (l *escalation) kill() {
+	if l.code == 0 || l.killed {
+		return
+	}
+	l.killed = true
+	l.r.say(must, event{Event: "killing", Signal: "SIGKILL"}, "the command has not stopped: killing it")
+	l.p.signal(syscall.SIGKILL)
+}
+
+// reapTime is how long the kernel may take to end a group that was killed.
+const reapTime = 2 * time.Second
+
+// finish waits, once the leader has ended, for the rest of a group that is being
+// stopped.
+func (l *escalation) finish() {
+	if l.code == 0 {
+		return
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for l.p.othersAlive() && session.Boottime() < l.killAt+reapTime {
+		select {
+		case <-l.alarm.C:
+			l.kill()
+		case <-tick.C: // nothing tells when a group has become empty
+		}
+	}
+}

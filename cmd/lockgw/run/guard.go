@@ -1,0 +1,88 @@
+package run
+
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// guard knows when a command has to be asked to stop, so that it is gone before
+// its locks can be somebody else's. The gateway tells of a loss, but a gateway
+// that hangs tells nothing: without a reading that says otherwise, the time is
+// what the last reading said.
+type guard struct {
+	h     *hold
+	alarm *alarm
+
+	deadline time.Duration // CLOCK_BOOTTIME; the first of the holds ends then
+	grace    time.Duration // the command is asked to stop so long before that
+	margin   time.Duration // and killed so long before that
+	asked    bool          // a reading was asked for since the alarm
+}
+
+// newGuard starts to watch h. Close it. A hold of no lock is guarded by doing
+// nothing.
+func newGuard(o *options, h *hold) (*guard, error) {
+	a, err := newAlarm()
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{h: h, alarm: a}
+	if len(h.views) == 0 {
+		return g, nil
+	}
+	ttl := h.views[0].Left
+	for _, v := range h.views {
+		ttl = min(ttl, v.Left)
+	}
+	// The gateway renews every ttl/3 and is read every ttl/6: a hold that is well
+	// has never less than ttl/2 left in the last reading.
+	g.margin = min(500*time.Millisecond, ttl/10) // on a busy machine who kills may have to wait for a turn
+	g.grace = max(min(o.killAfter, ttl/3), ttl/10) + g.margin
+	g.update(h.views)
+	h.watch(max(ttl/6, 10*time.Millisecond))
+	return g, nil
+}
+
+// update takes a reading. False: a hold is missing in it.
+func (g *guard) update(holds []session.View) bool {
+	first, all := earliest(g.h.names(), holds)
+	if !all {
+		return false
+	}
+	if first > g.deadline {
+		g.asked = false
+	}
+	g.deadline = first
+	g.alarm.set(first - g.grace)
+	return true
+}
+
+// safe: there is time left before the command has to be asked to stop.
+func (g *guard) safe() bool { return session.Boottime() < g.deadline-g.grace }
+
+// due, called when the alarm goes off, tells whether the time has come. First it
+// asks once more, for this process itself may have been stopped for a while.
+func (g *guard) due() bool {
+	switch {
+	case g.safe():
+		return false
+	case g.asked:
+		return true
+	}
+	g.asked = true
+	g.h.look()
+	g.alarm.set(session.Boottime() + min(500*time.Millisecond, g.grace/2)) // a busy machine is slow to answer
+	return false
+}
+
+// killBy is when the command must be gone; 0: no lock says so.
+func (g *guard) killBy() time.Duration {
+	if g.deadline == 0 {
+		return 0
+	}
+	return g.deadline - g.margin
+}
+
+// Close ends the alarm; the hold is closed by who has acquired it.
+func (g *guard) Close() { _ = g.alarm.Close() }

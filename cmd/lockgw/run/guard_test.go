@@ -1,0 +1,108 @@
+package run
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+func TestEarliest(t *testing.T) {
+	a, b := session.View{Name: "a", Deadline: 20}, session.View{Name: "b", Deadline: 10}
+	for _, tt := range []struct {
+		names []string
+		holds []session.View
+		want  time.Duration
+		all   bool
+	}{
+		{[]string{"a"}, []session.View{a}, 20, true},
+		{[]string{"a", "b"}, []session.View{b, a}, 10, true},
+		{[]string{"a"}, []session.View{b, a}, 20, true},
+		{[]string{"a", "b"}, []session.View{a}, 0, false},
+		{[]string{"a"}, nil, 0, false},
+	} {
+		got, all := earliest(tt.names, tt.holds)
+		if got != tt.want || all != tt.all {
+			t.Errorf("earliest(%v, %v) = %d, %v; want %d, %v", tt.names, tt.holds, got, all, tt.want, tt.all)
+		}
+	}
+}
+
+func testHold(names ...string) *hold {
+	h := newHold(&options{})
+	h.token, h.socket, h.owner = "secret", "/s", "u:1"
+	h.client.Store(&socket.Client{})
+	for i, name := range names {
+		h.views = append(h.views, session.View{Name: name, Owner: "u:1", Fence: backend.Fence(7 + i)})
+	}
+	return h
+}
+
+// The guard asks once more before it gives up, and a new deadline starts afresh.
+func TestGuard(t *testing.T) {
+	a, err := newAlarm()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	now := session.Boottime()
+	g := &guard{h: testHold("a"), alarm: a, grace: time.Second}
+	holds := func(deadline time.Duration) []session.View { return []session.View{{Name: "a", Deadline: deadline}} }
+
+	if !g.update(holds(now+time.Hour)) || !g.safe() || g.due() {
+		t.Fatalf("an hour before the deadline: safe = %v, want nothing to be due", g.safe())
+	}
+	if !g.update(holds(now+time.Second/2)) || g.safe() {
+		t.Fatal("inside the grace it is safe still")
+	}
+	if g.due() {
+		t.Error("due without having asked")
+	}
+	select {
+	case <-g.h.poke:
+	default:
+		t.Error("the alarm has asked for no reading")
+	}
+	if !g.due() {
+		t.Error("not due, though no reading has come")
+	}
+	g.update(holds(now + time.Second/2))
+	if !g.due() {
+		t.Error("not due after a reading with the same deadline")
+	}
+	g.update(holds(now + time.Second*3/4))
+	if g.due() {
+		t.Error("due after a later deadline, without having asked again")
+	}
+	if g.update(nil) {
+		t.Error("a reading without the lock was taken for good")
+	}
+}
+
+func TestGuardTimes(t *testing.T) {
+	for _, tt := range []struct{ ttl, killAfter, grace, margin time.Duration }{
+		{30 * time.Second, 10 * time.Second, 10500 * time.Millisecond, 500 * time.Millisecond},
+		{30 * time.Second, time.Minute, 10500 * time.Millisecond, 500 * time.Millisecond},
+		{30 * time.Second, 4 * time.Second, 4500 * time.Millisecond, 500 * time.Millisecond},
+		{time.Second, 0, 200 * time.Millisecond, 100 * time.Millisecond},
+	} {
+		h := testHold("a", "b")
+		h.views[0].Left, h.views[1].Left = tt.ttl+time.Second, tt.ttl
+		h.views[0].Deadline, h.views[1].Deadline = session.Boottime()+time.Hour, session.Boottime()+time.Hour
+		g, err := newGuard(&options{killAfter: tt.killAfter}, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.grace != tt.grace || g.margin != tt.margin {
+			t.Errorf("ttl %v, kill after %v: grace, margin = %v, %v; want %v, %v", tt.ttl, tt.killAfter, g.grace, g.margin, tt.grace, tt.margin)
+		}
+		if got, want := g.killBy(), h.views[1].Deadline-tt.margin; got > want {
+			t.Errorf("killBy is %v after the deadline less the margin", got-want)
+		}
+		g.Close()
+		h.quit()
+		h.wg.Wait()
+	}
+}

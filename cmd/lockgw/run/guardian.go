@@ -1,0 +1,136 @@
+package run
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+)
+
+// The guardian is the process that the locks of `lockgw run` are bound to. It ends
+// when both the run and the command have ended: a run that is killed leaves its
+// locks to the command, and the guardian guards it; one that is not gives them back
+// itself, after the last of the command's process group and after --min-hold.
+//
+// The guardian starts the command too. Otherwise a run that is killed between the
+// start and telling of it would leave a command that nobody knows of.
+
+// startOrder is what the run asks of its guardian, once.
+type startOrder struct {
+	Path string
+	Argv []string
+	Env  []string
+	// Deadline on CLOCK_BOOTTIME from which on nothing is started; 0: none.
+	Deadline time.Duration
+	// What to know after a run that was killed. A session that lived by it has
+	// ended then (Bound is false), so that the command is killed.
+	Bound     bool
+	Views     []session.View
+	Socket    string
+	Token     session.Token
+	Signal    syscall.Signal
+	KillAfter time.Duration
+}
+
+// startAnswer is what the guardian answers.
+type startAnswer struct {
+	PID   int
+	Errno syscall.Errno // why nothing was started
+	Late  bool          // the deadline had passed
+}
+
+// NewGuardian is the hidden command that a run starts as its guardian.
+func NewGuardian() *cobra.Command {
+	return &cobra.Command{
+		Use:    "guardian DESCRIPTOR",
+		Short:  "Keep the locks of a run for as long as its command lives",
+		Hidden: true,
+		Args:   cli.UsageArgs(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			fd, err := strconv.Atoi(args[0])
+			if err == nil {
+				err = unix.SetNonblock(fd, true)
+			}
+			if err != nil {
+				return cli.Usagef("the guardian is started by `lockgw run`: descriptor %s: %w", args[0], err)
+			}
+			syscall.CloseOnExec(fd)
+			return keep(os.NewFile(uintptr(fd), "run"))
+		},
+	}
+}
+
+// keep serves the run at the other end of the socket.
+func keep(run *os.File) error {
+	// What ends a run must not end its guardian first. Ignoring the signals would
+	// have the command ignore them.
+	notify(make(chan os.Signal, 1), endSignals...)
+	var o startOrder
+	if err := gob.NewDecoder(run).Decode(&o); err != nil {
+		return nil // the run has ended before
+	}
+	answer, pidfd := o.start()
+	_ = gob.NewEncoder(run).Encode(answer) // a run that has ended is seen below
+	// Whoever reads what the command writes waits for the last one to close it.
+	err := errors.Join(os.Stdin.Close(), os.Stdout.Close(), os.Stderr.Close(), os.Chdir("/"))
+	if err != nil {
+		return fmt.Errorf("let go of what is the command's: %w", err)
+	}
+	_, _ = io.Copy(io.Discard, run)
+	switch {
+	case answer.PID == 0, len(o.Views) == 0:
+		return nil
+	case o.Bound:
+		return o.takeOver(answer.PID, pidfd)
+	default:
+		return unix.Kill(-answer.PID, unix.SIGKILL) // a run that ends well has ended its guardian before
+	}
+}
+
+// start starts the command as a child of the run, beside the guardian.
+func (o startOrder) start() (a startAnswer, pidfd int) {
+	if o.Deadline > 0 && session.Boottime() >= o.Deadline {
+		return startAnswer{Late: true}, -1
+	}
+	sys := &syscall.SysProcAttr{Setpgid: true, Cloneflags: unix.CLONE_PARENT, PidFD: &pidfd}
+	p, err := os.StartProcess(o.Path, o.Argv, &os.ProcAttr{Env: o.Env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: sys})
+	if err == nil {
+		return startAnswer{PID: p.Pid}, pidfd
+	}
+	if !errors.As(err, &a.Errno) {
+		a.Errno = unix.EIO // never seen: what the kernel answers is an Errno
+	}
+	return a, -1
+}
+
+// waitExit waits until the process of a pidfd has ended.
+func waitExit(pidfd int) error {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(fds, -1)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// notify does not take what whoever started this process wants to be ignored,
+// as nohup does with SIGHUP.
+func notify(c chan<- os.Signal, all ...os.Signal) {
+	for _, s := range all {
+		if !signal.Ignored(s) {
+			signal.Notify(c, s)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// longestWait is how long one request waits at most; a longer wait is made of
+// several. It is the gateway's default lock.max_wait.
+const longestWait = 5 * time.Minute
+
+// hold is the locks of one command. They live by the guardian, or, where that is
+// not to be had, by the connection of this process.
+type hold struct {
+	o      *options
+	client atomic.Pointer[socket.Client] // of the present connection
+	bound  bool                          // to the guardian: a connection that ends is replaced
+	socket string
+	owner  backend.Owner // of the session's only thread
+	token  session.Token
+	views  []session.View // in the order of the names, as they were granted
+	since  time.Duration  // CLOCK_BOOTTIME when the last one was granted
+
+	traceparent string // of the acquire, for the command; "": what is in the environment stays
+
+	lost     chan socket.Notice // at most one: the first is enough
+	jeopardy chan socket.Notice // at most one is pending
+
+	reads chan []session.View // what watch has read
+	poke  chan struct{}       // makes watch read at once
+	over  chan error          // at most one: why nothing can be read any more, and nothing is held
+	ctx   context.Context     // of watch
+	quit  context.CancelFunc
+	wg    sync.WaitGroup
+}
+
+func newHold(o *options) *hold {
+	h := &hold{
+		o: o, lost: make(chan socket.Notice, 1), jeopardy: make(chan socket.Notice, 1),
+		reads: make(chan []session.View), poke: make(chan struct{}, 1), over: make(chan error, 1),
+	}
+	h.ctx, h.quit = context.WithCancel(context.Background())
+	return h
+}
+
+// acquire connects and takes all locks, or none, for the guardian. Its error has
+// an exit code.
+func acquire(ctx context.Context, o *options, r *report, k *guardian) (*hold, error) {
+	h := newHold(o)
+	err := h.connect(ctx, k)
+	if err == nil {
+		err = h.lockAll(ctx, r)
+	}
+	if err == nil {
+		h.since = session.Boottime()
+		err = h.refresh(ctx)
+	}
+	if err != nil {
+		h.close() // lets go of those already granted
+		return nil, err
+	}
+	return h, nil
+}
+
+// refresh reads the deadlines again: while one lock was waited for, those before
+// it were renewed. That one was lost meanwhile is told elsewhere.
+func (h *hold) refresh(ctx context.Context) error {
+	info, err := h.client.Load().Session(ctx)
+	if err != nil {
+		return notCommands(cli.GatewayError(h.socket, err))
+	}
+	for i, v := range h.views {
+		if at := slices.IndexFunc(info.Holds, func(w session.View) bool { return w.Name == v.Name }); at >= 0 {
+			h.views[i] = info.Holds[at]
+		}
+	}
+	return nil
+}
+
+func (h *hold) connect(ctx context.Context, k *guardian) (err error) {
+	if h.socket, err = h.o.Path(); err != nil {
+		return err
+	}
+	if h.token, err = openBound(ctx, h.socket, k.p.Pid); err != nil {
+		return err
+	}
+	h.bound = h.token != ""
+	if err := h.dial(ctx); err != nil {
+		return err
+	}
+	info, err := h.client.Load().Session(ctx)
+	if err != nil {
+		return notCommands(cli.GatewayError(h.socket, err))
+	}
+	h.owner = backend.Owner(info.UUID + ":1")
+	if !h.bound {
+		h.token = info.Token
+	}
+	if path, err := filepath.Abs(h.socket); err == nil {
+		h.socket = path // for those who work in another directory
+	}
+	return nil
+}
+
+// dial connects, to the session of h if it has a token.
+func (h *hold) dial(ctx context.Context) error {
+	c, err := h.o.Dial(ctx, socket.DialOptions{Token: h.token, OnNotice: h.notice})
+	if err != nil {
+		return err
+	}
+	h.client.Store(c)
+	return nil
+}
+
+// notice must not block: it runs where the connection is read.
+func (h *hold) notice(n socket.Notice) {
+	c := h.jeopardy
+	if n.Kind == session.StateLost {
+		c = h.lost
+	}
+	select {
+	case c <- n:
+	default:
+	}
+}
+
+func (h *hold) lockAll(ctx context.Context, r *report) error {
+	o, start := h.o, time.Now()
+	for _, name := range o.names {
+		stop := h.showWait(ctx, r, name, start)
+		v, err := h.lock(ctx, name, start)
+		stop()
+		if err != nil {
+			return h.notLocked(ctx, name, err)
+		}
+		h.views = append(h.views, v)
+		waited := time.Since(start)
+		e := event{Event: "acquired", Lock: name, Fence: v.Fence, WaitedMS: waited.Milliseconds()}
+		if o.json || waited > showAfter { // a line for a lock that was free is noise to people
+			r.say(may, e, "got %s after %s (fence %d)", name, cli.Age(waited), v.Fence)
+		}
+	}
+	return nil
+}
+
+// lock asks again and again until the wait is over. Each time it goes to the end
+// of the queue, so it asks for as long as the gateway allows.
+func (h *hold) lock(ctx context.Context, name string, start time.Time) (session.View, error) {
+	o, c := h.o, h.client.Load()
+	for longest := longestWait; ; {
+		wait := longest
+		if !o.forever {
+			wait = min(wait, max(0, o.wait-time.Since(start)))
+		}
+		v, err := c.Lock(ctx, name, socket.LockOptions{Wait: wait, TTL: o.ttl, Shared: o.shared, Limit: o.limit, Note: o.note})
+		switch {
+		case errors.Is(err, socket.ErrNotAcquired) && (o.forever || wait == longest):
+		case waitTooLong(err) && longest > time.Second:
+			longest /= 2
+		default:
+			return v, err
+		}
+	}
+}
+
+// waitTooLong: lock.max_wait of the gateway is shorter than what was asked.
+func waitTooLong(err error) bool {
+	var reply *socket.Error
+	return errors.As(err, &reply) && reply.Word == "INVALID" && strings.HasPrefix(reply.Text, "wait:")
+}
+
+func (h *hold) notLocked(ctx context.Context, name string, err error) error {
+	if errors.Is(err, socket.ErrNotAcquired) {
+		err = cli.NotAcquired(ctx, h.client.Load(), name)
+	}
+	return cli.Conflict(notCommands(cli.GatewayError(h.socket, err)), h.o.conflictCode)
+}
+
+func (h *hold) names() []string {
+	names := make([]string, len(h.views))
+	for i, v := range h.views {
+		names[i] = v.Name
+	}
+	return names
+}
+
+// close ends the connection; what is still held ends with it or with the guardian.
+func (h *hold) close() {
+	h.quit()
+	h.wg.Wait()
+	if c := h.client.Load(); c != nil {
+		_ = c.Close()
+	}
+}

@@ -1,0 +1,67 @@
+package run
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// All or none: the locks that were had before one that was not are given back,
+// also where this process goes on, as with --on-unavailable run.
+func TestAcquireAllOrNone(t *testing.T) {
+	path := e2e.StartGateway(t)
+	c, err := socket.Dial(t.Context(), path, socket.DialOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Lock(t.Context(), "b", socket.LockOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	o := &options{Gateway: cli.Gateway{Socket: path}, names: []string{"a", "b"}, conflictCode: cli.ExitNotAcquired}
+	k := testGuardian(t)
+	_, err = acquire(t.Context(), o, &report{quiet: true, w: io.Discard}, k)
+	if code, message := cli.ExitCode(err); code != cli.ExitNotAcquired || !strings.Contains(message, "b is still held") {
+		t.Fatalf("acquire a and b = %d %q, want %d", code, message, cli.ExitNotAcquired)
+	}
+	k.Close()
+	var st session.Status
+	e2e.Until(func() bool {
+		st, err = c.Info(context.Background(), "a")
+		return err == nil && st.State == session.StateFree
+	})
+	if st.State != session.StateFree {
+		t.Errorf("a is %s, %v; want it given back", st.State, err)
+	}
+}
+
+// A lock that was renewed while the next one was waited for has a new deadline.
+func TestAcquireKnowsDeadlines(t *testing.T) {
+	path := e2e.StartGateway(t)
+	c, err := socket.Dial(t.Context(), path, socket.DialOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Lock(t.Context(), "b", socket.LockOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(1200*time.Millisecond, func() { c.Close() })
+	o := &options{Gateway: cli.Gateway{Socket: path}, names: []string{"a", "b"}, wait: e2e.Patience, ttl: time.Second}
+	h, err := acquire(t.Context(), o, &report{quiet: true, w: io.Discard}, testGuardian(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.close()
+	for _, v := range h.views {
+		if left := v.Deadline - session.Boottime(); left < 300*time.Millisecond {
+			t.Errorf("%s: %v left as far as is known, want most of 1s", v.Name, left)
+		}
+	}
+}

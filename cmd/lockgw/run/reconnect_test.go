@@ -1,0 +1,166 @@
+package run
+
+import (
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+)
+
+// detour leads to the sockets of a gateway by another path, on which the
+// connections to resp.sock can be cut.
+type detour struct {
+	t      *testing.T
+	path   string // of its resp.sock
+	target string
+
+	mu    sync.Mutex // guards the fields below
+	ln    net.Listener
+	conns []net.Conn
+	wg    sync.WaitGroup
+}
+
+func newDetour(t *testing.T, target string) *detour {
+	t.Helper()
+	dir := e2e.ShortDir(t)
+	d := &detour{t: t, path: filepath.Join(dir, cli.RespSocket), target: target}
+	if err := os.Symlink(filepath.Join(filepath.Dir(target), cli.HTTPSocket), filepath.Join(dir, cli.HTTPSocket)); err != nil {
+		t.Fatal(err)
+	}
+	d.open()
+	t.Cleanup(func() {
+		d.cut()
+		d.wg.Wait()
+	})
+	return d
+}
+
+func (d *detour) open() {
+	d.t.Helper()
+	ln, err := net.Listen("unix", d.path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ln = ln
+	d.wg.Go(func() {
+		for {
+			near, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("unix", d.target)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			d.mu.Lock()
+			d.conns = append(d.conns, near, far)
+			d.mu.Unlock()
+			d.wg.Go(func() { d.pump(near, far) })
+			d.wg.Go(func() { d.pump(far, near) })
+		}
+	})
+}
+
+func (d *detour) pump(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	to.Close()
+	from.Close()
+}
+
+// cut ends every connection and lets nobody connect.
+func (d *detour) cut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ln.Close()
+	for _, c := range d.conns {
+		c.Close()
+	}
+	d.conns = nil
+}
+
+// used: somebody has connected since the cut.
+func (d *detour) used() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.conns) > 0
+}
+
+// A session that is bound to a process outlives its connection, as over a
+// restart of the gateway: the command goes on, and its end is told over the next
+// connection.
+func TestRunReconnects(t *testing.T) {
+	d := newDetour(t, e2e.StartGateway(t))
+	dir := t.TempDir()
+	told, err := os.Create(filepath.Join(dir, "told"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer told.Close()
+	cmd := exec.Command("lockgw", "run", "nightly", "--json", "--socket", d.path, "--",
+		"sh", "-c", `trap "exit 7" USR1; : >up; while :; do sleep 0.01; done`)
+	cmd.Dir, cmd.Stderr = dir, told
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	e2e.Until(func() bool { return cli.Exists(filepath.Join(dir, "up")) })
+	d.cut()
+	saw := func(event string) bool {
+		text, err := os.ReadFile(told.Name())
+		return err == nil && strings.Contains(string(text), `"event":"`+event+`","lock":"nightly"`)
+	}
+	e2e.Until(func() bool { return saw("jeopardy") })
+	d.open()
+	e2e.Until(d.used)
+	if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	e2e.WantExit(t, cmd, 7)
+	for _, event := range []string{"jeopardy", "released"} {
+		if !saw(event) {
+			t.Errorf("%s was not told", event)
+		}
+	}
+}
+
+// In a container lockgw run is often the first process, and its process ids mean
+// nothing to a gateway outside: the lock lives by the connection then.
+func TestRunInContainer(t *testing.T) {
+	path := e2e.StartGateway(t)
+	dir := t.TempDir()
+	start := func(name, script string) *exec.Cmd {
+		cmd := exec.Command("lockgw", "run", "nightly", "--wait", "20s", "--socket", path, "--", "sh", "-c", script)
+		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+		if err := cmd.Start(); err != nil {
+			t.Skipf("%s: no process ids of its own here: %v", name, err)
+		}
+		return cmd
+	}
+	cmd := start("first", `trap "exit 7" TERM; echo $PPID >parent; : >up; while :; do sleep 0.01; done`)
+	e2e.Until(func() bool { return cli.Exists(filepath.Join(dir, "up")) })
+	if text, err := os.ReadFile(filepath.Join(dir, "parent")); err != nil || string(text) != "1\n" {
+		t.Errorf("parent of the command = %q, %v; want process 1", text, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	e2e.WantExit(t, cmd, 7)
+
+	killed := start("second", `: >up2; exec sleep 60`)
+	e2e.Until(func() bool { return cli.Exists(filepath.Join(dir, "up2")) })
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = killed.Wait()
+	e2e.WantExit(t, start("third", "exit 3"), 3)
+}

@@ -1,0 +1,58 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// releaseTimeout bounds how long the end of a command waits for its locks to be
+// given back. The gateway goes on with it afterwards.
+const releaseTimeout = 10 * time.Second
+
+// release gives the locks back in the reverse order. The command has run: what
+// goes wrong now is told, and changes no exit code.
+func (h *hold) release(r *report) {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	for _, name := range slices.Backward(h.names()) {
+		_, err := h.client.Load().Unlock(ctx, name, socket.UnlockOptions{All: true})
+		var reply *socket.Error
+		switch {
+		case err == nil:
+			r.released(name)
+		case errors.As(err, &reply) && (reply.Word == "LOST" || reply.Word == "NOTHELD"):
+			r.say(must, event{Event: "lost", Lock: name, Error: err.Error()}, "%s was lost before the command ended: %v", name, err)
+		default:
+			r.say(must, event{Event: "releasing", Lock: name, Error: err.Error()}, "%s may stay locked for the rest of its lease: %v", name, err)
+		}
+	}
+}
+
+func (r *report) released(name string) {
+	if r.json {
+		r.say(may, event{Event: "released", Lock: name}, "%s", name)
+	}
+}
+
+// keep holds on until the locks were held for d, or until a signal comes.
+func (h *hold) keep(d time.Duration, signals <-chan os.Signal) {
+	rest := h.since + d - session.Boottime()
+	if rest <= 0 {
+		return
+	}
+	t := time.NewTimer(rest)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-signals:
+	case <-h.lost:
+	case why := <-h.over:
+		h.over <- why // for whoever looks next
+	}
+}

@@ -1,0 +1,53 @@
+package run
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// What happens between the grant and the start must not start the command.
+func TestSuperviseNotStarted(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		prepare func(h *hold, signals chan os.Signal)
+		want    int
+	}{
+		{"lost", func(h *hold, _ chan os.Signal) { h.lost <- socket.Notice{Lock: "a", Reason: "test"} }, cli.ExitLost},
+		{"signal", func(_ *hold, signals chan os.Signal) { signals <- syscall.SIGTERM }, 143},
+	} {
+		h, signals, ran := testHold("a"), make(chan os.Signal, 1), filepath.Join(t.TempDir(), "ran")
+		h.views[0].Left = time.Hour
+		tt.prepare(h, signals)
+		_, err := supervise(&options{argv: []string{"touch", ran}}, &report{w: io.Discard}, "/usr/bin/touch", testGuardian(t), h, signals)
+		if got, _ := cli.ExitCode(err); got != tt.want {
+			t.Errorf("%s before the start: %v, exit code %d, want %d", tt.name, err, got, tt.want)
+		}
+		if cli.Exists(ran) {
+			t.Errorf("%s before the start: the command was run", tt.name)
+		}
+		h.quit()
+		h.wg.Wait()
+	}
+}
+
+func TestChildEnv(t *testing.T) {
+	env := []string{"A=1", "LOCKGW_TOKEN=old", "LOCKGW_FENCE=1", "LOCKGW_SOCKET=/old", "LOCKGW_LOCKX=stays"}
+	got := childEnv(env, testHold("a", "b"))
+	want := []string{"A=1", "LOCKGW_LOCKX=stays", "LOCKGW_LOCK=a b", "LOCKGW_FENCE=7 8", "LOCKGW_OWNER=u:1", "LOCKGW_TOKEN=secret", "LOCKGW_SOCKET=/s"}
+	if !slices.Equal(got, want) {
+		t.Errorf("with locks: %q, want %q", got, want)
+	}
+	got = childEnv(env, &hold{})
+	want = []string{"A=1", "LOCKGW_SOCKET=/old", "LOCKGW_LOCKX=stays"}
+	if !slices.Equal(got, want) {
+		t.Errorf("without: %q, want %q", got, want)
+	}
+}

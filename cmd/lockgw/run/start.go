@@ -1,0 +1,96 @@
+package run
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+)
+
+// startTimeout bounds how long the guardian may take to start the command.
+const startTimeout = 30 * time.Second
+
+// guardian is the side of the run; see guardian.go for the other.
+type guardian struct {
+	p      *os.Process
+	socket *os.File
+	done   chan struct{} // closed when the guardian has ended
+}
+
+// startGuardian starts a guardian that has nothing to keep yet. Close it.
+func startGuardian() (*guardian, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, fmt.Errorf("socket of the guardian: %w", err)
+	}
+	defer unix.Close(theirs)
+	p, err := os.StartProcess("/proc/self/exe", []string{"lockgw", "guardian", strconv.Itoa(theirs)}, &os.ProcAttr{
+		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+		// A group of its own: what is typed on the terminal is for the run.
+		Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
+	if err != nil {
+		_ = ours.Close()
+		return nil, fmt.Errorf("start the guardian of the locks: %w", err)
+	}
+	k := &guardian{p: p, socket: ours, done: make(chan struct{})}
+	go func() { // ends with Close
+		_, _ = p.Wait()
+		close(k.done)
+	}()
+	return k, nil
+}
+
+// socketPair makes a socket with an end that a child inherits under the number
+// it has here. Among ProcAttr.Files it would get the number of a descriptor that
+// the command may be meant to inherit.
+func socketPair() (ours *os.File, theirs int, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, -1, err
+	}
+	_, inherit := unix.FcntlInt(uintptr(pair[1]), unix.F_SETFD, 0)
+	if err := errors.Join(inherit, unix.SetNonblock(pair[0], true)); err != nil {
+		return nil, -1, errors.Join(err, unix.Close(pair[0]), unix.Close(pair[1]))
+	}
+	return os.NewFile(uintptr(pair[0]), "guardian"), pair[1], nil
+}
+
+// start has the guardian start the command, and returns it. It may be called once.
+// On an error nothing was started, unless somebody has killed the guardian between
+// the start and its answer.
+func (k *guardian) start(o startOrder) (*process, error) {
+	if err := k.socket.SetDeadline(time.Now().Add(startTimeout)); err != nil {
+		return nil, err
+	}
+	var a startAnswer
+	err := gob.NewEncoder(k.socket).Encode(o)
+	if err == nil {
+		err = gob.NewDecoder(k.socket).Decode(&a)
+	}
+	switch {
+	case err != nil:
+		k.Close() // it must not start the command later on
+		return nil, fmt.Errorf("the guardian of the locks has not started the command: %w", err)
+	case a.Late:
+		return nil, cli.Exit(cli.ExitLost, errors.New("the locks were about to end before the command could be started: not run"))
+	case a.Errno != 0:
+		return nil, startError(o.Argv[0], a.Errno)
+	}
+	return watchProcess(a.PID), nil
+}
+
+// Close ends the guardian, and with it what is bound to it. The command has ended,
+// or was never started. Close may be called again.
+func (k *guardian) Close() {
+	_ = k.p.Kill() // it has nothing to do any more, and somebody may have stopped it
+	<-k.done
+	_ = k.socket.Close()
+}

@@ -1,0 +1,197 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+)
+
+// supervisor keeps a command and its locks together until the command has ended.
+// One goroutine runs it, so that what happens at once is handled in some order.
+type supervisor struct {
+	o     *options
+	r     *report
+	h     *hold // without locks: one of which nothing is ever heard
+	k     *guardian
+	guard *guard
+	p     *process
+	tty   *terminal
+	stop  *escalation
+	// resume: the command is to go on, once its locks are known to be held still.
+	resume bool
+	// shaky is the deadline when it was told that a lock is in jeopardy, 0 once it
+	// was told that this is over.
+	shaky time.Duration
+	// asked: a signal has asked for the end.
+	asked bool
+}
+
+// outcome of a command that was run.
+type outcome struct {
+	code  int  // the exit code that it leads to
+	asked bool // a signal has asked for the end
+}
+
+// supervise runs the command at path under h.
+func supervise(o *options, r *report, path string, k *guardian, h *hold, signals chan os.Signal) (outcome, error) {
+	kill, err := newAlarm()
+	if err != nil {
+		return outcome{}, err
+	}
+	defer kill.Close()
+	g, err := newGuard(o, h)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer g.Close()
+	if err := notToStart(h, signals); err != nil {
+		return outcome{}, err
+	}
+	// Before the start: what comes then is for the command.
+	notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP)
+	signal.Ignore(syscall.SIGTTOU)
+	p, err := k.start(startOrder{
+		Path: path, Argv: o.argv, Env: childEnv(os.Environ(), h), Deadline: g.killBy(),
+		Bound: h.bound, Views: h.views, Socket: h.socket, Token: h.token, Signal: o.signal, KillAfter: o.killAfter,
+	})
+	if err != nil {
+		return outcome{}, err
+	}
+	s := &supervisor{o: o, r: r, h: h, k: k, guard: g, p: p, tty: openTerminal(), stop: &escalation{p: p, o: o, r: r, alarm: kill}}
+	defer s.tty.Close()
+	code := s.run(signals)
+	return outcome{code, s.asked}, nil
+}
+
+// notToStart is what came between the grant and the start.
+func notToStart(h *hold, signals <-chan os.Signal) error {
+	select {
+	case n := <-h.lost:
+		return cli.Exit(cli.ExitLost, fmt.Errorf("%s was lost: %s: not run", n.Lock, lossText(n.Reason)))
+	case sig := <-signals:
+		return cli.Exit(cli.ExitSignal+int(sig.(syscall.Signal)), nil)
+	default:
+		return nil
+	}
+}
+
+func (s *supervisor) run(signals <-chan os.Signal) int {
+	var runtime <-chan time.Time
+	if s.o.maxRuntime > 0 {
+		runtime = time.After(s.o.maxRuntime)
+	}
+	guardian := s.k.done
+	for {
+		select {
+		case <-s.p.done:
+			return s.ended()
+		case sig := <-signals:
+			s.forward(sig.(syscall.Signal))
+		case sig := <-s.p.stops:
+			s.stopped(sig)
+		case <-runtime:
+			s.stop.begin(cli.ExitMaxRuntime, s.guard.killBy(), "--max-runtime "+cli.Duration(s.o.maxRuntime)+" is over")
+		case <-s.stop.alarm.C:
+			s.stop.kill()
+		case n := <-s.h.lost:
+			s.lose(fmt.Sprintf("%s (fence %d) was lost: %s", n.Lock, n.Fence, lossText(n.Reason)))
+		case n := <-s.h.jeopardy:
+			s.r.say(must, event{Event: "jeopardy", Lock: n.Lock, Fence: n.Fence, Reason: n.Reason}, "%s is in jeopardy: %s", n.Lock, n.Reason)
+			s.shaky = s.guard.deadline
+			s.h.look()
+		case holds := <-s.h.reads:
+			if !s.guard.update(holds) {
+				s.lose("the gateway does not know the locks any more")
+			}
+			s.calm(holds)
+			s.stop.later(s.guard.killBy())
+			s.goOn()
+		case err := <-s.h.over:
+			s.lose(err.Error())
+		case <-guardian:
+			guardian = nil // told once
+			s.lose("the guardian of the locks has ended, and the locks with it")
+		case <-s.guard.alarm.C:
+			if s.guard.due() {
+				s.lose("the locks could not be renewed and are about to end")
+			}
+		}
+	}
+}
+
+// lose stops the command before somebody else can have its locks.
+func (s *supervisor) lose(why string) { s.stop.begin(cli.ExitLost, s.guard.killBy(), why) }
+
+// ended waits for the rest of a group that is being stopped: when its leader is
+// gone, others may still be at work.
+func (s *supervisor) ended() int {
+	s.stop.finish()
+	if s.stop.code != 0 {
+		return s.stop.code
+	}
+	return s.p.exitCode()
+}
+
+// forward passes a signal on to the command. After SIGCONT this process may have
+// slept for long: whether the locks are still held comes first.
+func (s *supervisor) forward(sig syscall.Signal) {
+	if sig != syscall.SIGCONT {
+		s.asked = s.asked || slices.Contains(endSignals, os.Signal(sig))
+		s.p.signal(sig)
+		return
+	}
+	s.resume = true
+	if len(s.h.views) == 0 {
+		s.goOn()
+		return
+	}
+	s.h.look()
+}
+
+// goOn ends a stop by the user.
+func (s *supervisor) goOn() {
+	if s.resume && (len(s.h.views) == 0 || s.guard.safe()) {
+		s.resume = false
+		s.p.signal(syscall.SIGCONT)
+	}
+}
+
+// calm tells that a jeopardy has passed: who has read of it wants to know its end.
+// A later deadline proves it; a reading alone may be from before.
+func (s *supervisor) calm(holds []session.View) {
+	jeopardy := func(v session.View) bool { return v.State == session.StateJeopardy }
+	if s.shaky != 0 && s.guard.deadline > s.shaky && !slices.ContainsFunc(holds, jeopardy) {
+		s.shaky = 0
+		s.r.say(must, event{Event: "renewed"}, "the locks are renewed again, and held as before")
+	}
+}
+
+// stopped follows the leader of the command: if it needs the terminal it gets
+// it; if it was stopped, as by Ctrl-Z, so is this process, for its shell to see.
+func (s *supervisor) stopped(sig syscall.Signal) {
+	if s.tty == nil {
+		return // whoever has stopped it will let it go on
+	}
+	if (sig == syscall.SIGTTIN || sig == syscall.SIGTTOU) && s.tty.give(s.p.pid) {
+		s.p.signal(syscall.SIGCONT)
+		return
+	}
+	s.tty.takeBack()
+	_ = unix.Kill(os.Getpid(), syscall.SIGSTOP)
+}
+
+// lossText is the reason of a loss as events name it, and in words.
+func lossText(reason string) string {
+	if sentence := session.LossSentence(reason); sentence != "" {
+		return reason + " (" + sentence + ")"
+	}
+	return reason
+}

@@ -1,0 +1,53 @@
+package run
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+)
+
+// takeoverTime bounds how long a guardian that takes over waits for the gateway to
+// tell how things stand. What it knows is from the start of the command.
+const takeoverTime = time.Second
+
+// takeOver guards the command after a run that has ended before it, until it ends
+// too. If its locks are lost it is stopped as the run would have done it; nobody
+// is left to be told.
+func (o startOrder) takeOver(pid, pidfd int) error {
+	p := &process{pid: pid, done: make(chan struct{})}
+	var err error
+	go func() { // ends before supervisor.run does
+		err = waitExit(pidfd)
+		close(p.done)
+	}()
+	h := newHold(&options{Gateway: cli.Gateway{Socket: o.Socket}, signal: o.Signal, killAfter: o.KillAfter})
+	h.socket, h.token, h.bound, h.views = o.Socket, o.Token, true, o.Views
+	h.meet()
+	defer h.close()
+	kill, kerr := newAlarm()
+	if kerr != nil {
+		return kerr
+	}
+	defer kill.Close()
+	g, gerr := newGuard(h.o, h)
+	if gerr != nil {
+		return gerr
+	}
+	defer g.Close()
+	r := &report{quiet: true, w: io.Discard}
+	s := &supervisor{o: h.o, r: r, h: h, k: &guardian{}, guard: g, p: p, stop: &escalation{p: p, o: h.o, r: r, alarm: kill}}
+	s.run(nil)
+	return err
+}
+
+// meet connects and reads the deadlines, if that is soon done. Otherwise watch
+// goes on trying, as long as the guard leaves the command alone.
+func (h *hold) meet() {
+	ctx, cancel := context.WithTimeout(h.ctx, takeoverTime)
+	defer cancel()
+	if h.dial(ctx) == nil {
+		_ = h.refresh(ctx)
+	}
+}

@@ -1,0 +1,126 @@
+package run
+
+import (
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+)
+
+// A command in a group of its own would be stopped when it reads the terminal.
+func TestTerminalInput(t *testing.T) {
+	s, cmd := e2e.OnTerminal(t, e2e.StartGateway(t), "run", "nightly", "--", "sh", "-c", `echo up; read x; echo "got <$x>"; read y; echo "and <$y>"`)
+	s.Await("up")
+	s.Typed("hello\n")
+	s.Await("got <hello>")
+	s.Typed("again\n")
+	s.Await("and <again>")
+	e2e.WantExit(t, cmd, 0)
+}
+
+func TestTerminalInterrupt(t *testing.T) {
+	path := e2e.StartGateway(t)
+	for _, tt := range []struct{ name, script string }{
+		{"before it reads", `echo up; while :; do sleep 0.01; done`},
+		{"while it reads", `echo up; read x; echo never`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, cmd := e2e.OnTerminal(t, path, "run", "nightly", "--", "sh", "-c", tt.script)
+			s.Await("up")
+			s.Typed("\x03")
+			e2e.WantExit(t, cmd, 130)
+		})
+	}
+}
+
+// Ctrl-Z stops the command and this process, for the shell to see; both go on
+// with it, and the lock is held all the while.
+func TestTerminalSuspend(t *testing.T) {
+	path := e2e.StartGateway(t)
+	for _, tt := range []struct{ name, script string }{
+		// It starts nothing: a shell in vfork(2) does not stop before the process
+		// that it starts goes on, and that one is stopped.
+		{"before it reads", `echo up; i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done; read x; echo "got <$x>"`},
+		{"while it reads", `echo up; read x; echo "got <$x>"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, cmd := e2e.OnTerminal(t, path, "run", "nightly", "--ttl", "3s", "--", "sh", "-c", tt.script)
+			s.Await("up")
+			s.Typed("\x1a")
+			var status syscall.WaitStatus
+			e2e.Until(func() bool {
+				pid, err := syscall.Wait4(cmd.Process.Pid, &status, unix.WUNTRACED|unix.WNOHANG, nil)
+				return pid != 0 || err != nil
+			})
+			if !status.Stopped() {
+				t.Fatalf("after Ctrl-Z: status %#x, want stopped", status)
+			}
+			time.Sleep(3500 * time.Millisecond) // longer than the lease, whose end this process knew of
+			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			s.Typed("back\n")
+			s.Await("got <back>")
+			e2e.WantExit(t, cmd, 0)
+		})
+	}
+}
+
+// A job in the background must not take the terminal from its shell: it is
+// stopped when it reads, and its shell sees that.
+func TestTerminalBackground(t *testing.T) {
+	script := `set -m
+		lockgw run nightly -- sh -c 'read x; echo "job got <$x>"' &
+		until jobs | grep -q Stopped; do sleep 0.01; done
+		echo stopped; read y; echo "shell got <$y>"; fg`
+	s, cmd := e2e.StartOnTerminal(t, e2e.StartGateway(t), "bash", "-c", script)
+	s.Await("stopped")
+	s.Typed("one\n")
+	s.Await("shell got <one>")
+	s.Typed("two\n")
+	s.Await("job got <two>")
+	e2e.WantExit(t, cmd, 0)
+}
+
+// A script gets the terminal back from the command, though it is no shell that
+// takes it.
+func TestTerminalGivenBack(t *testing.T) {
+	s, cmd := e2e.StartOnTerminal(t, e2e.StartGateway(t), "sh", "-c",
+		`lockgw run nightly -- sh -c 'read x; echo "command got <$x>"'; read y; echo "script got <$y>"`)
+	s.Typed("one\n")
+	s.Await("command got <one>")
+	s.Typed("two\n")
+	s.Await("script got <two>")
+	e2e.WantExit(t, cmd, 0)
+}
+
+// The wait is one line that is written again, and is gone at the end.
+func TestTerminalWait(t *testing.T) {
+	path := e2e.StartGateway(t)
+	holder := exec.Command("lockgw", "run", "nightly", "--socket", path, "--", "sleep", "60")
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = holder.Process.Kill() })
+	e2e.Until(func() bool {
+		out, _ := exec.Command("lockgw", "ls", "-o", "name", "--socket", path).Output()
+		return strings.Contains(string(out), "nightly")
+	})
+	s, cmd := e2e.OnTerminal(t, path, "run", "nightly", "--wait", "1m", "--", "echo", "done")
+	s.Await(`\r\x1b\[Kwaiting for nightly - held by .* pid \d+ \(sleep\) for \d+s - 1st of 1 - gives up in 59s`)
+	s.Await(`gives up in 58s`)
+	if got := strings.Count(s.Shown(), "\n"); got != 0 {
+		t.Errorf("the wait has made %d lines, want one that is never ended: %q", got, s.Shown())
+	}
+	if err := holder.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = holder.Wait()
+	s.Await(`\r\x1b\[Klockgw: got nightly after \ds \(fence \d+\)\r\ndone`)
+	e2e.WantExit(t, cmd, 0)
+}

@@ -1,0 +1,109 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// redialAfter is how long a gateway that cannot be reached is left alone.
+const redialAfter = 200 * time.Millisecond
+
+// watch reads the holds every so often, and when poked, until close or until
+// they are over. A reading has no time limit: whoever uses the readings notices
+// when none come.
+func (h *hold) watch(every time.Duration) {
+	h.wg.Go(func() {
+		wait, down := every, h.down()
+		for {
+			select {
+			case <-time.After(wait):
+			case <-h.poke:
+			case <-down:
+			case <-h.ctx.Done():
+				return
+			}
+			holds, err := h.read()
+			switch {
+			case h.ctx.Err() != nil:
+				return
+			case err == nil:
+				wait, down = every, h.down()
+			case !h.bound, sessionEnded(err):
+				h.over <- err
+				return
+			default:
+				if down != nil {
+					h.notice(socket.Notice{Kind: session.StateJeopardy, Lock: strings.Join(h.names(), " "), Reason: err.Error()})
+				}
+				wait, down = min(every, redialAfter), nil
+				continue
+			}
+			select {
+			case h.reads <- holds:
+			case <-h.ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+// read asks what is held. A session that outlives its connection is asked over
+// the next one: the gateway may have been restarted.
+func (h *hold) read() ([]session.View, error) {
+	if c := h.client.Load(); c == nil || c.Err() != nil {
+		if !h.bound {
+			return nil, fmt.Errorf("the connection to the gateway has ended, and the locks with it: %w", c.Err())
+		}
+		if err := h.dial(h.ctx); err != nil {
+			return nil, err
+		}
+	}
+	info, err := h.client.Load().Session(h.ctx)
+	return info.Holds, err
+}
+
+// down is closed when there is no connection.
+func (h *hold) down() <-chan struct{} {
+	if c := h.client.Load(); c != nil {
+		return c.Done()
+	}
+	closed := make(chan struct{})
+	close(closed)
+	return closed
+}
+
+// sessionEnded: the gateway knows the session no more, and renews nothing.
+func sessionEnded(err error) bool {
+	var reply *socket.Error
+	return errors.As(err, &reply) && reply.Word == "NOSESSION"
+}
+
+// look asks for a reading now.
+func (h *hold) look() {
+	select {
+	case h.poke <- struct{}{}:
+	default:
+	}
+}
+
+// earliest is when the first of the holds ends if nobody renews it; false if one
+// of the names is not among them any more.
+func earliest(names []string, holds []session.View) (time.Duration, bool) {
+	var first time.Duration
+	for _, name := range names {
+		i := slices.IndexFunc(holds, func(v session.View) bool { return v.Name == name })
+		if i < 0 {
+			return 0, false
+		}
+		if first == 0 || holds[i].Deadline < first {
+			first = holds[i].Deadline
+		}
+	}
+	return first, true
+}

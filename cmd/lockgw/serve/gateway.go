@@ -1,0 +1,60 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/lockgw/lockgw/api"
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/peer"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// gateway is the core with its two fronts.
+type gateway struct {
+	manager *session.Manager
+	http    *http.Server
+	resp    *socket.Server
+}
+
+// admission is who may do what, and how that is read again. The zero value lets
+// everybody lock and look.
+type admission struct {
+	access *access.Control
+	reload func() (restart []string, err error)
+}
+
+func newGateway(c config.Config, store backend.Backend, past legacy, in admission, seen *observation, log *slog.Logger) *gateway {
+	mc := c.Manager()
+	mc.Log, mc.Journal, mc.Past, mc.Rebind = log, past.journal, past.state, peer.Again
+	mc.Observer = seen.observer
+	g := &gateway{manager: session.New(store, mc)}
+	g.http = api.NewServer(api.New(api.Config{
+		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn,
+		Access: in.access, Reload: in.reload, Version: cli.Version(), Log: log, Metrics: seen.metrics, Around: seen.around,
+	}))
+	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Access: in.access, Version: cli.Version(), Log: log})
+	return g
+}
+
+// stop refuses what is new, releases or keeps what is held, and then ends the fronts, so
+// that they can still tell everybody. What is under way after timeout is cut off
+// by the end of the process.
+func (g *gateway) stop(timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	err := g.manager.Close(ctx)
+	_ = g.resp.Shutdown(ctx)
+	_ = g.http.Shutdown(ctx)
+	if err != nil {
+		return fmt.Errorf("release what is held: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package serve
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/journal"
+)
+
+// legacy is what this process knows of the one before it.
+type legacy struct {
+	journal *journal.Journal
+	state   journal.State
+}
+
+// remember takes the state directory for this process.
+func remember(dir string, log *slog.Logger) (legacy, error) {
+	j, past, err := journal.Open(dir)
+	if err != nil {
+		return legacy{}, fmt.Errorf("state_dir: %w", err)
+	}
+	j.Report = func(err error) {
+		if err != nil {
+			log.Error("the journal cannot be written; until it can, locks do not outlive this process", "state_dir", dir, "err", err)
+			return
+		}
+		log.Info("the journal is written again", "state_dir", dir)
+	}
+	if past.Rejected != "" {
+		log.Warn("the journal could not be believed; nothing of it is taken up, and this is a new node", "kept_as", past.Rejected)
+	}
+	if n := len(past.Places) + len(past.Sessions); n > 0 {
+		log.Info("taking up what an earlier process left", "sessions", len(past.Sessions), "locks", len(past.Places))
+	}
+	return legacy{j, past}, nil
+}
+
+// node is how the store knows this process: the same as the one before, but later.
+func (l legacy) node() backend.Node {
+	return backend.Node{ID: l.state.Node, Incarnation: l.state.Incarnation}
+}

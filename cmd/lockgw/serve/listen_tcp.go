@@ -1,0 +1,75 @@
+package serve
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/api"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+)
+
+// listenTCP listens on the sockets that the service manager has passed, and else
+// opens the addresses of http.listen, all or none. tokens: callers may show one in
+// place of a certificate.
+func listenTCP(c config.HTTP, tokens bool, passed []net.Listener) (lns []net.Listener, certs *certificates, err error) {
+	certs, err = openCertificates(c.TLS, tokens)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(passed) > 0 {
+		lns, err = passed, checkPassed(passed, c.TLS, tokens)
+	} else {
+		lns, err = openTCP(c.Listen)
+	}
+	if err != nil {
+		return lns, nil, err
+	}
+	for i, ln := range lns {
+		if certs == nil {
+			lns[i] = sparing{ln, api.Full}
+		} else {
+			lns[i] = tls.NewListener(sparing{ln, func(c net.Conn) { _ = c.Close() }}, certs.config())
+		}
+	}
+	return lns, certs, nil
+}
+
+// checkPassed: what may not be configured may not be passed.
+func checkPassed(lns []net.Listener, c config.TLS, tokens bool) error {
+	for _, ln := range lns {
+		if err := config.CheckListen(ln.Addr().String(), c, tokens); err != nil {
+			return fmt.Errorf("the socket that the service manager has passed as %q: %w", passedTCP, err)
+		}
+	}
+	return nil
+}
+
+func openTCP(addresses []string) ([]net.Listener, error) {
+	var lns []net.Listener
+	for _, address := range addresses {
+		ln, err := net.Listen("tcp", address)
+		if err != nil {
+			closeAll(lns)
+			return nil, listenError(address, err)
+		}
+		lns = append(lns, ln)
+	}
+	return lns, nil
+}
+
+func listenError(address string, err error) error {
+	if errors.Is(err, unix.EADDRINUSE) {
+		return fmt.Errorf("http.listen: another program listens on %s already; stop it or choose another port", address)
+	}
+	return fmt.Errorf("http.listen: %w", err)
+}
+
+func closeAll(lns []net.Listener) {
+	for _, ln := range lns {
+		_ = ln.Close()
+	}
+}

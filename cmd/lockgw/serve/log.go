@@ -1,0 +1,32 @@
+package serve
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/lmittmann/tint"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+)
+
+// newLog makes the log of a gateway on w. Messages below level are dropped, also
+// when level changes later.
+func newLog(w io.Writer, c config.Log, level *slog.LevelVar) *slog.Logger {
+	if c.Format == "text" || (c.Format == "auto" && cli.IsTerminal(w)) {
+		return slog.New(tint.NewTextHandler(w, &tint.Options{
+			Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !cli.IsTerminal(w),
+		}))
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))
+}
+
+// readable writes durations as text does: in JSON they would be nanoseconds.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
+}

@@ -1,0 +1,63 @@
+package serve
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+	"github.com/lockgw/lockgw/session/access"
+)
+
+// reloader applies a changed configuration to a running gateway, as far as that
+// can be done without a restart.
+type reloader struct {
+	load    func() (config.Settings, error)
+	running config.Settings // as it was started; what needs a restart is still so
+	service *serviceManager
+	access  *access.Control
+	certs   *certificates // nil: there is no TLS
+	level   *slog.LevelVar
+	log     *slog.Logger
+
+	mu sync.Mutex // one reload at a time
+}
+
+// reload reads the layers again, and all files that they name. If anything is wrong
+// with them, the old configuration stays in force as a whole. It returns the keys
+// whose new value needs a restart. The service manager is told when it begins and
+// when it is over.
+func (r *reloader) reload() (restart []string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.service.reload(func() { restart, err = r.apply() })
+	return restart, err
+}
+
+// signalled is reload, for one whom nobody can answer.
+func (r *reloader) signalled() {
+	if _, err := r.reload(); err != nil {
+		r.log.Error("the configuration was not reloaded, the old one stays in force", "err", err)
+	}
+}
+
+func (r *reloader) apply() (restart []string, err error) {
+	s, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	certs, err := r.certs.read(s.Access.TokensFile != "")
+	if err != nil {
+		return nil, err
+	}
+	if err := r.access.Set(s.Admission); err != nil {
+		return nil, err
+	}
+	r.certs.use(certs)
+	r.level.Set(s.Log.SlogLevel())
+	for _, warning := range s.Warnings {
+		r.log.Warn(warning)
+	}
+	restart = config.NeedsRestart(&r.running.Config, &s.Config)
+	r.log.Info("configuration reloaded", "log_level", s.Log.Level, "needs_restart", restart, "access_rules", len(s.Access.Rules))
+	return restart, nil
+}

@@ -1,0 +1,100 @@
+// Package serve is `lockgw serve`: it opens the store, the core and the fronts, listens,
+// and stops all of them in order. It decides nothing about locks.
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+
+	"github.com/coreos/go-systemd/v22/activation"
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+	"github.com/lockgw/lockgw/session/access"
+)
+
+// New is the command `serve`.
+func New() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the gateway",
+		Long: `Run the gateway until SIGTERM or SIGINT. Without any configuration it serves
+locks of this machine alone, on 127.0.0.1:7420 and in the runtime directory.
+
+A first signal lets clients know, keeps or releases what is held as shutdown.holds
+says, and stops within shutdown.timeout; a second one ends the process at once. SIGHUP and
+POST /v1/admin/reload read the configuration again and apply access, admin, the rate limits, the
+certificates and log.level; the log says which other changes need a restart.`,
+		Args: cli.UsageArgs(cobra.NoArgs),
+	}
+	load := config.AddFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), load) }
+	return cmd
+}
+
+// serve runs a gateway until a signal ends it, or until one of its parts fails.
+func serve(ctx context.Context, load func() (config.Settings, error)) error {
+	s, err := load()
+	if err != nil {
+		return err
+	}
+	level := new(slog.LevelVar)
+	level.Set(s.Log.SlogLevel())
+	log := newLog(os.Stderr, s.Log, level)
+	for _, warning := range s.Warnings {
+		log.Warn(warning)
+	}
+	control, err := access.New(s.Admission)
+	if err != nil {
+		return err
+	}
+	signals := notifySignals() // early: a signal during the start must not be lost
+
+	passed, err := takePassed(activation.Files(true))
+	if err != nil {
+		return err
+	}
+	defer passed.close()
+	ls, err := listen(s.Config, passed)
+	if err != nil {
+		return err
+	}
+	defer ls.close()
+	past, err := remember(s.StateDir, log)
+	if err != nil {
+		return err
+	}
+	defer past.journal.Close()
+	seen, err := observe(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer seen.close(log)
+	log = seen.log(log)
+	store, err := openStore(ctx, s.Config, past.node(), seen, log)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+
+	a, service := newActors(), &serviceManager{log: log}
+	r := &reloader{load: load, running: s, service: service, access: control, certs: ls.certs, level: level, log: log}
+	g := newGateway(s.Config, store, past, admission{control, r.reload}, seen, log)
+	seen.watch(g.manager, log)
+	ls.serve(a, g)
+	a.start(func() error { return signals.wait(r) })
+	log.Info("serving", "node", s.Node, "store", store.Info().Type, "sockets", ls.addresses("unix"), "http", ls.addresses("tcp"), "version", cli.Version())
+	service.start(g)
+	defer service.close()
+
+	a.first()
+	signals.stop()
+	log.Info("stopping", "timeout", s.Shutdown.Timeout.String())
+	service.stopping()
+	passed.leave()
+	err = g.stop(s.Shutdown.Timeout)
+	return errors.Join(a.wait(), err)
+}

@@ -1,0 +1,40 @@
+package serve
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// signals are what the gateway is told from outside.
+type signals struct {
+	c    chan os.Signal
+	quit chan struct{}
+}
+
+func notifySignals() *signals {
+	s := &signals{c: make(chan os.Signal, 4), quit: make(chan struct{})}
+	signal.Notify(s.c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	return s
+}
+
+// wait reloads at SIGHUP and returns when the gateway is to stop.
+func (s *signals) wait(r *reloader) error {
+	for {
+		select {
+		case <-s.quit:
+			return nil
+		case sig := <-s.c:
+			if sig != syscall.SIGHUP {
+				return nil
+			}
+			r.signalled()
+		}
+	}
+}
+
+// stop ends wait. From now on a signal to stop ends the process at once.
+func (s *signals) stop() {
+	signal.Reset(syscall.SIGTERM, syscall.SIGINT)
+	close(s.quit)
+}

@@ -1,0 +1,137 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+)
+
+// errDirInUse: another gateway serves the socket directory.
+var errDirInUse = errors.New("another gateway serves this directory")
+
+// socketDir is a directory that this process alone puts sockets into.
+type socketDir struct {
+	path  string
+	mode  config.FileMode // of the sockets
+	gid   int             // of the sockets; -1: the group of the process
+	lock  *os.File
+	paths []string // of the sockets made
+}
+
+// openSocketDir makes the directory if it is missing and claims it. It refuses a
+// directory in which others could replace a socket, or that another gateway
+// serves.
+func openSocketDir(c config.Socket) (*socketDir, error) {
+	path, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("socket.dir: %w", err)
+	}
+	gid, err := groupID(c.Group)
+	if err != nil {
+		return nil, fmt.Errorf("socket.group: %w", err)
+	}
+	d := &socketDir{path: path, mode: c.Mode, gid: gid}
+	if err := d.prepare(); err != nil {
+		return nil, fmt.Errorf("socket.dir: %w", err)
+	}
+	if err := d.claim(); err != nil {
+		return nil, fmt.Errorf("socket.dir: %w", err)
+	}
+	return d, nil
+}
+
+func (d *socketDir) prepare() error {
+	if err := os.MkdirAll(filepath.Dir(d.path), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(d.path, d.mode.ForDir()); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	dir, err := os.OpenFile(d.path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+		return fmt.Errorf("%s is a symbolic link or no directory at all; name a directory", d.path)
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	info, err := dir.Stat()
+	if err != nil {
+		return err
+	}
+	own, err := cli.CheckSafeDir(d.path, info, os.Geteuid())
+	if err != nil || !own {
+		return err // a directory that root made for this user is as root wants it
+	}
+	return d.letIn(dir, info.Mode().Perm())
+}
+
+// letIn opens a directory of our own to those whom the sockets are open to.
+func (d *socketDir) letIn(dir *os.File, have fs.FileMode) error {
+	if d.gid >= 0 {
+		if err := dir.Chown(-1, d.gid); err != nil {
+			return fmt.Errorf("give it to the group of socket.group: %w", err)
+		}
+	}
+	want := d.mode.ForDir()
+	if want&^have == 0 {
+		return nil
+	}
+	return dir.Chmod(have | want)
+}
+
+// claim takes the lock file of the directory, or says who has it.
+func (d *socketDir) claim() error {
+	f, err := os.OpenFile(filepath.Join(d.path, cli.LockFile), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		pid := make([]byte, 20)
+		n, _ := f.Read(pid)
+		_ = f.Close()
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+		return fmt.Errorf("%w: %s, pid %s; stop it first, or choose another socket.dir", errDirInUse, d.path, pid[:n])
+	}
+	d.lock = f
+	_ = f.Truncate(0) // the pid in it is for people alone
+	_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+	return nil
+}
+
+// Close removes the sockets and lets go of the directory. The lock file stays:
+// removing it would let two gateways lock two files of one name.
+func (d *socketDir) Close() error {
+	var errs []error
+	for _, path := range d.paths {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, d.lock.Close())...)
+}
+
+func groupID(name string) (int, error) {
+	if name == "" {
+		return -1, nil
+	}
+	if gid, err := strconv.Atoi(name); err == nil && gid >= 0 {
+		return gid, nil
+	}
+	g, err := user.LookupGroup(name)
+	if err != nil {
+		return 0, fmt.Errorf("no group %q on this machine", name)
+	}
+	return strconv.Atoi(g.Gid)
+}

@@ -1,0 +1,85 @@
+package top
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// client is the gateway as top sees it. A gateway that is started again is
+// found again.
+type client struct {
+	o     *options
+	token string // of the administrator
+
+	mu     sync.Mutex // guards client, and lets one request at a time go on
+	client *socket.Client
+}
+
+func (c *client) locks(ctx context.Context, prefix string) (all []session.Status, incomplete string, err error) {
+	err = c.use(ctx, func(client *socket.Client) error {
+		all, incomplete, err = client.Locks(ctx, prefix, cli.MaxLocks)
+		return err
+	})
+	return all, incomplete, err
+}
+
+func (c *client) breakLock(ctx context.Context, st session.Status) error {
+	return c.use(ctx, func(client *socket.Client) error { return client.Break(ctx, st.Name, st.Fence, c.token) })
+}
+
+func (c *client) use(ctx context.Context, f func(*socket.Client) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.client.Err() != nil {
+		client, err := c.o.Dial(ctx, socket.DialOptions{})
+		if err != nil {
+			return err
+		}
+		_ = c.client.Close()
+		c.client = client
+	}
+	return f(c.client)
+}
+
+func (c *client) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.client.Close()
+}
+
+// order is a key and what it sorts by.
+type order struct {
+	key, by string
+	compare func(a, b session.Status) int
+}
+
+var orders = []order{
+	{"n", "name", func(_, _ session.Status) int { return 0 }},
+	{"h", "time held", func(a, b session.Status) int { return knownFirst(sinceOf(a).UnixNano(), sinceOf(b).UnixNano()) }},
+	{"l", "lease", func(a, b session.Status) int { return knownFirst(int64(a.TTL), int64(b.TTL)) }},
+	{"w", "waiters", func(a, b session.Status) int { return cmp.Compare(b.Waiters, a.Waiters) }},
+	{"f", "fence", func(a, b session.Status) int { return cmp.Compare(b.Fence, a.Fence) }},
+}
+
+// knownFirst compares numbers of which those up to 0 mean that nothing is known,
+// as of the time of a lock that is free.
+func knownFirst(a, b int64) int {
+	if (a > 0) != (b > 0) {
+		return cmp.Compare(b, a)
+	}
+	return cmp.Compare(a, b)
+}
+
+// sort keeps names in their order where nothing else decides.
+func (o order) sort(all []session.Status) {
+	slices.SortFunc(all, func(a, b session.Status) int {
+		return cmp.Or(o.compare(a, b), strings.Compare(a.Name, b.Name))
+	})
+}

@@ -1,0 +1,101 @@
+// Package top is `lockgw top`: the locks of a gateway on a terminal, as they change.
+package top
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// options are the flags of top.
+type options struct {
+	cli.Gateway
+	out    cli.Output
+	json   bool
+	every  time.Duration
+	prefix string
+	file   string // of the admin token
+}
+
+// New is the command `top`.
+func New() *cobra.Command {
+	o := options{every: time.Second}
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Follow the locks on a terminal",
+		Long: `Follow the locks that are held or waited for, on a terminal. Keys:
+
+  n h l w f   sort by name, time held, rest of the lease, waiters, fence
+  /           show only names that begin with what is typed; Enter or Esc ends typing
+  up down     select a lock (also k and j)
+  b           take the selected lock from its holder, as "lockgw break" does
+  q           quit
+
+Without a terminal, or with -o or --json, it writes the locks once and ends.`,
+		Args: cli.UsageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			token, err := cli.ReadAdminToken(o.file)
+			if err != nil {
+				return cli.Usagef("--admin-token-file: %w", err)
+			}
+			once := o.json || cmd.Flags().Changed("output") || !cli.IsTerminal(os.Stdin) || !cli.IsTerminal(cmd.OutOrStdout())
+			return o.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+				if once {
+					return o.once(ctx, cmd, c)
+				}
+				return o.follow(ctx, &client{o: &o, client: c, token: token})
+			})
+		},
+	}
+	f := cmd.Flags()
+	o.AddFlag(f)
+	o.out.AddFlag(f)
+	f.BoolVar(&o.json, "json", false, "write one JSON object a line, once")
+	cli.PositiveVar(f, &o.every, "every", "how often to look (default: 1s)")
+	f.StringVar(&o.prefix, "prefix", "", "show only names that begin with this")
+	f.StringVar(&o.file, "admin-token-file", "", "file with the admin token, for b; not needed by root and the gateway's user")
+	return cmd
+}
+
+// once writes the locks as ls does.
+func (o *options) once(ctx context.Context, cmd *cobra.Command, c *socket.Client) error {
+	all, err := cli.ListLocks(ctx, cmd, c, o.prefix)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return writeLines(cmd.OutOrStdout(), all, time.Now())
+	}
+	return o.out.WriteLocks(cmd.OutOrStdout(), all, time.Now())
+}
+
+func writeLines(w io.Writer, all []session.Status, now time.Time) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for _, st := range all {
+		if err := e.Encode(cli.NewLockJSON(st, now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow draws until the reader has seen enough.
+func (o *options) follow(ctx context.Context, c *client) error {
+	defer c.close()
+	p := tea.NewProgram(newScreen(ctx, c, o.every, o.prefix), tea.WithContext(ctx))
+	if _, err := p.Run(); err != nil {
+		return cli.Exit(cli.ExitFailed, fmt.Errorf("terminal: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package top
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+	"github.com/lockgw/lockgw/session"
+)
+
+// twoLocks is a source that holds two locks and writes down what was broken.
+type twoLocks struct {
+	err    error
+	lacks  string
+	broken []backend.Fence
+	asked  []string // prefixes
+}
+
+func (s *twoLocks) locks(_ context.Context, prefix string) ([]session.Status, string, error) {
+	s.asked = append(s.asked, prefix)
+	if s.err != nil {
+		return nil, "", s.err
+	}
+	holder := func(pid int, held time.Duration) *session.Holder {
+		return &session.Holder{Owner: "u:1", Node: "host-a", Peer: session.Peer{PID: pid}, Since: time.Now().Add(-held)}
+	}
+	return []session.Status{
+		{Name: "b", State: session.StateHeld, Holder: holder(1, time.Hour), Fence: 7, TTL: 20 * time.Second},
+		{Name: "a", State: session.StateHeld, Holder: holder(2, time.Minute), Fence: 9, TTL: 10 * time.Second, Waiters: 3},
+		{Name: "c", State: session.StateFree, Waiters: 1},
+	}, s.lacks, nil
+}
+
+func (s *twoLocks) breakLock(_ context.Context, st session.Status) error {
+	s.broken = append(s.broken, st.Fence)
+	return s.err
+}
+
+// screenOf is a screen that has looked once, and a way to type on it.
+func screenOf(t *testing.T, source *twoLocks) (s *screen, typed func(keys ...string)) {
+	t.Helper()
+	s = newScreen(t.Context(), source, time.Hour, "")
+	s.Update(s.Init()())
+	return s, func(keys ...string) {
+		for _, k := range keys {
+			key := tea.KeyPressMsg{Text: k, Code: []rune(k)[0]}
+			if code, ok := map[string]rune{"enter": tea.KeyEnter, "backspace": tea.KeyBackspace, "down": tea.KeyDown, "esc": tea.KeyEscape}[k]; ok {
+				key = tea.KeyPressMsg{Code: code}
+			}
+			if _, do := s.Update(key); do != nil {
+				if next := do(); next != nil {
+					s.Update(next)
+				}
+			}
+		}
+	}
+}
+
+// names are the names of the table, from top to bottom, the selected one in <>.
+func names(s *screen) string {
+	var all []string
+	for _, line := range s.lines(time.Now()) {
+		selected := strings.HasPrefix(line, reverse)
+		fields := strings.Fields(strings.TrimPrefix(line, reverse))
+		if len(fields) < 7 || fields[1] != "held" && fields[1] != "free" {
+			continue
+		}
+		if selected {
+			fields[0] = "<" + fields[0] + ">"
+		}
+		all = append(all, fields[0])
+	}
+	return strings.Join(all, " ")
+}
+
+func TestTopKeys(t *testing.T) {
+	for _, tt := range []struct{ keys, want string }{
+		{"", "<a> b c"}, {"h", "<b> a c"}, {"l", "<a> b c"}, {"w", "<a> c b"}, {"f", "<a> b c"}, {"h n", "<a> b c"},
+		{"j", "a <b> c"}, {"j j j j", "a b <c>"}, {"k", "<a> b c"}, {"down w", "a c <b>"}, {"x ?", "<a> b c"},
+	} {
+		s, typed := screenOf(t, &twoLocks{})
+		typed(strings.Fields(tt.keys)...)
+		if got := names(s); got != tt.want {
+			t.Errorf("after %q: %s, want %s", tt.keys, got, tt.want)
+		}
+	}
+}
+
+// What is broken is the hold that was asked about, and only after y.
+func TestTopBreak(t *testing.T) {
+	for _, tt := range []struct {
+		keys   string
+		err    error
+		broken int
+		foot   string
+	}{
+		{"b", nil, 0, "Take a from host-a pid 2, fence 9? Be sure that it is dead. y or n"},
+		{"b n", nil, 0, "a is left as it is"},
+		{"b esc", nil, 0, "a is left as it is"},
+		{"b q", nil, 0, "a is left as it is"},
+		{"j b y", nil, 1, "b is taken from the holder with fence 7"},
+		{"b y", errors.New("NOAUTH only root"), 1, "a was not broken: NOAUTH only root"},
+		{"j j b", nil, 0, "c is not held"},
+	} {
+		source := &twoLocks{}
+		s, typed := screenOf(t, source)
+		source.err = tt.err
+		typed(strings.Fields(tt.keys)...)
+		if got := s.foot(); got != tt.foot || len(source.broken) != tt.broken {
+			t.Errorf("after %q: %q, broken %v; want %q, %d", tt.keys, got, source.broken, tt.foot, tt.broken)
+		}
+	}
+}
+
+func TestTopFilter(t *testing.T) {
+	source := &twoLocks{}
+	s, typed := screenOf(t, source)
+	typed("/", "q", "b", "backspace", "enter")
+	if got := source.asked[len(source.asked)-1]; got != "q" || s.typing {
+		t.Errorf("asked for %q, typing %v; want the prefix q and no more typing", got, s.typing)
+	}
+	if got := s.summary(time.Now()); !strings.Contains(got, "names that begin with q") {
+		t.Errorf("summary = %q, want the prefix in it", got)
+	}
+	typed("/")
+	typed(strings.Split(strings.Repeat("x", 300), "")...)
+	if len(s.prefix) != session.MaxName {
+		t.Errorf("prefix of %d bytes, want no more than a name has", len(s.prefix))
+	}
+}
+
+func TestTopIncomplete(t *testing.T) {
+	s, _ := screenOf(t, &twoLocks{lacks: "1 of 3 masters is down"})
+	if got := s.summary(time.Now()); !strings.Contains(got, "incomplete: 1 of 3 masters is down") {
+		t.Errorf("summary = %q, want that names are missing", got)
+	}
+}
+
+// Without an answer it shows what it knew, and says that.
+func TestTopWithoutGateway(t *testing.T) {
+	source := &twoLocks{}
+	s, _ := screenOf(t, source)
+	source.err = errors.New("no gateway")
+	_, next := s.Update(look{s.round})
+	s.Update(next())
+	if got := s.summary(time.Now()); !strings.HasPrefix(got, "lockgw: as of ") || !strings.HasSuffix(got, " ago: no gateway") {
+		t.Errorf("summary = %q, want of when it is and why", got)
+	}
+	if got := names(s); got != "<a> b c" {
+		t.Errorf("table = %s, want what was known", got)
+	}
+}
+
+// An answer that was overtaken by another question changes nothing.
+func TestTopLateAnswer(t *testing.T) {
+	s, _ := screenOf(t, &twoLocks{})
+	late := s.look()()
+	s.look()
+	s.all = nil
+	if s.Update(late); s.all != nil {
+		t.Error("a late answer was shown, want it left out")
+	}
+}
+
+// More locks than lines: the selected one is among those that are shown, and
+// nothing is wider or higher than the terminal.
+func TestTopSize(t *testing.T) {
+	s, _ := screenOf(t, &twoLocks{})
+	s.all = nil
+	for i := range 100 {
+		s.all = append(s.all, session.Status{Name: strings.Repeat("n", i+1), State: session.StateHeld, Fence: 1})
+	}
+	for _, selected := range []int{0, 1, 50, 98, 99} {
+		s.selected = s.all[selected].Name
+		for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 20, Height: 7}, {Width: 1, Height: 1}, {}} {
+			s.Update(size)
+			lines := s.lines(time.Now())
+			if len(lines) > max(size.Height, 6) {
+				t.Errorf("%d lines on a terminal of %v", len(lines), size)
+			}
+			shown := false
+			for _, line := range lines {
+				text := strings.NewReplacer(bold, "", reverse, "", plain, "").Replace(line)
+				if len(text) > size.Width {
+					t.Errorf("%q is wider than %d", text, size.Width)
+				}
+				shown = shown || strings.HasPrefix(line, reverse)
+			}
+			if !shown {
+				t.Errorf("selected %d on %v: not shown", selected, size)
+			}
+		}
+	}
+}
+
+// A narrow terminal cuts the holders and leaves the fences whole.
+func TestTopNarrow(t *testing.T) {
+	s, _ := screenOf(t, &twoLocks{})
+	for i := range s.all {
+		s.all[i].Fence = 1795190824869777
+		if h := s.all[i].Holder; h != nil {
+			h.Command = strings.Repeat("x", 60)
+		}
+	}
+	for _, width := range []int{140, 110, 90, 80} {
+		s.width = width
+		for _, row := range s.table(time.Now())[1:] {
+			if got := cli.Cut(row, width); !strings.HasSuffix(got, "1795190824869777") {
+				t.Errorf("%d columns: %q, want the whole fence", width, got)
+			}
+		}
+	}
+}
+
+// On a real terminal, from a real gateway: it follows, breaks and gives the
+// terminal back.
+func TestTopTerminal(t *testing.T) {
+	path := e2e.StartGateway(t)
+	s, cmd := e2e.OnTerminal(t, path, "top", "--every", "50ms")
+	s.Await(`No lock is held or waited for`)
+	holder, _ := e2e.OnTerminal(t, path, "run", "nightly", "--", "sleep", "600")
+	s.Await(`nightly +held`)
+	s.Typed("b")
+	s.Await(`Take nightly from .*\(sleep\)`)
+	s.Typed("y")
+	s.Await(`nightly is taken from the holder`)
+	holder.Await(`nightly .*was lost: broken \(an administrator has ended it\)`)
+	s.Typed("q")
+	e2e.WantExit(t, cmd, 0)
+}

@@ -1,0 +1,56 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// NewBreak is the command `break`.
+func NewBreak() *cobra.Command {
+	var (
+		g     cli.Gateway
+		fence uint64
+		file  string
+	)
+	cmd := &cobra.Command{
+		Use:   "break NAME --fence N",
+		Short: "Take a lock from whoever holds it",
+		Long: `Take a lock from whoever holds it, if that is still the hold with the fence N, as
+"lockgw status NAME" shows it. The holder is told that the lock is lost, which does not stop a
+program that does not listen: be sure that it is dead, or that what it works on checks fences.
+
+` + forAdministrators + ` The gateway's log keeps a record.`,
+		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: g.CompleteFirst,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckNames(args...); err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("fence") {
+				return cli.Usagef("say --fence N; `lockgw status %s` shows it", args[0])
+			}
+			token, err := cli.ReadAdminToken(file)
+			if err != nil {
+				return cli.Usagef("--admin-token-file: %w", err)
+			}
+			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+				if err := c.Break(ctx, args[0], backend.Fence(fence), token); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is taken from the holder with fence %d\n", args[0], fence)
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	g.AddFlag(f)
+	f.Uint64Var(&fence, "fence", 0, "fence of the hold that is to end")
+	addAdminToken(cmd, &file)
+	return cmd
+}

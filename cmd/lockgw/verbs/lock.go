@@ -1,0 +1,89 @@
+// Package verbs has the commands that ask a gateway one thing, or follow what it tells.
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// lockLife is how long a hold of `lockgw lock` lasts when nobody says how long,
+// as one over HTTP without proof of life.
+const lockLife = time.Hour
+
+// lossTold is for how long after --max-hold the session is kept, so that a late
+// unlock is told that the lock was lost, and not that nobody knows the session.
+const lossTold = 10 * time.Minute
+
+// NewLock is the command `lock`.
+func NewLock() *cobra.Command {
+	var (
+		g            cli.Gateway
+		o            socket.LockOptions
+		keepalive    time.Duration
+		conflictCode = cli.ExitNotAcquired
+	)
+	cmd := &cobra.Command{
+		Use:   "lock NAME",
+		Short: "Acquire a lock and print its token",
+		Long: `Acquire a lock and print the secret token by which unlock and renew speak for
+it. It is held until unlock, or until nothing was heard of it for --keepalive.
+Prefer run where the work is one command: it ends the hold with it.`,
+		Example: `  T=$(lockgw lock nightly --wait 30s) || exit
+  ./backup.sh
+  LOCKGW_TOKEN=$T lockgw unlock nightly`,
+		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: g.CompleteFirst,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := errors.Join(cli.CheckMode(cmd.Flags(), o.Shared, o.Limit), cli.CheckNames(args...)); err != nil {
+				return err
+			}
+			life := cmp.Or(keepalive, lockLife)
+			if keepalive == 0 && o.MaxHold > 0 {
+				life = o.MaxHold + lossTold
+			}
+			err := g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+				return lock(ctx, cmd, c, args[0], o, life)
+			})
+			return cli.Conflict(err, conflictCode)
+		},
+	}
+	f := cmd.Flags()
+	g.AddFlag(f)
+	cli.DurationVar(f, &o.Wait, "wait", "how long to wait for the lock (default: try once)")
+	cli.PositiveVar(f, &o.TTL, "ttl", "lease that the gateway renews")
+	cli.PositiveVar(f, &o.MaxHold, "max-hold", "end the hold after so long")
+	cli.PositiveVar(f, &keepalive, "keepalive", "end the hold after so long without a command about it (default: a little more than --max-hold, else 1h)")
+	threadVar(f, &o.Thread)
+	cli.ModeVars(f, &o.Shared, &o.Limit)
+	f.StringVar(&o.Note, "note", "", "text that is shown to those who wait")
+	cli.ExitCodeVar(f, &conflictCode, "conflict-exit-code", "E", "exit code when the lock was not acquired")
+	return cmd
+}
+
+// lock prints the token last, when there is something to use it for.
+func lock(ctx context.Context, cmd *cobra.Command, c *socket.Client, name string, o socket.LockOptions, life time.Duration) error {
+	token, err := c.NewSession(ctx, life)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Lock(ctx, name, o); err != nil {
+		_ = c.EndSession(ctx) // it would live on for nothing; the gateway ends it at last
+		if errors.Is(err, socket.ErrNotAcquired) {
+			return cli.NotAcquired(ctx, c, name)
+		}
+		return err
+	}
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), token.Secret()); err != nil {
+		_ = c.EndSession(ctx) // nobody could ever release it
+		return cli.Exit(cli.ExitFailed, fmt.Errorf("write the token: %w; %s is released", err, name))
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package verbs
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// Whoever writes to the store, or just names a lock, commands nobody's terminal.
+func TestTablesArePrintable(t *testing.T) {
+	const name = "a\x1b[2J\u202etxt.b"
+	holder := session.Holder{Node: name, Note: name, Peer: session.Peer{PID: 1, Command: name}}
+	locks := []session.Status{{Name: name, State: session.StateHeld, Holder: &holder}}
+	var list, wide, one, held strings.Builder
+	for _, err := range []error{
+		cli.Output{Format: "table"}.WriteLocks(&list, locks, time.Now()), cli.Output{Format: "wide"}.WriteLocks(&wide, locks, time.Now()),
+		writeLock(&one, cli.Output{Format: "table"}, locks[0], time.Now()),
+		writeSession(&held, socket.SessionInfo{Holds: []session.View{{Name: name}}}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, out := range map[string]string{"ls": list.String(), "ls -o wide": wide.String(), "status": one.String(), "session info": held.String()} {
+		if strings.ContainsFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+			t.Errorf("%s writes %q", what, out)
+		}
+		if !strings.Contains(out, "a?[2J?txt.b") {
+			t.Errorf("%s does not tell the name: %q", what, out)
+		}
+	}
+}

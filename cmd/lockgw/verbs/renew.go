@@ -1,0 +1,53 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// NewRenew is the command `renew`.
+func NewRenew() *cobra.Command {
+	var (
+		g      cli.Gateway
+		t      tokenFlag
+		ttl    time.Duration
+		thread int64
+	)
+	cmd := &cobra.Command{
+		Use:   "renew NAME",
+		Short: "Prolong a lock of lock",
+		Long: `Prolong the lease of a lock, by the token that lock has printed, and print for
+how long it may be relied on. It also counts as a sign of life of the session;
+the lease itself is renewed by the gateway.`,
+		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
+		ValidArgsFunction: g.CompleteFirst,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := t.check(); err != nil {
+				return err
+			}
+			if err := cli.CheckNames(args...); err != nil {
+				return err
+			}
+			return g.With(cmd, t.token, func(ctx context.Context, c *socket.Client) error {
+				left, err := c.Renew(ctx, args[0], thread, ttl)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), cli.Duration(left))
+				return err
+			})
+		},
+	}
+	f := cmd.Flags()
+	g.AddFlag(f)
+	t.add(f)
+	threadVar(f, &thread)
+	cli.PositiveVar(f, &ttl, "ttl", "lease from now on (default: the one it has)")
+	return cmd
+}

@@ -1,0 +1,112 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// NewSession is the command `session`.
+func NewSession() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "session",
+		Short: "Open, show or end a session, which may hold many locks; list all",
+		Long: `A session holds locks until it ends. Its token speaks for it, here and over HTTP.
+It ends when nothing was heard of it for its keepalive; every command with the token is a
+sign of life.`,
+		Example: `  export LOCKGW_TOKEN=$(lockgw session new --keepalive 10m)
+  curl -fsS -X PUT --oauth2-bearer "$LOCKGW_TOKEN" localhost:7420/v1/locks/nightly
+  lockgw session info
+  lockgw session end`,
+		Args: cli.UsageArgs(cli.NoSuchCommand),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSessionNew(), newSessionInfo(), newSessionEnd(), newSessionList(), newSessionKill())
+	return cmd
+}
+
+func newSessionNew() *cobra.Command {
+	var (
+		g         cli.Gateway
+		keepalive time.Duration
+	)
+	cmd := &cobra.Command{
+		Use:   "new",
+		Short: "Open a session and print its token",
+		Args:  cli.UsageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+				token, err := c.NewSession(ctx, keepalive)
+				if err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), token.Secret()); err != nil {
+					_ = c.EndSession(ctx) // nobody could ever use it
+					return cli.Exit(cli.ExitFailed, fmt.Errorf("write the token: %w", err))
+				}
+				return nil
+			})
+		},
+	}
+	g.AddFlag(cmd.Flags())
+	cli.PositiveVar(cmd.Flags(), &keepalive, "keepalive", "end the session after so long without a command about it (default: the gateway's)")
+	return cmd
+}
+
+func newSessionInfo() *cobra.Command {
+	var (
+		g cli.Gateway
+		t tokenFlag
+	)
+	format := "table"
+	cmd := &cobra.Command{
+		Use:   "info",
+		Short: "Show a session and what it holds",
+		Args:  cli.UsageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := t.check(); err != nil {
+				return err
+			}
+			return g.With(cmd, t.token, func(ctx context.Context, c *socket.Client) error {
+				info, err := c.Session(ctx)
+				if err != nil {
+					return err
+				}
+				if format == "json" {
+					return cli.WriteJSON(cmd.OutOrStdout(), newSessionOut(info))
+				}
+				return writeSession(cmd.OutOrStdout(), info)
+			})
+		},
+	}
+	g.AddFlag(cmd.Flags())
+	t.add(cmd.Flags())
+	cli.ChoiceVar(cmd.Flags(), &format, "output", "o", "form of the output", "table", "json")
+	return cmd
+}
+
+func newSessionEnd() *cobra.Command {
+	var (
+		g cli.Gateway
+		t tokenFlag
+	)
+	cmd := &cobra.Command{
+		Use:   "end",
+		Short: "End a session and release all it holds",
+		Args:  cli.UsageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := t.check(); err != nil {
+				return err
+			}
+			return g.With(cmd, t.token, func(ctx context.Context, c *socket.Client) error { return c.EndSession(ctx) })
+		},
+	}
+	g.AddFlag(cmd.Flags())
+	t.add(cmd.Flags())
+	return cmd
+}

@@ -1,0 +1,141 @@
+package verbs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// completeSession offers the ids of the sessions that the gateway has, to those who may
+// list them.
+func completeSession(g *cli.Gateway, file *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 || cli.FlagsFromEnv(cmd.Flags()) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+		defer cancel()
+		c, err := g.Dial(ctx, socket.DialOptions{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer c.Close()
+		token, err := cli.ReadAdminToken(*file)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		page, _, err := c.Sessions(ctx, socket.SessionQuery{Token: token})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var ids []cobra.Completion
+		for _, s := range page {
+			ids = append(ids, cobra.CompletionWithDesc(s.ID, strings.TrimSpace(clientText(s.Peer)+" "+cli.Printable(s.Name))))
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// mostSessions is how many the gateway lists at once.
+const mostSessions = 1000
+
+const forAdministrators = "For root and the user of the gateway, or with the admin token."
+
+func newSessionList() *cobra.Command {
+	var (
+		g            cli.Gateway
+		out          cli.Output
+		prefix, file string
+	)
+	cmd := &cobra.Command{
+		Use:   "ls",
+		Short: "List who has a session here",
+		Long: `List the sessions of this gateway: who each is, what it lives by, what it holds and waits for.
+A session lives by a connection, by a process, by a keepalive (a request now and then), or by
+nothing but the bound of its hold (max_hold).
+
+` + forAdministrators,
+		Args: cli.UsageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			token, err := cli.ReadAdminToken(file)
+			if err != nil {
+				return cli.Usagef("--admin-token-file: %w", err)
+			}
+			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+				all, err := listSessions(ctx, c, prefix, token)
+				if err != nil {
+					return err
+				}
+				return writeSessions(cmd.OutOrStdout(), out, all)
+			})
+		},
+	}
+	g.AddFlag(cmd.Flags())
+	out.AddFlag(cmd.Flags())
+	cmd.Flags().StringVar(&prefix, "prefix", "", "list only sessions whose name begins with this")
+	addAdminToken(cmd, &file)
+	return cmd
+}
+
+func listSessions(ctx context.Context, c *socket.Client, prefix, token string) (all []session.Summary, err error) {
+	q := socket.SessionQuery{Prefix: prefix, Count: mostSessions, Token: token}
+	for {
+		page, next, err := c.Sessions(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if next == "" {
+			return all, nil
+		}
+		q.Cursor = next
+	}
+}
+
+func addAdminToken(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "admin-token-file", "", "file with the admin token; not needed by root and the gateway's user")
+}
+
+func newSessionKill() *cobra.Command {
+	var (
+		g    cli.Gateway
+		file string
+	)
+	cmd := &cobra.Command{
+		Use:   "kill ID",
+		Short: "End the session of somebody else",
+		Long: `End a session, by its id as "lockgw session ls" shows it, whatever it lives by. Its waits end, and
+what it holds is lost. It is told, which does not stop a program that does not listen: be sure
+that it is dead, or that what it works on checks fences.
+
+` + forAdministrators + ` The gateway's log keeps a record.`,
+		Args: cli.UsageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			token, err := cli.ReadAdminToken(file)
+			if err != nil {
+				return cli.Usagef("--admin-token-file: %w", err)
+			}
+			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+				names, err := c.KillSession(ctx, args[0], token)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "session %s has ended; it held %s\n",
+					cli.Printable(args[0]), cmp.Or(strings.Join(names, ", "), "nothing"))
+				return err
+			})
+		},
+	}
+	g.AddFlag(cmd.Flags())
+	addAdminToken(cmd, &file)
+	cmd.ValidArgsFunction = completeSession(&g, &file)
+	return cmd
+}

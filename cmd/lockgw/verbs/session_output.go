@@ -1,0 +1,180 @@
+package verbs
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// sessionOut is a session as JSON, with the names of the HTTP API.
+type sessionOut struct {
+	ID          string    `json:"id"`
+	UUID        string    `json:"uuid"`
+	KeepaliveMS int64     `json:"keepalive_ms"`
+	Since       time.Time `json:"since"`
+	Locks       []holdOut `json:"locks"`
+}
+
+type holdOut struct {
+	Name   string        `json:"name"`
+	State  session.State `json:"state"`
+	Thread int64         `json:"thread"`
+	Count  int           `json:"count"`
+	Fence  uint64        `json:"fence"`
+	TTLMS  int64         `json:"ttl_ms"`
+}
+
+func newSessionOut(info socket.SessionInfo) sessionOut {
+	out := sessionOut{
+		ID: info.ID, UUID: info.UUID, KeepaliveMS: info.Keepalive.Milliseconds(), Since: info.Since, Locks: []holdOut{},
+	}
+	for _, v := range info.Holds {
+		out.Locks = append(out.Locks, holdOut{v.Name, v.State, v.Thread, v.Count, uint64(v.Fence), v.Left.Milliseconds()})
+	}
+	return out
+}
+
+func writeSession(w io.Writer, info socket.SessionInfo) error {
+	keepalive := "none: it lives by its connections or its process"
+	if info.Keepalive > 0 {
+		keepalive = cli.Duration(info.Keepalive)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "Session:\n  Id:\t%s\n  UUID:\t%s\n  Since:\t%s\n  Keepalive:\t%s\n",
+		info.ID, info.UUID, info.Since.Local().Format(time.DateTime), keepalive)
+	if len(info.Holds) == 0 {
+		fmt.Fprintln(t, "  Holds:\tnothing")
+		return t.Flush()
+	}
+	fmt.Fprintln(t, "\nNAME\tSTATE\tLEASE\tCOUNT\tFENCE")
+	for _, v := range info.Holds {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\n", cli.Printable(v.Name), v.State, cli.Duration(v.Left.Round(100*time.Millisecond)), v.Count, v.Fence)
+	}
+	return t.Flush()
+}
+
+// summaryOut is a session as JSON, as an administrator sees it, with the names of the
+// HTTP API.
+type summaryOut struct {
+	ID   string            `json:"id"`
+	UUID string            `json:"uuid"`
+	Name string            `json:"name,omitempty"`
+	Meta map[string]string `json:"meta,omitempty"`
+	session.Peer
+	Since           time.Time    `json:"since"`
+	Life            session.Life `json:"life"`
+	BoundPID        int          `json:"bound_pid,omitempty"`
+	Connections     int          `json:"connections"`
+	TTLMS           int64        `json:"ttl_ms,omitempty"`
+	KeepaliveMS     int64        `json:"keepalive_ms,omitempty"`
+	KeepaliveLeftMS *int64       `json:"keepalive_left_ms,omitempty"`
+	MaxHoldMS       int64        `json:"max_hold_ms,omitempty"`
+	Holds           int          `json:"holds"`
+	Locks           []string     `json:"locks"`
+	Waits           int          `json:"waits"`
+	Queues          []string     `json:"queues"`
+}
+
+func newSummaryOut(s session.Summary) summaryOut {
+	out := summaryOut{
+		ID: s.ID, UUID: s.UUID, Name: s.Name, Meta: s.Meta, Peer: s.Peer, Since: s.Since, Life: s.Life, BoundPID: s.Process,
+		Connections: s.Conns, TTLMS: s.TTL.Milliseconds(), KeepaliveMS: s.Keepalive.Milliseconds(), MaxHoldMS: s.MaxHold.Milliseconds(),
+		Holds: s.Holds, Locks: append([]string{}, s.Locks...), Waits: s.Waits, Queues: append([]string{}, s.Queues...),
+	}
+	if s.Keepalive > 0 {
+		left := s.Left.Milliseconds()
+		out.KeepaliveLeftMS = &left
+	}
+	return out
+}
+
+// writeSessions writes a list of sessions in the form that was asked for.
+func writeSessions(w io.Writer, o cli.Output, all []session.Summary) error {
+	switch o.Format {
+	case "json":
+		list := []summaryOut{}
+		for _, s := range all {
+			list = append(list, newSummaryOut(s))
+		}
+		return cli.WriteJSON(w, list)
+	case "name":
+		for _, s := range all {
+			fmt.Fprintln(w, s.ID)
+		}
+		return nil
+	default:
+		return writeSessionTable(w, o, all)
+	}
+}
+
+func writeSessionTable(w io.Writer, o cli.Output, all []session.Summary) error {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprint(t, "ID\tCLIENT\tNAME\tLIVES BY\tSINCE\tHOLDS\tWAITS FOR")
+	if o.Format == "wide" {
+		fmt.Fprint(t, "\tUID\tMAX HOLD\tUUID\tMETA")
+	}
+	fmt.Fprintln(t)
+	for _, s := range all {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s", s.ID, clientText(s.Peer), cli.Dash(cli.Printable(s.Name)), lifeText(s),
+			cli.Age(max(0, time.Since(s.Since))), namesText(o, s.Locks, s.Holds), namesText(o, s.Queues, s.Waits))
+		if o.Format == "wide" {
+			fmt.Fprintf(t, "\t%s\t%s\t%s\t%s", cli.UIDText(s.Peer.UID), cli.Dash(cli.ShowDuration(s.MaxHold)), s.UUID, cli.Dash(metaText(s.Meta)))
+		}
+		fmt.Fprintln(t)
+	}
+	return t.Flush()
+}
+
+// clientText is who opened a session; nobody can tell over TCP.
+func clientText(p session.Peer) string {
+	if p.PID == 0 {
+		return "-"
+	}
+	return cli.HolderText(&session.Holder{Peer: p})
+}
+
+// lifeText is what a session lives by.
+func lifeText(s session.Summary) string {
+	switch s.Life {
+	case session.LifeProcess:
+		return fmt.Sprintf("process %d", s.Process)
+	case session.LifeKeepalive:
+		return fmt.Sprintf("keepalive, %s of %s left", cli.Age(s.Left), cli.Duration(s.Keepalive))
+	case session.LifeConnection:
+		if s.Conns > 1 {
+			return fmt.Sprintf("%d connections", s.Conns)
+		}
+		return "connection"
+	default:
+		return strings.TrimSpace(string(s.Life) + " " + cli.ShowDuration(s.MaxHold))
+	}
+}
+
+// namesText is a few names, and how many there are besides; wide: all that were told.
+func namesText(o cli.Output, names []string, n int) string {
+	few := names[:min(len(names), 2)]
+	if o.Format == "wide" {
+		few = names
+	}
+	text := strings.Join(few, ", ")
+	if more := n - len(few); more > 0 && len(few) > 0 {
+		text += fmt.Sprintf(" +%d", more)
+	}
+	return cli.Dash(text)
+}
+
+func metaText(meta map[string]string) string {
+	var parts []string
+	for k, v := range meta {
+		parts = append(parts, k+"="+v)
+	}
+	slices.Sort(parts)
+	return cli.Printable(strings.Join(parts, " "))
+}

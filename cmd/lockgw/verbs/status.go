@@ -1,0 +1,132 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// NewStatus is the command `status`.
+func NewStatus() *cobra.Command {
+	var (
+		g   cli.Gateway
+		out cli.Output
+	)
+	cmd := &cobra.Command{
+		Use:               "status [NAME]",
+		Short:             "Show who holds a lock, or all locks that are held",
+		Args:              cli.UsageArgs(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: g.CompleteFirst,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckNames(args...); err != nil {
+				return err
+			}
+			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+				if len(args) == 0 {
+					return writeHeld(ctx, cmd, c, out)
+				}
+				st, err := c.Info(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return writeLock(cmd.OutOrStdout(), out, st, time.Now())
+			})
+		},
+	}
+	g.AddFlag(cmd.Flags())
+	out.AddFlag(cmd.Flags())
+	return cmd
+}
+
+// writeHeld leaves out names that are free and only waited for.
+func writeHeld(ctx context.Context, cmd *cobra.Command, c *socket.Client, out cli.Output) error {
+	all, err := cli.ListLocks(ctx, cmd, c, "")
+	if err != nil {
+		return err
+	}
+	var held []session.Status
+	for _, st := range all {
+		if st.State != session.StateFree {
+			held = append(held, st)
+		}
+	}
+	return out.WriteLocks(cmd.OutOrStdout(), held, time.Now())
+}
+
+// writeLock writes one lock in the form that was asked for.
+func writeLock(w io.Writer, o cli.Output, st session.Status, now time.Time) error {
+	switch o.Format {
+	case "json":
+		return cli.WriteJSON(w, cli.NewLockJSON(st, now))
+	case "name":
+		_, err := fmt.Fprintln(w, st.Name)
+		return err
+	default:
+		return writeBlock(w, st, now)
+	}
+}
+
+// writeBlock writes everything about one lock, one line each.
+func writeBlock(w io.Writer, st session.Status, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(t, "  %s:\t%s\n", label, cli.Printable(fmt.Sprintf(format, args...)))
+	}
+	fmt.Fprintln(t, "Lock Info:")
+	line("Name", "%s", st.Name)
+	line("State", "%s", cli.StateText(st))
+	if st.Holder != nil {
+		holderLines(line, *st.Holder, now)
+	}
+	if st.TTL > 0 {
+		line("Lease", "%s left", cli.LeaseText(st))
+	}
+	line("Fence", "%d", st.Fence)
+	line("Waiters", "%d", st.Waiters)
+	if st.Trouble != "" {
+		line("Trouble", "%s", st.Trouble)
+	}
+	shareLines(line, st, now)
+	for i, q := range st.Queue {
+		line(cli.Ordinal(i+1), "%s, waiting for %s", cli.HolderText(&q), cli.Age(cli.HeldFor(q, now)))
+	}
+	return t.Flush()
+}
+
+// shareLines tells who holds a lock together with others, the first of them.
+func shareLines(line func(label, format string, args ...any), st session.Status, now time.Time) {
+	if st.Holders < 2 {
+		return
+	}
+	for i, s := range st.Shares {
+		line(cli.Ordinal(i+1)+" holder", "%s, for %s, fence %d, %s left", cli.HolderText(&s.Holder), cli.Age(cli.HeldFor(s.Holder, now)), s.Fence,
+			cli.Duration(s.TTL.Round(100*time.Millisecond)))
+	}
+	if more := st.Holders - len(st.Shares); more > 0 && len(st.Shares) > 0 {
+		line("Others", "%d more hold it", more)
+	}
+}
+
+func holderLines(line func(label, format string, args ...any), h session.Holder, now time.Time) {
+	line("Owner", "%s", h.Owner)
+	if h.Node != "" {
+		line("Node", "%s", h.Node)
+	}
+	if h.PID != 0 {
+		line("Process", "pid %d (%s), uid %s", h.PID, h.Command, cli.UIDText(h.UID))
+	}
+	if !h.Since.IsZero() {
+		line("Since", "%s (%s)", h.Since.Local().Format(time.DateTime), cli.Age(cli.HeldFor(h, now)))
+	}
+	if h.Note != "" {
+		line("Note", "%s", h.Note)
+	}
+}

@@ -1,0 +1,166 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket"
+)
+
+// watchOptions say what of the events is told, and how.
+type watchOptions struct {
+	cli.Gateway
+	out      cli.Output
+	json     bool
+	renewals bool
+}
+
+// NewWatch is the command `watch`.
+func NewWatch() *cobra.Command {
+	var o watchOptions
+	cmd := &cobra.Command{
+		Use:   "watch [NAME|PREFIX*]",
+		Short: "Tell what happens to locks, as it happens",
+		Long: `Tell what happens to locks on this gateway, a line each: queued, acquired,
+jeopardy, lost, released. NAME is one lock, PREFIX* (in quotes) all that begin so;
+without either it tells of all. It goes on until Ctrl-C, and ends with exit code 69
+when the gateway stops or this command cannot keep up.`,
+		Example: `  lockgw watch
+  lockgw watch 'reports/*' --json`,
+		Args:              cli.UsageArgs(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: o.CompleteFirst,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.json {
+				o.out.Format = "json"
+			}
+			if len(args) == 0 {
+				args = []string{"*"}
+			}
+			if !strings.HasSuffix(args[0], "*") {
+				if err := cli.CheckNames(args[0]); err != nil {
+					return err
+				}
+			}
+			return watch(cmd.Context(), &o, args[0], cmd.OutOrStdout())
+		},
+	}
+	f := cmd.Flags()
+	o.AddFlag(f)
+	o.out.AddFlag(f)
+	f.BoolVar(&o.json, "json", false, "one JSON object a line, as -o json")
+	f.BoolVar(&o.renewals, "renewals", false, "tell of renewals, too")
+	return cmd
+}
+
+// watch ends only with an error.
+func watch(ctx context.Context, o *watchOptions, pattern string, w io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan string)
+	c, err := o.Dial(ctx, socket.DialOptions{OnMessage: func(_, payload string) {
+		select {
+		case events <- payload: // a reader of ours that is slow holds up the gateway, which then hangs up
+		case <-ctx.Done():
+		}
+	}})
+	if err != nil {
+		cancel()
+		return err
+	}
+	defer c.Close()
+	path, _ := o.Path()
+	subscribed := make(chan error, 1)
+	var wg sync.WaitGroup
+	wg.Go(func() { subscribed <- subscribe(ctx, c, pattern) }) // events may come before its answer is seen
+	defer wg.Wait()
+	defer cancel() // before anything is waited for
+	return o.relay(ctx, c, path, subscribed, events, w)
+}
+
+func (o *watchOptions) relay(ctx context.Context, c *socket.Client, path string, subscribed <-chan error, events <-chan string, w io.Writer) error {
+	for {
+		select {
+		case err := <-subscribed:
+			if err != nil {
+				return cli.GatewayError(path, err)
+			}
+			o.head(w)
+		case payload := <-events:
+			if err := o.tell(w, payload); err != nil {
+				return cli.Exit(cli.ExitFailed, fmt.Errorf("write an event: %w", err))
+			}
+		case <-c.Done():
+			return cli.GatewayError(path, c.Err())
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func subscribe(ctx context.Context, c *socket.Client, pattern string) error {
+	command := "SUBSCRIBE"
+	if strings.HasSuffix(pattern, "*") {
+		command = "PSUBSCRIBE"
+	}
+	_, err := c.Do(ctx, command, "lock:"+pattern)
+	return err
+}
+
+// watchLine is how wide the columns of watch are; what follows a wider one moves on.
+const watchLine = "%-8s  %-9s  %-24s  %-16s  %s\n"
+
+func (o *watchOptions) head(w io.Writer) {
+	if o.out.Format == "table" || o.out.Format == "wide" {
+		fmt.Fprintf(w, watchLine, "TIME", "EVENT", "NAME", "FENCE", "OWNER")
+	}
+}
+
+// told is what an event of the gateway says.
+type told struct {
+	Event  session.EventType `json:"event"`
+	Time   time.Time         `json:"time"`
+	Lock   string            `json:"lock"`
+	Owner  string            `json:"owner"`
+	Fence  uint64            `json:"fence"`
+	Reason string            `json:"reason"`
+}
+
+// tell writes one event in the form that was asked for.
+func (o *watchOptions) tell(w io.Writer, payload string) error {
+	var e told
+	if err := json.Unmarshal([]byte(payload), &e); err != nil {
+		return fmt.Errorf("%q: %w", payload, err)
+	}
+	if e.Event == session.EventRenewed && !o.renewals {
+		return nil
+	}
+	var err error
+	switch o.out.Format {
+	case "json":
+		_, err = fmt.Fprintln(w, payload)
+	case "name":
+		_, err = fmt.Fprintln(w, cli.Printable(e.Lock))
+	default:
+		fence, who := "-", e.Owner
+		if e.Fence != 0 {
+			fence = fmt.Sprint(e.Fence)
+		}
+		if e.Reason != "" {
+			who += " (" + e.Reason + ")"
+		}
+		at := e.Time.Local().Format(time.TimeOnly)
+		if o.out.Format == "wide" {
+			at = e.Time.Local().Format("2006-01-02 15:04:05.000")
+		}
+		_, err = fmt.Fprintf(w, watchLine, at, e.Event, cli.Printable(e.Lock), fence, cli.Printable(who))
+	}
+	return err
+}
