@@ -141,8 +141,8 @@ func (s *Session) obtain(ctx context.Context, name string, a Acquire, r *receipt
 				return Grant{}, err
 			}
 		default:
-			l, err := s.waitFor(ctx, name, a, mine.holder, r)
-			if err := s.finish(k, l, mine, err); err != nil {
+			l, err := s.await(ctx, k, a, mine, r)
+			if err != nil {
 				return Grant{}, err
 			}
 			return Grant{Lease: l, New: true}, nil
@@ -188,13 +188,25 @@ func (s *Session) owner(thread int64) backend.Owner {
 	return backend.Owner(s.uuid + ":" + strconv.FormatInt(thread, 10))
 }
 
+// await waits for k as the acquire that mine stands for.
+func (s *Session) await(ctx context.Context, k holdKey, a Acquire, mine *pending, r *receipt) (l *Lease, err error) {
+	err = errDefect // if waitFor panics: others of the same owner must not wait for it
+	defer func() {
+		if err = s.finish(k, l, mine, err); err != nil {
+			l = nil
+		}
+	}()
+	l, err = s.waitFor(ctx, k.name, a, mine.holder, r)
+	return l, err
+}
+
 // finish ends an acquire that has waited; l is held from here on if err is nil.
 func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 	s.mu.Lock()
 	delete(s.waiting, k)
 	close(mine.done)
-	s.Touch()
-	closed := s.closed
+	s.touchLocked()
+	closed := s.closed || s.spent
 	if err == nil && !closed {
 		delete(s.lost, k)
 		select {
@@ -210,7 +222,10 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 			s.m.cfg.Journal.Unanswered(s.id, l.repeat.key) // nobody was told, and a repeat asks anew
 		}
 		_, _ = l.p.giveUp(l, "its session has ended") // if it is lost meanwhile, so much the better
-		return s.gone(k.name)
+		if err := s.gone(k.name); err != nil {
+			return err
+		}
+		return endedError(releasedReason) // and is about to be closed
 	}
 	return err
 }

@@ -15,13 +15,15 @@ func (s *Session) Retire(reason string) {
 	}
 }
 
+// retired ends the session unless it holds something: then over decides again. One
+// that waits is looked at later.
 func (s *Session) retired(reason string) {
-	s.mu.Lock()
-	busy := len(s.holds)+len(s.waiting) > 0
-	s.mu.Unlock()
-	if !busy {
-		s.closeSoon(reason)
-	}
+	s.closeIf(func() bool {
+		if len(s.waiting) > 0 {
+			s.timer = time.AfterFunc(repeatGrace, func() { s.retired(reason) })
+		}
+		return len(s.holds)+len(s.waiting) == 0
+	}, reason)
 }
 
 // over is told by a place that l ended. It may be called under place.mu.
@@ -40,12 +42,13 @@ func (s *Session) over(l *Lease, e EventType, reason string) {
 	}
 	switch {
 	case e == EventLost:
-		s.timer = time.AfterFunc(lostGrace, func() { s.closeSoon("its lock was lost (" + reason + ")") })
+		s.timer = time.AfterFunc(lostGrace, func() { s.retired("its lock was lost (" + reason + ")") })
 	case len(s.replays) > 0:
 		s.spent = true
 		s.m.cfg.Journal.Spent(s.id)
 		s.timer = time.AfterFunc(repeatGrace, func() { s.closeSoon(releasedReason) })
 	default:
+		s.spent = true // an acquire that comes before the end must not be granted and closed
 		s.m.wg.Go(func() { s.closeSoon(releasedReason) })
 	}
 }
@@ -83,7 +86,7 @@ func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.m.cfg.Timeout)
 	defer cancel()
-	e.Released = s.close(ctx, reason, then)
+	e.Released = s.close(ctx, reason, then, nil)
 	e.Pending = ctx.Err() != nil
 	return e
 }
@@ -92,13 +95,18 @@ func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
 // released. It returns the names it has released and waits, until ctx is done,
 // for the store to confirm. reason is for people.
 func (s *Session) Close(ctx context.Context, reason string) []string {
-	return s.close(ctx, reason, giveBack)
+	return s.close(ctx, reason, giveBack, nil)
 }
 
-func (s *Session) closeSoon(reason string) {
+func (s *Session) closeSoon(reason string) { s.closeIf(nil, reason) }
+
+// closeIf ends the session if still says so, which is asked under the lock under which
+// signs of life are accepted: what was accepted before is seen, what comes after is
+// refused. nil: in any case.
+func (s *Session) closeIf(still func() bool, reason string) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.m.cfg.Timeout)
 	defer cancel()
-	s.Close(ctx, reason)
+	s.close(ctx, reason, giveBack, still)
 }
 
 // fate is what becomes of the holds of a session that ends.
@@ -110,10 +118,10 @@ const (
 	keep                 // they stay in the store until their leases run out
 )
 
-// close is Close, for any fate.
-func (s *Session) close(ctx context.Context, reason string, then fate) []string {
+// close is Close, for any fate. still: see closeIf.
+func (s *Session) close(ctx context.Context, reason string, then fate, still func() bool) []string {
 	s.mu.Lock()
-	if s.closed {
+	if s.closed || still != nil && !still() {
 		s.mu.Unlock()
 		return nil
 	}
@@ -127,8 +135,10 @@ func (s *Session) close(ctx context.Context, reason string, then fate) []string 
 	for _, l := range s.holds {
 		leases = append(leases, l)
 	}
-	if s.timer != nil {
-		s.timer.Stop()
+	for _, t := range []*time.Timer{s.timer, s.silence} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 	s.mu.Unlock()
 	s.m.remove(s, why)

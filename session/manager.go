@@ -153,7 +153,9 @@ func (m *Manager) Lookup(t Token) (*Session, error) {
 	m.mu.Unlock()
 	switch {
 	case s != nil:
-		s.Touch()
+		if err := s.touch(); err != nil {
+			return nil, err
+		}
 		return s, nil
 	case e.at != 0:
 		return nil, e.why
@@ -243,7 +245,7 @@ func (m *Manager) closeSessions(ctx context.Context) {
 	}
 	var wg sync.WaitGroup
 	for _, s := range all {
-		wg.Go(func() { s.close(ctx, "the gateway was stopped", then) })
+		wg.Go(func() { s.close(ctx, "the gateway was stopped", then, nil) })
 	}
 	wg.Wait()
 }

@@ -199,12 +199,7 @@ func (s *Session) endedMeanwhile(err error) { s.m.wg.Go(func() { s.closeSoon(err
 
 // checkReturn ends a session whose client has not come back.
 func (s *Session) checkReturn() {
-	s.mu.Lock()
-	gone := s.conns == 0
-	s.mu.Unlock()
-	if gone {
-		s.closeSoon("its client has not come back after the gateway was restarted")
-	}
+	s.closeIf(func() bool { return s.conns == 0 }, "its client has not come back after the gateway was restarted")
 }
 
 // remind takes up the answers to requests with a key.

@@ -21,7 +21,6 @@ package session
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -81,10 +80,10 @@ type Session struct {
 	since  time.Time
 	ctx    context.Context // ends with the session
 	cancel context.CancelCauseFunc
-	seen   atomic.Int64 // the last sign of life, on the clock
 
 	mu        sync.Mutex // guards the fields below
 	closed    bool
+	seen      time.Duration // the last sign of life, on the clock
 	holds     map[holdKey]*Lease
 	waiting   map[holdKey]*pending // the owners that wait now
 	lost      map[holdKey]*Error   // holds that were lost and not asked for since
@@ -92,7 +91,8 @@ type Session struct {
 	gathering int                  // AcquireAlls under way
 	conns     int
 	replays   replays
-	timer     *time.Timer
+	silence   *time.Timer // runs checkSilence
+	timer     *time.Timer // of any other end
 }
 
 type holdKey struct {
@@ -132,9 +132,22 @@ func (s *Session) Options() Options { return s.o }
 func (s *Session) Since() time.Time { return s.since }
 
 // Touch is a sign of life.
-func (s *Session) Touch() {
+func (s *Session) Touch() { _ = s.touch() }
+
+// touch is Touch. The error is why the session has ended: the sign came too late.
+func (s *Session) touch() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.Err()
+	}
+	s.touchLocked()
+	return nil
+}
+
+func (s *Session) touchLocked() {
 	if s.o.Keepalive > 0 {
-		s.seen.Store(int64(s.m.cfg.Clock()))
+		s.seen = s.m.cfg.Clock()
 	}
 }
 
@@ -177,7 +190,7 @@ func (s *Session) life() Life {
 func (s *Session) live() {
 	if s.o.Keepalive > 0 {
 		s.mu.Lock()
-		s.timer = time.AfterFunc(s.o.Keepalive, s.checkSilence)
+		s.silence = time.AfterFunc(s.o.Keepalive, s.checkSilence)
 		s.mu.Unlock()
 	}
 	if s.o.Alive == nil {
@@ -204,11 +217,20 @@ func (s *Session) checkSilence() {
 	if s.closed {
 		return
 	}
-	if rest := s.silenceLeftLocked(); rest > 0 {
-		s.timer.Reset(rest)
+	if !s.silentLocked() {
 		return
 	}
-	s.m.wg.Go(func() { s.closeSoon("no request for " + s.o.Keepalive.String()) })
+	s.m.wg.Go(func() { s.closeIf(s.silentLocked, "no request for "+s.o.Keepalive.String()) })
+}
+
+// silentLocked: the session was silent for too long. If not, it is looked at again
+// when it would have been.
+func (s *Session) silentLocked() bool {
+	rest := s.silenceLeftLocked()
+	if rest > 0 {
+		s.silence.Reset(rest)
+	}
+	return rest <= 0
 }
 
 // silenceLeftLocked is how long the session may go on being silent.
@@ -216,7 +238,7 @@ func (s *Session) silenceLeftLocked() time.Duration {
 	if len(s.waiting) > 0 {
 		return s.o.Keepalive
 	}
-	return time.Duration(s.seen.Load()) + s.o.Keepalive - s.m.cfg.Clock()
+	return s.seen + s.o.Keepalive - s.m.cfg.Clock()
 }
 
 // Attach and Detach count the connections of a session with Options.Conns.
@@ -232,11 +254,8 @@ func (s *Session) Attach() error {
 
 // Detach: see Attach.
 func (s *Session) Detach(reason string) {
-	s.mu.Lock()
-	s.conns--
-	last := s.conns == 0 && s.o.Conns && s.o.Keepalive == 0 && s.o.Alive == nil
-	s.mu.Unlock()
-	if last {
-		s.closeSoon(reason)
-	}
+	s.closeIf(func() bool {
+		s.conns--
+		return s.conns == 0 && s.o.Conns && s.o.Keepalive == 0 && s.o.Alive == nil
+	}, reason)
 }
