@@ -41,8 +41,7 @@ func (s *Session) once(ctx context.Context, of *receipt, f func(*receipt) (any, 
 			return nil, err
 		}
 		if mine {
-			r.v, r.err = f(of)
-			s.remember(of, r)
+			s.run(of, r, f)
 			return r.v, r.err
 		}
 		select {
@@ -54,6 +53,17 @@ func (s *Session) once(ctx context.Context, of *receipt, f func(*receipt) (any, 
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// run answers r by f. A panic of f goes on, but r is answered first: what f has done
+// is not known then, so that a repeat must not do it again, and must not wait either.
+func (s *Session) run(of *receipt, r *replay, f func(*receipt) (any, error)) {
+	r.err = &Error{
+		Code: CodeInternal, Detail: "the gateway failed in the first request with this id, and what that has done is not known; " +
+			"see what the session holds, release what it should not, and ask again with another id",
+	}
+	defer s.remember(of, r)
+	r.v, r.err = f(of)
 }
 
 // recall finds the request with this key, or makes it, to be run by the caller.

@@ -22,6 +22,19 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 		mode: a.mode(), holder: h, repeat: r, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		hasty: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()), within: s.m.detach(ctx),
 	}
+	returns := false
+	defer func() {
+		if !returns && l.p != nil { // a panic: nobody is there to be told, and nobody must wait behind this one
+			l.p.leave(l)
+		}
+	}()
+	got, err := s.stand(ctx, l, a)
+	returns = true
+	return got, err
+}
+
+// stand is waitFor from the entry into the queue on.
+func (s *Session) stand(ctx context.Context, l *Lease, a Acquire) (*Lease, error) {
 	began := time.Now()
 	q, err := s.m.enter(l)
 	if err != nil {
@@ -57,10 +70,10 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 			return nil, ctx.Err()
 		case <-s.ctx.Done():
 			l.p.leave(l)
-			return nil, s.gone(name)
+			return nil, s.gone(l.name)
 		case <-s.m.drained:
 			l.p.leave(l)
-			return nil, s.m.drainingError(name)
+			return nil, s.m.drainingError(l.name)
 		}
 	}
 }
