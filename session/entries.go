@@ -57,8 +57,12 @@ func (p *place) write(ctx context.Context, l *Lease, d int, answer *receipt) (in
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if notHeld(err) && p.phase == holding && p.hold.fence == r.Hold {
+	switch {
+	case err == nil || p.phase != holding || p.hold.fence != r.Hold:
+	case notHeld(err):
 		p.missing()
+	default:
+		p.describeAgain() // it may have been executed, and stands in for one that was due meanwhile
 	}
 	p.advance()
 	if over := l.errLocked(p.m.cfg.Clock()); over != nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -84,11 +85,26 @@ func (p *place) description(l *Lease, count int) backend.Request {
 	}
 }
 
-// described: the store knows r now.
-func (p *place) described(r backend.Request) {
+// described takes the answer to a Describe. Until the store knows whose turn it is, other
+// nodes take the turn before it for the newest grant: so it is told again.
+func (p *place) described(r backend.Request, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.phase == holding && p.hold.fence == r.Hold {
-		p.hold.described, p.hold.owner = max(p.hold.described, r.Turn), r.Owner
+	switch {
+	case p.phase != holding || p.hold.fence != r.Hold:
+	case err == nil:
+		p.hold.described, p.hold.owner, p.hold.untold = max(p.hold.described, r.Turn), r.Owner, 0
+	case notHeld(err), errors.Is(err, backend.ErrStale): // a renewal is told so, too
+	case p.hold.described < r.Turn:
+		p.describeAgain()
+		p.advance()
 	}
+}
+
+// describeAgain: what the store knows of the turn is not certain. It is told later, and
+// still later if that has no answer either.
+func (p *place) describeAgain() {
+	p.hold.described = 0
+	p.hold.describe = p.m.cfg.Clock() + min(describeAfter<<p.hold.untold, describeAtLatest)
+	p.hold.untold = min(p.hold.untold+1, 10)
 }

@@ -91,7 +91,8 @@ type hold struct {
 	failing   bool          // the last renewal had no answer
 	others    time.Duration // since when another node is known to wait; 0: none is
 	broken    bool          // a message said that it was ended by force
-	describe  time.Duration // when to tell the store of the turn; 0: it knows
+	describe  time.Duration // when to tell the store of the turn; 0: it knows, or is being told
+	untold    int           // how often that had no answer
 	fresh     bool          // granted just now, for the ttl of the first in the queue
 	path      WakePath      // by which it was granted
 	lost      bool          // its turn, while the store is asked for it

@@ -152,15 +152,12 @@ func (m *Manager) all() []*place {
 	return out
 }
 
-// describe tells the store of a turn, later; if it fails the next renewal's
-// turn will be told.
+// describe tells the store of a turn, on a goroutine of its own.
 func (m *Manager) describe(p *place, r backend.Request) {
 	m.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), m.cfg.Timeout)
 		defer cancel()
-		if m.b.Describe(ctx, r) == nil {
-			p.described(r)
-		}
+		p.described(r, m.b.Describe(ctx, r))
 	})
 }
 

@@ -13,6 +13,9 @@ const patience = 10 * time.Second
 // describeAfter is how long the store may not know of the present turn.
 const describeAfter = 100 * time.Millisecond
 
+// describeAtLatest is how long after the store answers again it may not know.
+const describeAtLatest = 5 * time.Second
+
 // askFor asks for the name on behalf of the first in the queue. seq 0 begins a
 // new attempt.
 func (p *place) askFor(v verb, seq uint64) {
@@ -179,7 +182,7 @@ func (p *place) keepUp(now time.Duration) {
 	}
 	p.hold.describe = 0
 	// An entry that is being written describes the turn as well.
-	if l := p.cur; l != nil && l.phase == granted && l.busy == nil && p.hold.described != l.fence {
+	if l := p.cur; l != nil && l.busy == nil && p.hold.described != l.fence {
 		p.m.describe(p, p.description(l, l.count))
 	}
 }

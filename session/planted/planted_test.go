@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -57,7 +58,7 @@ func plant(t *testing.T, which func(pkg string) bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range bugs {
+	for _, b := range slices.Concat(bugs, lifeBugs) {
 		if which(b.test) {
 			t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) {
 				t.Parallel()

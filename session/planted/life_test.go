@@ -1,0 +1,66 @@
+//go:build planted
+
+package planted
+
+// lifeBugs are in how sessions end, and in what a request leaves behind.
+var lifeBugs = []bug{
+	{
+		name: "a panic under a key leaves it unanswered", file: "session/replay.go",
+		old: "	defer s.remember(of, r)\n	r.v, r.err = f(of)\n", new: "	r.v, r.err = f(of)\n	s.remember(of, r)\n",
+	},
+	{
+		name: "what panicked under a key is done again", file: "session/replay.go",
+		old: "Code: CodeInternal, Detail: \"the gateway failed", new: "Code: CodeUnavailable, Detail: \"the gateway failed",
+	},
+	{
+		name: "a panic leaves the owner waiting", file: "session/acquire.go",
+		old: "	defer func() {\n		if err = s.finish(k, l, mine, err); err != nil {\n			l = nil\n		}\n	}()\n	l, err = s.waitFor(ctx, k.name, a, mine.holder, r)\n",
+		new: "	l, err = s.waitFor(ctx, k.name, a, mine.holder, r)\n	if err = s.finish(k, l, mine, err); err != nil {\n		l = nil\n	}\n",
+	},
+	{
+		name: "a panic leaves a place in the queue", file: "session/wait.go",
+		old: "if !returns && l.p != nil {", new: "if _ = returns; false {",
+	},
+	{
+		name: "silence is not looked at again", file: "session/session.go",
+		old: "s.closeIf(s.silentLocked, ", new: "s.closeIf(nil, ",
+	},
+	{
+		name: "a sign of life without the lock of the end", file: "session/manager.go",
+		old: "if err := s.touch(); err != nil {", new: "if s.Touch(); false {\n			var err error",
+	},
+	{
+		name: "decided, unlocked, closed", file: "session/session.go",
+		old: "	s.closeIf(func() bool {\n		s.conns--\n		return s.conns == 0 && s.o.Conns && s.o.Keepalive == 0 && s.o.Alive == nil\n	}, reason)\n",
+		new: "	s.mu.Lock()\n	s.conns--\n	last := s.conns == 0 && s.o.Conns && s.o.Keepalive == 0 && s.o.Alive == nil\n	s.mu.Unlock()\n	if last {\n		s.closeSoon(reason)\n	}\n",
+	},
+	{
+		name: "who came back is not seen", file: "session/restore.go",
+		old: "s.closeIf(func() bool { return s.conns == 0 }, ", new: "if s.mu.Lock(); s.conns > 0 {\n		s.mu.Unlock()\n		return\n	}\n	s.mu.Unlock()\n	s.closeIf(nil, ",
+	},
+	{
+		name: "granted to a session of one lock at its end", file: "session/end.go",
+		old: "		s.spent = true // an acquire", new: "		// an acquire",
+	},
+	{
+		name: "a session of one lock ends while it holds", file: "session/end.go",
+		old: "		return len(s.holds)+len(s.waiting) == 0\n", new: "		return true\n",
+	},
+	{
+		name: "a session of one lock that waited never ends", file: "session/end.go",
+		old: "		if len(s.waiting) > 0 {\n", new: "		if false {\n",
+	},
+	{
+		name: "an unanswered describe is not repeated", file: "session/hints.go",
+		old: "		p.describeAgain()\n		p.advance()\n", new: "",
+	},
+	{
+		name: "an unanswered entry stands in for the describe", file: "session/entries.go",
+		old: "		p.describeAgain() // it may", new: "		// it may",
+	},
+	{
+		name: "a turn that is kept is not described", file: "session/turns.go",
+		old: "if l := p.cur; l != nil && l.busy == nil && p.hold.described != l.fence {",
+		new: "if l := p.cur; l != nil && l.phase == granted && l.busy == nil && p.hold.described != l.fence {",
+	},
+}
