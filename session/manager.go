@@ -33,6 +33,7 @@ type Manager struct {
 	sessions map[tokenHash]*Session
 	ended    map[tokenHash]ended
 	fences   map[string]backend.Fence // highest seen of names that nobody here uses now
+	mark     backend.Fence            // highest of all those that are not in fences; only of a store that ends with the process
 	noted    map[placeKey]struct{}    // the journal says that they may be in the store, and they are not
 }
 

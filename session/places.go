@@ -102,11 +102,13 @@ func (m *Manager) noteIdle() {
 	clear(m.noted)
 }
 
-// floor is the highest fence of name that this node remembers.
+// floor is the highest fence that name may have had here. A store that lives in this
+// process has forgotten what the process before gave, and its clock may have gone back.
+// In one that others share, the fences of one name must not drive up those of another.
 func (m *Manager) floor(name string) backend.Fence {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.fences[name]
+	return max(m.fences[name], m.mark)
 }
 
 // raise remembers that fence was given.
@@ -114,7 +116,10 @@ func (m *Manager) raise(name string, fence backend.Fence) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.fences) >= maxFences {
-		for n := range m.fences { // any one: the store's clock covers what is forgotten
+		for n, f := range m.fences { // any one: the store's clock covers what is forgotten, or the mark does
+			if !m.Info().Shared {
+				m.mark = max(m.mark, f)
+			}
 			delete(m.fences, n)
 			break
 		}

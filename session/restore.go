@@ -13,6 +13,9 @@ import (
 // as held until its deadline, but is in jeopardy until the store has confirmed it;
 // whatever else that process may have left in the store is given back.
 func (m *Manager) restore(past journal.State) {
+	if !m.Info().Shared {
+		m.mark = backend.Fence(past.Fence)
+	}
 	byID := map[string]*Session{}
 	for _, c := range past.Sessions {
 		byID[c.ID] = m.adopt(c)

@@ -13,6 +13,9 @@
 //	deadline       it counts                        or a lost hold goes on
 //	answer         it is given                      or a repeat does it again
 //
+// The highest fence of all turns is kept for good, also when the names are forgotten: an
+// embedded store that starts anew has nothing else by which a clock that goes back shows.
+//
 // A file that breaks off, or goes on with zeros, was written until its process died:
 // the rest of it is true. One that is damaged, of another machine start or of another
 // program is not believed at all.

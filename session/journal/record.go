@@ -52,6 +52,7 @@ const (
 	opEnded      op = "end"
 	opDeadline   op = "until"
 	opEntries    op = "count"
+	opFence      op = "fence"
 )
 
 // append encodes r at the end of b.

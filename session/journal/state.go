@@ -13,6 +13,7 @@ type State struct {
 	Boot        string // of the machine
 	Sessions    map[string]*Session
 	Places      map[Key]*Place
+	Fence       uint64 // highest that was told, of any name
 	Rejected    string // a file that was found and not believed, where it is now
 }
 
@@ -146,6 +147,8 @@ func (s *State) apply(r *record) {
 		s.Sessions[c.ID] = c
 	case opClosed:
 		delete(s.Sessions, r.ID)
+	case opFence:
+		s.raise(uint64(r.Number))
 	case opSpent, opAnswered, opUnanswered, opLost:
 		if c := s.Sessions[r.ID]; c != nil {
 			c.apply(r)
@@ -183,12 +186,14 @@ func (s *State) applyPlace(r *record) {
 	switch r.Op {
 	case opWants:
 		p.Fence = max(p.Fence, uint64(r.Number))
+		s.raise(p.Fence)
 		s.Places[k] = p
 	case opIdle:
 		delete(s.Places, k)
 	case opTold:
 		t := r.Turn
 		p.Turn, p.Fence = t, t.Fence
+		s.raise(t.Fence)
 		s.Places[k] = p
 		if c := s.Sessions[t.Session]; c != nil {
 			delete(c.Losses, Owner{k.Name, t.Thread})
@@ -210,10 +215,17 @@ func (s *State) applyPlace(r *record) {
 	}
 }
 
+// raise the highest fence. It outlives the places, most of which are forgotten when
+// nothing is left of them in the store.
+func (s *State) raise(fence uint64) { s.Fence = max(s.Fence, fence) }
+
 // records that say what s knows.
 func (s *State) records() iter.Seq[*record] {
 	return func(yield func(*record) bool) {
 		if !yield(&record{Op: opNode, Node: &Node{s.Node, s.Incarnation, s.Secret, s.Boot}}) {
+			return
+		}
+		if s.Fence > 0 && !yield(&record{Op: opFence, Number: int64(s.Fence)}) {
 			return
 		}
 		for _, c := range s.Sessions {

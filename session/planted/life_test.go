@@ -63,4 +63,16 @@ var lifeBugs = []bug{
 		old: "if l := p.cur; l != nil && l.busy == nil && p.hold.described != l.fence {",
 		new: "if l := p.cur; l != nil && l.phase == granted && l.busy == nil && p.hold.described != l.fence {",
 	},
+	{
+		name: "the mark of fences is not taken up", file: "session/restore.go",
+		old: "		m.mark = backend.Fence(past.Fence)\n", new: "",
+	},
+	{
+		name: "the mark of fences goes with a new file", file: "session/journal/state.go",
+		old: "if s.Fence > 0 && !yield(", new: "if false && !yield(",
+	},
+	{
+		name: "no mark of fences", file: "session/journal/state.go",
+		old: "		p.Turn, p.Fence = t, t.Fence\n		s.raise(t.Fence)\n", new: "		p.Turn, p.Fence = t, t.Fence\n",
+	},
 }

@@ -1,0 +1,68 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/journal"
+)
+
+// aDay runs a process with the embedded store on dir, from the beginning of a bubble's
+// time on: for the next one the clock has gone back to there. It locks some names, and
+// x last, and returns the fence of x. clean: it is stopped, else killed.
+func aDay(t *testing.T, dir string, names int, clean bool) (fence backend.Fence) {
+	bubble(t, func(t *testing.T) {
+		j, past, err := journal.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := memory.Open(memory.NewStore(), backend.Node{ID: past.Node, Incarnation: past.Incarnation})
+		m := session.New(b, session.Config{Clock: fakeClock(), Journal: j, Past: past})
+		s, _, err := m.Open(session.Options{Peer: session.NoPeer()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(24 * time.Hour)
+		fence = mustAcquire(t, s, "x", session.Acquire{}).Fence()
+		mustRelease(t, s, "x")
+		for i := range names {
+			name := fmt.Sprint("name-", i)
+			mustAcquire(t, s, name, session.Acquire{})
+			mustRelease(t, s, name)
+		}
+		if !clean {
+			_ = j.Close() // what comes now, nobody hears of
+		}
+		if err := m.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		_, _ = b.Close(), j.Close()
+	})
+	return fence
+}
+
+// The embedded store ends with the process. A process that starts when the wall clock
+// has gone back gives larger fences all the same, however the one before has ended and
+// however many names were used since.
+func TestFencesOverARestartWithAnEarlierClock(t *testing.T) {
+	for _, clean := range []bool{true, false} {
+		for _, names := range []int{0, 2000} {
+			t.Run(fmt.Sprintf("clean %v, %d other names", clean, names), func(t *testing.T) {
+				dir := t.TempDir()
+				var last backend.Fence
+				for range 3 {
+					f := aDay(t, dir, names, clean)
+					if f <= last {
+						t.Errorf("fence %d after %d", f, last)
+					}
+					last = f
+				}
+			})
+		}
+	}
+}
