@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ func TestLateRenewal(t *testing.T) {
 			if _, err := a.Release(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
+			arrived(t, a, r)
 		},
 		"another's meanwhile": func(t *testing.T, _, b *Backend, r backend.Request, servers []*redistest.Server) {
 			for _, s := range servers {
@@ -27,6 +29,7 @@ func TestLateRenewal(t *testing.T) {
 			if _, err := b.Acquire(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
+			arrived(t, b, r)
 			for _, s := range servers {
 				s.Client().Del(t.Context(), "x")
 			}
@@ -40,6 +43,7 @@ func TestLateRenewal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			arrived(t, a, r)
 			known := *a.holds[placeOf(r)]
 			r.Seq, r.Hold, r.Turn = 2, granted.Hold, granted.Hold
 			end(t, a, backends[1], r, servers)
@@ -85,6 +89,21 @@ func twoOver(t *testing.T, n int) ([]*redistest.Server, []*Backend) {
 	return servers, backends
 }
 
+// arrived waits until all nodes have carried out r. An answer comes from a majority of
+// them; the request may still be under way to the others then.
+func arrived(t *testing.T, b *Backend, r backend.Request) {
+	t.Helper()
+	floor := keysOf(r.Name).floor + b.contender(r.Slot)
+	want := fmt.Sprintf("%d %d ", b.cfg.Node.Incarnation, r.Seq)
+	for _, n := range b.nodes {
+		for began := time.Now(); !strings.HasPrefix(n.client.Get(t.Context(), floor).Val(), want); time.Sleep(time.Millisecond) {
+			if time.Since(began) > 10*time.Second {
+				t.Fatalf("%s: request %d has not arrived", n.addr, r.Seq)
+			}
+		}
+	}
+}
+
 // So it is with one of several holds: neither after its own release, nor after an
 // exclusive hold by somebody else.
 func TestLateRenewalOfShare(t *testing.T) {
@@ -96,11 +115,13 @@ func TestLateRenewalOfShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		arrived(t, a, r)
 		known := *a.holds[placeOf(r)]
 		r.Seq, r.Hold, r.Turn = 2, granted.Hold, granted.Hold
 		if _, err := a.Release(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
+		arrived(t, a, r)
 		if between {
 			x := backend.Request{Name: "x", Seq: 1, Owner: "p:1", TTL: 30 * time.Second, Turns: 1}
 			held, err := backends[1].Acquire(t.Context(), x)
@@ -111,6 +132,7 @@ func TestLateRenewalOfShare(t *testing.T) {
 			if _, err := backends[1].Release(t.Context(), x); err != nil {
 				t.Fatal(err)
 			}
+			arrived(t, backends[1], x)
 			for _, n := range a.nodes { // as after a minute
 				n.client.Del(t.Context(), keysOf("x").floor+a.contender("1"))
 			}
