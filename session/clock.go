@@ -9,7 +9,8 @@ import (
 
 // Clock tells the time since the machine started, suspended time included. A
 // deadline on it cannot be moved by anybody who sets the clock, and has passed
-// when the machine wakes up after it; time.Now does not have the second property.
+// when the machine wakes up after it; time.Now does not have the second property. It is
+// above 0, which means "never" or "since ever" in this package.
 type Clock func() time.Duration
 
 // Boottime is CLOCK_BOOTTIME.
