@@ -120,7 +120,7 @@ func (m *Manager) EndSession(ctx context.Context, id, by string) (Ended, error) 
 	log := m.cfg.Log.With("audit", "end_session", "session", id, "by", by)
 	s := m.roster.find(id)
 	if s == nil || s.Err() != nil {
-		err := &Error{Code: CodeNoSession, Detail: fmt.Sprintf("this gateway has no session %s; it may have ended", quote(id))}
+		err := &Error{Code: CodeNoSession, Detail: fmt.Sprintf("this gateway has no session %s; it may have ended", Quote(id))}
 		log.Warn("a session was not ended", "err", err)
 		return Ended{}, err
 	}

@@ -22,13 +22,13 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || strings.HasPrefix(s, "+") {
-		return 0, fmt.Errorf("%s is no duration such as 30s, 1h30m or a number of seconds", quote(s))
+		return 0, fmt.Errorf("%s is no duration such as 30s, 1h30m or a number of seconds", Quote(s))
 	}
 	if d < 0 {
 		return 0, errors.New("must not be negative")
 	}
 	if d > longest {
-		return 0, fmt.Errorf("%s is too long", quote(s))
+		return 0, fmt.Errorf("%s is too long", Quote(s))
 	}
 	return d, nil
 }
@@ -37,11 +37,11 @@ func ParseDuration(s string) (time.Duration, error) {
 // one point, no sign, no exponent.
 func ParseSeconds(s string) (time.Duration, error) {
 	if !isDecimal(s) {
-		return 0, fmt.Errorf("%s is no number of seconds", quote(s))
+		return 0, fmt.Errorf("%s is no number of seconds", Quote(s))
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || f > longest.Seconds() {
-		return 0, fmt.Errorf("%s seconds is too long", quote(s))
+		return 0, fmt.Errorf("%s seconds is too long", Quote(s))
 	}
 	return time.Duration(math.Round(f * float64(time.Second))), nil
 }
@@ -53,12 +53,4 @@ func isDecimal(s string) bool {
 
 func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-// quote shows at most 64 bytes of what somebody sent.
-func quote(s string) string {
-	if len(s) > 64 {
-		return strconv.Quote(s[:64]) + "..."
-	}
-	return strconv.Quote(s)
 }

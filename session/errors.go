@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -84,4 +85,12 @@ func CodeOf(err error) Code {
 // Invalid is a CodeInvalid error about field.
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Detail: field + ": " + fmt.Sprintf(format, args...)}
+}
+
+// Quote shows at most 64 bytes of what somebody sent.
+func Quote(s string) string {
+	if len(s) > 64 {
+		return strconv.Quote(s[:64]) + "..."
+	}
+	return strconv.Quote(s)
 }

@@ -31,14 +31,14 @@ func whileSubscribed(command string) bool {
 func checkChannel(channel string, pattern bool) error {
 	name, ok := strings.CutPrefix(channel, channelPrefix)
 	if !ok {
-		return session.Invalid("channel", "%s does not begin with %s", quote(channel), channelPrefix)
+		return session.Invalid("channel", "%s does not begin with %s", session.Quote(channel), channelPrefix)
 	}
 	if !pattern {
 		return session.CheckName(name)
 	}
 	prefix, ok := strings.CutSuffix(name, "*")
 	if !ok || strings.ContainsAny(prefix, `*?[]\`) || len(prefix) > session.MaxName {
-		return session.Invalid("pattern", "%s is not %s, the beginning of a name, and *", quote(channel), channelPrefix)
+		return session.Invalid("pattern", "%s is not %s, the beginning of a name, and *", session.Quote(channel), channelPrefix)
 	}
 	return nil
 }

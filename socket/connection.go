@@ -190,7 +190,7 @@ func (c *conn) setInfo(attribute, value string) error {
 	case "LIB-VER":
 		c.version = value
 	default:
-		return session.Invalid("attribute", "%s is not one of LIB-NAME, LIB-VER", quote(attribute))
+		return session.Invalid("attribute", "%s is not one of LIB-NAME, LIB-VER", session.Quote(attribute))
 	}
 	c.w.Simple("OK")
 	return nil

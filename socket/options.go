@@ -43,7 +43,7 @@ func (o *options) is(word string) bool { return strings.EqualFold(o.word, word) 
 // unknown refuses the option.
 func (o *options) unknown() {
 	if o.err == nil {
-		o.err = session.Invalid("option", "%s is not known here", quote(o.word))
+		o.err = session.Invalid("option", "%s is not known here", session.Quote(o.word))
 	}
 }
 
@@ -96,7 +96,7 @@ func (o *options) decimal(least, most int64) int64 {
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || strings.Trim(v, "0123456789") != "" || n < least || n > most {
-		o.fail("must be a decimal from %d to %d, not %s", least, most, quote(v))
+		o.fail("must be a decimal from %d to %d, not %s", least, most, session.Quote(v))
 	}
 	return n
 }
@@ -123,14 +123,6 @@ func (o *options) id() string {
 		o.fail("must be 1 to %d visible ASCII characters", most)
 	}
 	return v
-}
-
-// quote shows at most 64 bytes of what somebody sent.
-func quote(s string) string {
-	if len(s) > 64 {
-		return strconv.Quote(s[:64]) + "..."
-	}
-	return strconv.Quote(s)
 }
 
 // process is pid:N.

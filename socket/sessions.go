@@ -50,7 +50,7 @@ func sessionCommand(c *conn, args []string) error {
 	case sub == "ATTACH", sub == "INFO", sub == "END", sub == "KILL":
 		return wrongArguments("session|" + sub)
 	default:
-		return session.Invalid("subcommand", "%s is not one of NEW, ATTACH, INFO, END, LIST, KILL", quote(args[1]))
+		return session.Invalid("subcommand", "%s is not one of NEW, ATTACH, INFO, END, LIST, KILL", session.Quote(args[1]))
 	}
 }
 
