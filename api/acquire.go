@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/session/access"
 )
 
 // lock is a hold as its holder is told of it.
@@ -30,7 +29,7 @@ type lock struct {
 }
 
 // lockOf tells the deadline on this machine's clock only to those who share it.
-func lockOf(v session.View, token session.Token, o origin) lock {
+func lockOf(v session.View, token session.Token, who *identity) lock {
 	l := lock{
 		Name: v.Name, State: v.State, Owner: v.Owner, Token: token.Secret(), Thread: v.Thread, Count: v.Count,
 		Fence: v.Fence, TTLMS: v.Left.Milliseconds(), ExpiresAt: v.Expires.UTC(), AutoRenew: v.AutoRenew, Note: v.Note,
@@ -38,7 +37,7 @@ func lockOf(v session.View, token session.Token, o origin) lock {
 	if !v.MaxHoldAt.IsZero() {
 		l.MaxHoldAt = v.MaxHoldAt.UTC()
 	}
-	if o.unix {
+	if who.unix {
 		l.ValidUntilBoottime = v.Deadline.Nanoseconds()
 	}
 	return l
@@ -49,16 +48,10 @@ func (h *Handler) acquire(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if cl.prefer != "" {
-		c.Header("Preference-Applied", cl.prefer)
-	}
-	if err := h.allow(c.Request, access.Lock, cl.name); err != nil {
+	if err := h.begin(c, cl, nil); err != nil {
 		return err
 	}
-	if err := h.join(c.Request, cl, nil); err != nil {
-		return err
-	}
-	grant, err := cl.sess.Acquire(c.Request.Context(), cl.name, cl.acquire)
+	grant, err := cl.sess.Acquire(c.Request.Context(), cl.names[0], cl.acquire)
 	return settle(c, cl, grant, err)
 }
 
@@ -74,7 +67,7 @@ func settle(c *gin.Context, cl *claim, g session.Grant, err error) error {
 		orphan = err == nil && !sent(c.Writer)
 	}
 	if err != nil || orphan {
-		cl.end(ctx, orphan, "its lock was not acquired, or nobody was left to be told of it")
+		cl.giveUp(ctx, orphan, "its lock was not acquired, or nobody was left to be told of it")
 	}
 	return err
 }
@@ -105,13 +98,12 @@ func tellToken(c *gin.Context, status int, cl *claim, l *session.Lease) error {
 // writeLock looks at the hold right before it writes: what is told must be true
 // then, whatever was slow before.
 func writeLock(c *gin.Context, status int, l *session.Lease, token session.Token) error {
-	o := originOf(c.Request.Context())
 	v, err := l.View()
 	if err != nil {
 		return err
 	}
 	fenceHeaders(c.Writer.Header(), v.Fence)
-	writeJSON(c.Writer, status, lockOf(v, token, o))
+	writeJSON(c.Writer, status, lockOf(v, token, identityOf(c.Request.Context())))
 	return nil
 }
 

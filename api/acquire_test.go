@@ -215,9 +215,9 @@ func TestOrphanGrant(t *testing.T) {
 	h := New(Config{Manager: g.m})
 	token := g.open()
 	for _, tok := range []string{"", token} {
-		cl := &claim{name: "a", acquire: session.Acquire{Thread: 1}}
+		cl := &claim{names: []string{"a"}, acquire: session.Acquire{Thread: 1}}
 		req := g.request(request{method: "PUT", path: "/v1/locks/a", token: tok})
-		if err := h.join(req, cl, nil); err != nil {
+		if err := begin(h, req, cl); err != nil {
 			t.Fatal(err)
 		}
 		grant, err := cl.sess.Acquire(t.Context(), "a", cl.acquire)
@@ -243,8 +243,8 @@ func TestOrphanGrantWithKey(t *testing.T) {
 	h := New(Config{Manager: g.m})
 	token := g.open()
 	req := g.request(request{method: "PUT", path: "/v1/locks/a", token: token})
-	cl := &claim{name: "a", acquire: session.Acquire{Thread: 1, Key: "k"}}
-	if err := h.join(req, cl, nil); err != nil {
+	cl := &claim{names: []string{"a"}, acquire: session.Acquire{Thread: 1, Key: "k"}}
+	if err := begin(h, req, cl); err != nil {
 		t.Fatal(err)
 	}
 	grant, err := cl.sess.Acquire(t.Context(), "a", cl.acquire)
@@ -267,8 +267,8 @@ func TestGrantTooLate(t *testing.T) {
 	g := newGateway(t, session.Config{})
 	h := New(Config{Manager: g.m})
 	req := g.request(request{method: "PUT", path: "/v1/locks/a"})
-	cl := &claim{name: "a", acquire: session.Acquire{Thread: 1, TTL: time.Second, Fixed: true}}
-	if err := h.join(req, cl, nil); err != nil {
+	cl := &claim{names: []string{"a"}, acquire: session.Acquire{Thread: 1, TTL: time.Second, Fixed: true}}
+	if err := begin(h, req, cl); err != nil {
 		t.Fatal(err)
 	}
 	grant, err := cl.sess.Acquire(t.Context(), "a", cl.acquire)

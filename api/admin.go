@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
@@ -14,7 +15,7 @@ import (
 
 // forceRelease ends the hold of somebody else.
 func (h *Handler) forceRelease(c *gin.Context, name string) error {
-	by, _ := h.caller(c.Request)
+	by := identityOf(c.Request.Context()).caller
 	if err := h.Access.May(by, access.Admin, name); err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func ifMatch(r *http.Request) (backend.Fence, error) {
 	text, closed := strings.CutSuffix(text, `"`)
 	n, err := strconv.ParseUint(text, 10, 53)
 	if err != nil || !opened || !closed {
-		return 0, session.Invalid("If-Match", `%s is no fence in quotes, as in If-Match: "17"`, quote(values[0]))
+		return 0, session.Invalid("If-Match", `%s is no fence in quotes, as in If-Match: "17"`, session.Quote(values[0]))
 	}
 	return backend.Fence(n), nil
 }
@@ -47,10 +48,10 @@ func ifMatch(r *http.Request) (backend.Fence, error) {
 // allEvents tells an administrator what happens to the locks of this node that it
 // administers.
 func (h *Handler) allEvents(c *gin.Context) error {
-	if err := (fields{}).query(c.Request); err != nil {
+	if err := params.None(c.Request); err != nil {
 		return err
 	}
-	by, _ := h.caller(c.Request)
+	by := identityOf(c.Request.Context()).caller
 	if !h.Access.Some(by, access.Admin) {
 		return h.Access.May(by, access.Admin, "")
 	}
@@ -59,10 +60,10 @@ func (h *Handler) allEvents(c *gin.Context) error {
 
 // reload reads the configuration again. Nothing changes if anything is wrong with it.
 func (h *Handler) reload(c *gin.Context) error {
-	if err := (fields{}).query(c.Request); err != nil {
+	if err := params.None(c.Request); err != nil {
 		return err
 	}
-	by, _ := h.caller(c.Request)
+	by := identityOf(c.Request.Context()).caller
 	if err := h.Access.May(by, access.Admin, ""); err != nil {
 		return err
 	}

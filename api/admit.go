@@ -1,30 +1,42 @@
 package api
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/lockgw/lockgw/session"
 )
 
-// admit refuses what no endpoint may see, and reads the body.
-func (h *Handler) admit(w http.ResponseWriter, r *http.Request) error {
+// admit refuses what no endpoint may see, finds out who sends the request, and reads
+// its body. What it returns is for the endpoint; see identityOf.
+func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	hasBody := r.ContentLength != 0
 	if hasBody {
 		h.limitReading(w)
 	}
-	err := h.guard(r)
+	err := h.checkHead(r)
+	if err == nil {
+		who := h.identify(r)
+		r = r.WithContext(context.WithValue(r.Context(), identityKey{}, who))
+		err = h.admitCaller(r, who)
+	}
 	if err == nil {
 		err = h.takeBody(w, r)
 	}
 	if err != nil && hasBody {
 		w.Header().Set("Connection", "close") // or net/http reads on before it answers
 	}
-	return err
+	return r, err
 }
 
-// guard looks at all but the body.
-func (h *Handler) guard(r *http.Request) error {
+// checkHead looks at all but the body.
+func (h *Handler) checkHead(r *http.Request) error {
 	switch {
 	case len(r.RequestURI) > maxURL:
 		return urlTooLong()
@@ -32,9 +44,9 @@ func (h *Handler) guard(r *http.Request) error {
 		return headersTooLarge()
 	case r.ContentLength > maxBody:
 		return bodyTooLarge() // before a client that asks first is told to send it
-	case !originOf(r.Context()).unix && !h.allowed(r.Host):
+	case !connectionOf(r.Context()).unix && !h.allowed(r.Host):
 		return refusal(codeHostNotAllowed,
-			"the Host %s is not a loopback name and not in http.allowed_hosts", quote(r.Host))
+			"the Host %s is not a loopback name and not in http.allowed_hosts", session.Quote(r.Host))
 	case crossSite(r):
 		return refusal(codeCrossOrigin,
 			"the request comes from a page of another site (Origin, Referer or Sec-Fetch-Site)")
@@ -43,10 +55,7 @@ func (h *Handler) guard(r *http.Request) error {
 	case len(r.Header.Values("Authorization")) > 1:
 		return session.Invalid("Authorization", "was sent more than once")
 	}
-	if err := noTokenInURL(r); err != nil {
-		return err
-	}
-	return h.identify(r)
+	return noTokenInURL(r)
 }
 
 // headerBytes is the size of the request line and the headers as they were sent,
@@ -71,4 +80,44 @@ func noTokenInURL(r *http.Request) error {
 		}
 	}
 	return nil
+}
+
+// takeBody reads the whole body, for two reasons: net/http notices that a client
+// hangs up only after that, and a refused request must not wait for the rest.
+func (h *Handler) takeBody(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		return bodyTooLarge()
+	case err != nil:
+		return session.Invalid("body", "did not arrive whole within %v: %v", h.bodyTimeout, err)
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+	return checkMediaType(r)
+}
+
+func checkMediaType(r *http.Request) error {
+	if r.ContentLength == 0 {
+		return nil
+	}
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return refusal(codeMediaType, "Content-Encoding: send the body as it is, not as %s", session.Quote(enc))
+	}
+	sent := r.Header.Get("Content-Type")
+	mt, opts, err := mime.ParseMediaType(sent)
+	charset := strings.ToLower(opts["charset"])
+	if err != nil || mt != "application/json" || charset != "" && charset != "utf-8" {
+		return refusal(codeMediaType, "Content-Type: a body must be application/json in UTF-8, not %s", session.Quote(sent))
+	}
+	return nil
+}
+
+// limitReading sets how long the client may take to send the body. net/http takes
+// the limit away when it has seen the end of the body, so a wait may be longer.
+func (h *Handler) limitReading(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.bodyTimeout)) // not every ResponseWriter has one
 }

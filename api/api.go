@@ -154,7 +154,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set(requestIDHeader, rand.Text())
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
-	if err := h.admit(w, r); err != nil {
+	r, err := h.admit(w, r)
+	if err != nil {
 		h.refuse(w, r, err)
 		return
 	}

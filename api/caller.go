@@ -2,93 +2,170 @@ package api
 
 import (
 	"cmp"
+	"context"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
 )
 
-// caller is who sends r, and the ID of the session it speaks for, if any. Over TCP
-// the token of a session tells as much as the access token that opened it.
-func (h *Handler) caller(r *http.Request) (by access.Caller, id string) {
-	by = originOf(r.Context()).by.WithCertificate(r.TLS)
+// connection is what is known of the connection of a request.
+type connection struct {
+	conn     net.Conn
+	accepted time.Duration // on the clock of deadlines
+	unix     bool
+	peer     session.Peer
+	peerErr  error         // why peer is not known
+	direct   access.Caller // who connected, whatever is sent then
+}
+
+// identity is who sends a request, and for which session. It is found out once, before
+// the endpoint is chosen, and is in the request's context from then on.
+type identity struct {
+	connection
+	caller access.Caller    // with what the request shows: an access token, or the token of a session and who opened that
+	token  session.Token    // of a session; "": none was sent
+	sess   *session.Session // nil: no session was named, or err
+	err    error            // what is wrong with the credential; it matters to those who need one
+}
+
+type (
+	connectionKey struct{}
+	identityKey   struct{}
+)
+
+func (h *Handler) connContext(ctx context.Context, c net.Conn) context.Context {
+	conn := connection{
+		conn: c, accepted: session.Boottime(), unix: c.LocalAddr().Network() == "unix", peer: session.NoPeer(),
+	}
+	if conn.unix && h.PeerOf != nil {
+		if peer, err := h.PeerOf(c); err != nil {
+			conn.peerErr = err
+		} else {
+			conn.peer = peer
+		}
+	}
+	conn.direct = access.Of(c, conn.peer)
+	return context.WithValue(ctx, connectionKey{}, conn)
+}
+
+// connectionOf takes a connection of which nothing is known for one over TCP, which
+// may do less.
+func connectionOf(ctx context.Context) connection {
+	if c, ok := ctx.Value(connectionKey{}).(connection); ok {
+		return c
+	}
+	return connection{peer: session.NoPeer()}
+}
+
+// identityOf is of a request that was admitted.
+func identityOf(ctx context.Context) *identity {
+	if who, ok := ctx.Value(identityKey{}).(*identity); ok {
+		return who
+	}
+	return &identity{connection: connectionOf(ctx)}
+}
+
+// identify finds out who sends r. Over TCP the token of a session tells as much as the
+// access token that opened it. To find the session is a sign of life of it.
+func (h *Handler) identify(r *http.Request) *identity {
+	who := &identity{connection: connectionOf(r.Context())}
+	who.direct = who.direct.WithCertificate(r.TLS)
+	who.caller = who.direct
 	token, err := bearer(r)
 	if err != nil || token == "" {
-		return by, ""
+		who.err = err
+		return who
 	}
-	by, shown := h.Access.Show(by, token.Secret())
-	if shown {
-		return by, ""
+	var shown bool
+	if who.caller, shown = h.Access.Show(who.direct, token.Secret()); who.caller.Named() {
+		return who // an access token names a caller and no session
 	}
-	s, err := h.Manager.Lookup(token)
-	if err != nil {
-		return by, ""
+	who.token = token
+	who.sess, who.err = h.Manager.Lookup(token)
+	if !shown && who.err == nil {
+		who.caller = who.direct.For(who.sess.Options())
 	}
-	return by.For(s.Options()), s.ID()
+	return who
+}
+
+// bearer is the token of the request, "" if it carries no credential.
+func bearer(r *http.Request) (session.Token, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) == 0 {
+		return "", nil
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", refusal(session.CodeNoSession, "the Authorization header is not: Bearer, and the token of a session")
+	}
+	return session.Token(token), nil
+}
+
+// named: the request names a session, or tries to.
+func (who *identity) named() bool { return who.token != "" || who.err != nil }
+
+// session is the session that the request speaks for.
+func (who *identity) session() (*session.Session, error) {
+	if !who.named() {
+		return nil, refusal(session.CodeNoSession,
+			"this needs a session; send its token as Authorization: Bearer, or open one by POST /v1/sessions")
+	}
+	return who.sess, who.err
 }
 
 // toAnybody are paths that tell nothing of any lock. /livez is for probes; the pages
 // ask for what they show by requests of their own.
 var toAnybody = []string{"/livez", "/version", "/", "/docs", "/openapi.yaml"}
 
-// identify refuses who comes over the network and is not known.
-func (h *Handler) identify(r *http.Request) error {
-	if !originOf(r.Context()).by.Remote() {
+// admitCaller refuses who comes over the network and is not known.
+func (h *Handler) admitCaller(r *http.Request, who *identity) error {
+	if !who.direct.Remote() {
 		return nil
 	}
 	path := r.URL.EscapedPath()
 	if slices.Contains(toAnybody, path) || strings.HasPrefix(path, "/web/") {
 		return nil
 	}
-	by, _ := h.caller(r)
-	err := h.Access.Known(by)
-	if err == nil {
-		return nil
-	}
-	if ended := h.stray(r); session.CodeOf(ended) == session.CodeSessionEnded {
-		return ended // who has its token may know why
-	}
-	return err
-}
-
-// stray says what is wrong with a token that was sent and stands for nothing; nil: none
-// was, or it does.
-func (h *Handler) stray(r *http.Request) error {
-	token, err := h.sessionToken(r)
-	if err == nil && token != "" {
-		_, err = h.Manager.Lookup(token)
+	err := h.Access.Known(who.caller)
+	if err != nil && session.CodeOf(who.err) == session.CodeSessionEnded {
+		return who.err // who has its token may know why
 	}
 	return err
 }
 
 // allow refuses a request that begins something if its caller has not that right to
 // every name, or asks too often.
-func (h *Handler) allow(r *http.Request, right access.Right, names ...string) error {
-	by, id := h.caller(r)
-	if err := h.Access.Spend(by, id); err != nil {
+func (h *Handler) allow(who *identity, right access.Right, names ...string) error {
+	id := ""
+	if who.sess != nil {
+		id = who.sess.ID()
+	}
+	if err := h.Access.Spend(who.caller, id); err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := h.Access.May(by, right, name); err != nil {
-			return cmp.Or(h.stray(r), err)
+		if err := h.Access.May(who.caller, right, name); err != nil {
+			return cmp.Or(who.err, err)
 		}
 	}
 	return nil
 }
 
 // sign notes in o who opens the session.
-func (h *Handler) sign(r *http.Request, o *session.Options) error {
+func (h *Handler) sign(who *identity, o *session.Options) error {
 	for key := range o.Meta {
 		if strings.HasPrefix(key, access.Reserved) {
-			return session.Invalid("meta", "%s begins with %s, which the gateway keeps for itself", quote(key), access.Reserved)
+			return session.Invalid("meta", "%s begins with %s, which the gateway keeps for itself", session.Quote(key), access.Reserved)
 		}
 	}
-	by, _ := h.caller(r)
-	by.Sign(o)
-	later := originOf(r.Context()).by.WithCertificate(r.TLS).For(*o) // who comes with the session's token
-	if h.Access.Known(by) == nil && h.Access.Known(later) != nil {
+	who.caller.Sign(o)
+	later := who.direct.For(*o) // who comes with the session's token
+	if h.Access.Known(who.caller) == nil && h.Access.Known(later) != nil {
 		return refusal(access.CodeForbidden,
 			"the admin token opens no session over the network, where its token would be of no use; use an access token")
 	}

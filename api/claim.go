@@ -3,21 +3,36 @@ package api
 import (
 	"cmp"
 	"context"
-	"math"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/access"
 )
 
-// A claim is one request's try for a lock: in the session whose token it carries,
-// or in one opened for this lock alone.
+// acquireParams are what acquire and hold are sent.
+type acquireParams struct {
+	Wait    params.Duration `param:"wait"`
+	TTL     params.Positive `param:"ttl"`
+	Renew   params.Boolean  `param:"renew"`
+	Thread  params.Thread   `param:"thread"`
+	Mode    params.Shared   `param:"mode"`
+	Limit   params.Permits  `param:"limit"`
+	Bind    params.Bind     `param:"bind"`
+	MaxHold params.Positive `param:"max_hold"`
+	MinHold params.Duration `param:"min_hold"`
+	Note    params.Note     `param:"note"`
+}
+
+// A claim is one request's try for a lock, or for several at once: in the session
+// whose token it carries, or in one opened for it alone.
 type claim struct {
-	name    string
+	names   []string
 	acquire session.Acquire
-	pid     int64  // of bind, 0: none
+	pid     int    // of bind, 0: none
 	prefer  string // the wait of the Prefer header, if it is followed
 
 	sess  *session.Session
@@ -32,71 +47,67 @@ func readClaim(c *gin.Context, wait time.Duration) (*claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &claim{name: name, acquire: session.Acquire{Thread: 1, Wait: wait}}
-	_, err = cl.read(c.Request, cl.fields())
-	return cl, err
+	p := acquireParams{Wait: params.Duration(wait), Renew: true, Thread: 1}
+	sent, err := params.QueryOrBody(c.Request, &p)
+	if err != nil {
+		return nil, err
+	}
+	return p.claim(c.Request, sent, name)
 }
 
-// read takes the parameters f, and what the headers say.
-func (cl *claim) read(r *http.Request, f fields) (given params, err error) {
+// claim makes a claim of p and of what the headers of r say. The Prefer header counts
+// if the parameters that were sent say no wait.
+func (p *acquireParams) claim(r *http.Request, sent params.Params, names ...string) (*claim, error) {
 	preferred, prefer, err := preferWait(r)
 	if err != nil {
 		return nil, err
 	}
-	if prefer != "" {
-		cl.acquire.Wait = preferred
+	switch {
+	case sent.Has("wait"):
+		prefer = ""
+	case prefer != "":
+		p.Wait = params.Duration(preferred)
 	}
-	given, err = f.queryOrBody(r)
+	key, err := idempotencyKey(r)
 	if err != nil {
 		return nil, err
 	}
-	if !given.has("wait") {
-		cl.prefer = prefer
-	}
-	cl.acquire.Key, err = idempotencyKey(r)
-	return given, err
+	return &claim{names: names, prefer: prefer, pid: int(p.Bind), acquire: session.Acquire{
+		Thread: int64(p.Thread), Wait: time.Duration(p.Wait), TTL: time.Duration(p.TTL), Fixed: !bool(p.Renew),
+		MaxHold: time.Duration(p.MaxHold), MinHold: time.Duration(p.MinHold), Note: string(p.Note),
+		Shared: bool(p.Mode), Limit: int(p.Limit), Key: key,
+	}}, nil
 }
 
-func (cl *claim) fields() fields {
-	a := &cl.acquire
-	return fields{
-		"wait":     duration(&a.Wait),
-		"ttl":      positive(&a.TTL),
-		"renew":    not(&a.Fixed),
-		"thread":   integer(&a.Thread, math.MaxInt64),
-		"mode":     mode(&a.Shared),
-		"limit":    limit(&a.Limit),
-		"bind":     bind(&cl.pid),
-		"max_hold": positive(&a.MaxHold),
-		"min_hold": duration(&a.MinHold),
-		"note":     line(&a.Note, session.MaxNote),
+// begin finds the session of the claim, or opens one with alive as its proof of life,
+// if that is not nil, for a caller that may lock all the names.
+func (h *Handler) begin(c *gin.Context, cl *claim, alive session.Liveness) error {
+	if cl.prefer != "" {
+		c.Header("Preference-Applied", cl.prefer)
 	}
-}
-
-// join finds the session of the request's token, or opens one with alive as its
-// proof of life, if that is not nil.
-func (h *Handler) join(r *http.Request, cl *claim, alive session.Liveness) error {
-	token, err := h.sessionToken(r)
-	if err != nil {
+	who := identityOf(c.Request.Context())
+	if err := h.allow(who, access.Lock, cl.names...); err != nil {
 		return err
 	}
-	if token == "" {
-		return h.open(r, cl, alive)
-	}
-	if cl.pid != 0 {
+	switch {
+	case !who.named():
+		return h.open(who, cl, alive)
+	case cl.pid != 0 && who.token != "":
 		return session.Invalid("bind", "belongs to the session, which is open already; bind it when it is opened")
 	}
-	cl.sess, cl.token, err = h.session(r)
+	var err error
+	cl.sess, err = who.session()
+	cl.token = who.token
 	return err
 }
 
-func (h *Handler) open(r *http.Request, cl *claim, alive session.Liveness) error {
+func (h *Handler) open(who *identity, cl *claim, alive session.Liveness) error {
 	if cl.pid != 0 && alive != nil {
 		return session.Invalid("bind", "a hold ends with its connection and cannot be bound to a process too")
 	}
-	o := session.Options{OneLock: true, MaxHold: cl.acquire.MaxHold, Peer: originOf(r.Context()).peer, Alive: alive}
+	o := session.Options{OneLock: true, MaxHold: cl.acquire.MaxHold, Peer: who.peer, Alive: alive}
 	if cl.pid != 0 {
-		if err := h.bind(r, &o, cl.pid); err != nil {
+		if err := h.bind(who, &o, cl.pid); err != nil {
 			return err
 		}
 	}
@@ -106,7 +117,7 @@ func (h *Handler) open(r *http.Request, cl *claim, alive session.Liveness) error
 	if o.Alive == nil {
 		o.MaxHold = cmp.Or(o.MaxHold, h.Manager.Config().Session.AnonymousMaxHold)
 	}
-	err := h.sign(r, &o)
+	err := h.sign(who, &o)
 	if err != nil {
 		return err
 	}
@@ -116,41 +127,40 @@ func (h *Handler) open(r *http.Request, cl *claim, alive session.Liveness) error
 }
 
 // bind has the session live as long as the process that the client names.
-func (h *Handler) bind(r *http.Request, o *session.Options, pid int64) (err error) {
-	if o.Alive, err = h.process(r, pid); err != nil || h.Identify == nil {
+func (h *Handler) bind(who *identity, o *session.Options, pid int) (err error) {
+	if o.Alive, err = h.process(who, pid); err != nil || h.Identify == nil {
 		return err
 	}
-	o.Process, err = h.Identify(int(pid))
+	o.Process, err = h.Identify(pid)
 	return err
 }
 
 // process is the proof of life of a process that the client names.
-func (h *Handler) process(r *http.Request, pid int64) (session.Liveness, error) {
-	o := originOf(r.Context())
+func (h *Handler) process(who *identity, pid int) (session.Liveness, error) {
 	switch {
-	case !o.unix:
+	case !who.unix:
 		return nil, session.Invalid("bind", "works only over the Unix socket, where the kernel says who asks")
 	case h.Process == nil:
 		return nil, refusal(session.CodeUnsupported, "bind: this gateway cannot watch processes")
-	case o.err != nil:
-		return nil, session.Invalid("bind", "the gateway cannot tell who asks: %v", o.err)
+	case who.peerErr != nil:
+		return nil, session.Invalid("bind", "the gateway cannot tell who asks: %v", who.peerErr)
 	}
-	if int(pid) == o.peer.PID && h.Connected != nil {
-		return h.Connected(o.conn, o.accepted)
+	if pid == who.peer.PID && h.Connected != nil {
+		return h.Connected(who.conn, who.accepted)
 	}
-	return h.Process(int(pid), o.peer)
+	return h.Process(pid, who.peer)
 }
 
-// end gives up what the claim has got: the session that was opened for it, or one
+// giveUp gives up what the claim has got: the session that was opened for it, or one
 // entry of the hold. It waits for the store until ctx is done. A client that named
 // its request by a key asks again to learn the outcome, so that is left as it is.
-func (cl *claim) end(ctx context.Context, held bool, reason string) {
+func (cl *claim) giveUp(ctx context.Context, held bool, reason string) {
 	switch {
 	case cl.own && cl.acquire.Key != "":
 		cl.sess.Retire(reason)
 	case cl.own:
 		cl.sess.Close(ctx, reason)
 	case held && cl.acquire.Key == "":
-		_, _ = cl.sess.Release(ctx, cl.name, cl.acquire.Thread, false, "") // over already, or the core goes on trying
+		_, _ = cl.sess.Release(ctx, cl.names[0], cl.acquire.Thread, false, "") // over already, or the core goes on trying
 	}
 }

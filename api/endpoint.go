@@ -68,9 +68,9 @@ func noRoute(c *gin.Context) error {
 		return session.CheckName("")
 	}
 	return refusal(codeNotFound, "there is no %s; a lock name is one part of the path, with / written as %%2F",
-		quote(c.Request.URL.Path))
+		session.Quote(c.Request.URL.Path))
 }
 
 func noMethod(c *gin.Context) error {
-	return refusal(codeMethodNotAllowed, "%s is not possible here; the Allow header says what is", quote(c.Request.Method))
+	return refusal(codeMethodNotAllowed, "%s is not possible here; the Allow header says what is", session.Quote(c.Request.Method))
 }

@@ -19,15 +19,15 @@ const (
 	codeHostNotAllowed   session.Code = "host_not_allowed"
 )
 
-// looks is what a code looks like over HTTP.
-type looks struct {
+// httpStatus is what a code is over HTTP.
+type httpStatus struct {
 	status int
 	title  string
 	retry  time.Duration // when to ask again if the core does not say; 0: asking again does not help
 }
 
 // codes is the one place where a code becomes a status.
-var codes = map[session.Code]looks{
+var codes = map[session.Code]httpStatus{
 	session.CodeInvalid:         {http.StatusBadRequest, "Invalid request", 0},
 	session.CodeNoSession:       {http.StatusUnauthorized, "No session", 0},
 	session.CodeSessionEnded:    {http.StatusUnauthorized, "Session ended", 0},
@@ -76,12 +76,4 @@ func tooLarge(status int, format string, limit int) error {
 	p := newProblem(codeTooLarge, fmt.Sprintf(format, limit))
 	p.Status = status
 	return p
-}
-
-// quote shows at most 64 bytes of what somebody sent.
-func quote(s string) string {
-	if len(s) > 64 {
-		return fmt.Sprintf("%q...", s[:64])
-	}
-	return fmt.Sprintf("%q", s)
 }

@@ -306,3 +306,9 @@ func ginContext(r *http.Request) (*gin.Context, *httptest.ResponseRecorder) {
 	c.Request = r
 	return c, rec
 }
+
+// begin begins cl for a request that did not come over a connection.
+func begin(h *Handler, r *http.Request, cl *claim) error {
+	c, _ := ginContext(r.WithContext(context.WithValue(r.Context(), identityKey{}, h.identify(r))))
+	return h.begin(c, cl, nil)
+}

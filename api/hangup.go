@@ -19,7 +19,7 @@ func present(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if closedByPeer(originOf(ctx).conn) {
+	if closedByPeer(identityOf(ctx).conn) {
 		return errHungUp
 	}
 	return nil

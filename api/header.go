@@ -7,44 +7,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/session/access"
 )
-
-// bearer is the token of the request, "" if it carries no credential.
-func bearer(r *http.Request) (session.Token, error) {
-	values := r.Header.Values("Authorization")
-	if len(values) == 0 {
-		return "", nil
-	}
-	scheme, token, _ := strings.Cut(values[0], " ")
-	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return "", refusal(session.CodeNoSession, "the Authorization header is not: Bearer, and the token of a session")
-	}
-	return session.Token(token), nil
-}
-
-// sessionToken is bearer, "" for an access token: that names a caller and no session.
-func (h *Handler) sessionToken(r *http.Request) (session.Token, error) {
-	token, err := bearer(r)
-	if by, _ := h.Access.Show(access.Caller{}, token.Secret()); by.Named() {
-		return "", err
-	}
-	return token, err
-}
-
-// session is the session that the request speaks for.
-func (h *Handler) session(r *http.Request) (*session.Session, session.Token, error) {
-	token, err := h.sessionToken(r)
-	if err != nil {
-		return nil, "", err
-	}
-	if token == "" {
-		return nil, "", refusal(session.CodeNoSession,
-			"this needs a session; send its token as Authorization: Bearer, or open one by POST /v1/sessions")
-	}
-	s, err := h.Manager.Lookup(token)
-	return s, token, err
-}
 
 // idempotencyKey is the key by which a client repeats a request, "" if none.
 func idempotencyKey(r *http.Request) (string, error) {
@@ -74,7 +37,7 @@ func preferWait(r *http.Request) (time.Duration, string, error) {
 			}
 			n, err := strconv.ParseUint(strings.TrimSpace(seconds), 10, 31)
 			if err != nil {
-				return 0, "", session.Invalid("Prefer", "wait must be a whole number of seconds, not %s", quote(seconds))
+				return 0, "", session.Invalid("Prefer", "wait must be a whole number of seconds, not %s", session.Quote(seconds))
 			}
 			return time.Duration(n) * time.Second, "wait=" + strconv.FormatUint(n, 10), nil
 		}

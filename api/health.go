@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 )
@@ -33,7 +34,7 @@ var checkNames = []string{"store", "serving", "journal"}
 // hangs, which is as good as a refusal. It never asks the store: a restart would not
 // bring that back.
 func (h *Handler) livez(c *gin.Context) error {
-	if err := (fields{}).query(c.Request); err != nil {
+	if err := params.None(c.Request); err != nil {
 		return err
 	}
 	h.Manager.Stats()
@@ -45,12 +46,14 @@ func (h *Handler) livez(c *gin.Context) error {
 
 // readyz tells whether a lock can be had here now, and if not why not.
 func (h *Handler) readyz(c *gin.Context) error {
-	var verbose bool
-	var exclude []string
-	if err := (fields{"verbose": flag(&verbose), "exclude": someOf(&exclude, checkNames...)}).query(c.Request); err != nil {
+	var p struct {
+		Verbose params.Flag `param:"verbose"`
+		Exclude excluded    `param:"exclude"`
+	}
+	if err := params.Query(c.Request, &p); err != nil {
 		return err
 	}
-	checks := slices.DeleteFunc(h.checks(c.Request.Context()), func(k check) bool { return slices.Contains(exclude, k.Name) })
+	checks := slices.DeleteFunc(h.checks(c.Request.Context()), func(k check) bool { return slices.Contains(p.Exclude, k.Name) })
 	var failed, details = []check{}, []string{}
 	for _, k := range checks {
 		if !k.OK {
@@ -59,7 +62,7 @@ func (h *Handler) readyz(c *gin.Context) error {
 		}
 	}
 	shown := failed
-	if verbose {
+	if p.Verbose {
 		shown = checks
 	}
 	if len(failed) == 0 {
@@ -69,12 +72,12 @@ func (h *Handler) readyz(c *gin.Context) error {
 		}{"ready", shown})
 		return nil
 	}
-	p := newProblem(session.CodeUnavailable, "not ready: "+strings.Join(details, "; "))
+	refused := newProblem(session.CodeUnavailable, "not ready: "+strings.Join(details, "; "))
 	if h.draining() {
-		p = newProblem(session.CodeDraining, p.Detail)
+		refused = newProblem(session.CodeDraining, refused.Detail)
 	}
-	p.Checks = shown
-	return p
+	refused.Checks = shown
+	return refused
 }
 
 func (h *Handler) checks(ctx context.Context) []check {
@@ -107,32 +110,22 @@ func (h *Handler) draining() bool {
 	}
 }
 
-// someOf takes some of the words, separated by commas.
-func someOf(some *[]string, words ...string) setter {
-	return func(v value) error {
-		for word := range strings.SplitSeq(v.text, ",") {
-			if !slices.Contains(words, word) {
-				return fmt.Errorf("%s is not one of %s", quote(word), strings.Join(words, ", "))
-			}
-			*some = append(*some, word)
-		}
-		return nil
-	}
-}
+// excluded are the names of checks that are left out, separated by commas.
+type excluded []string
 
-// flag is a boolean that is true by its name alone.
-func flag(b *bool) setter {
-	return func(v value) error {
-		if v.text == "" {
-			*b = true
-			return nil
+// Read sets e.
+func (e *excluded) Read(v params.Value) error {
+	for word := range strings.SplitSeq(v.Text(), ",") {
+		if !slices.Contains(checkNames, word) {
+			return fmt.Errorf("%s is not one of %s", session.Quote(word), strings.Join(checkNames, ", "))
 		}
-		return boolean(b)(v)
+		*e = append(*e, word)
 	}
+	return nil
 }
 
 func (h *Handler) version(c *gin.Context) error {
-	if err := (fields{}).query(c.Request); err != nil {
+	if err := params.None(c.Request); err != nil {
 		return err
 	}
 	writeJSON(c.Writer, http.StatusOK, struct {
@@ -143,9 +136,22 @@ func (h *Handler) version(c *gin.Context) error {
 }
 
 func (h *Handler) openapi(c *gin.Context) error {
-	if err := (fields{}).query(c.Request); err != nil {
+	if err := params.None(c.Request); err != nil {
 		return err
 	}
 	write(c.Writer, http.StatusOK, "application/yaml", openapiYAML)
+	return nil
+}
+
+// metrics are served by what Config says, within the time that any answer has.
+func (h *Handler) metrics(c *gin.Context) error {
+	if err := params.None(c.Request); err != nil {
+		return err
+	}
+	if h.Metrics == nil {
+		return noRoute(c)
+	}
+	deadline(c.Writer)
+	h.Metrics.ServeHTTP(c.Writer, c.Request)
 	return nil
 }

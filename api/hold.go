@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/session/access"
 )
 
 // Events of a hold stream that are none of the core's.
@@ -22,14 +21,8 @@ func (h *Handler) hold(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if cl.prefer != "" {
-		c.Header("Preference-Applied", cl.prefer)
-	}
-	if err := h.allow(c.Request, access.Lock, cl.name); err != nil {
-		return err
-	}
 	ctx := c.Request.Context()
-	if err := h.join(c.Request, cl, connected(ctx)); err != nil {
+	if err := h.begin(c, cl, connected(ctx)); err != nil {
 		return err
 	}
 	if !cl.own {
@@ -42,7 +35,7 @@ func (h *Handler) hold(c *gin.Context) error {
 	var lease *session.Lease
 	defer func() {
 		// once it is over, the same owner may have the name by another request
-		cl.end(ctx, lease != nil && lease.Err() == nil, goneReason)
+		cl.giveUp(ctx, lease != nil && lease.Err() == nil, goneReason)
 	}()
 	sub := h.Manager.Follow(cl.sess.ID(), 16, cl.concerns)
 	defer sub.Close()
@@ -55,7 +48,7 @@ func (h *Handler) hold(c *gin.Context) error {
 	if err != nil {
 		return h.streamError(ctx, s, cl, err)
 	}
-	s.send(session.EventID{}, session.EventAcquired, lockOf(v, cl.token, originOf(ctx)))
+	s.send(session.EventID{}, session.EventAcquired, lockOf(v, cl.token, identityOf(ctx)))
 	h.follow(ctx, s, cl, v.Fence, sub.C)
 	return nil
 }
@@ -77,7 +70,7 @@ func connected(request context.Context) session.Liveness {
 // concerns: an event of the session that is about the hold that the claim is for,
 // or the end of all.
 func (cl *claim) concerns(e session.Event) bool {
-	return e.Type == session.EventSessionEnded || e.Lock == cl.name && e.Thread == cl.acquire.Thread
+	return e.Type == session.EventSessionEnded || e.Lock == cl.names[0] && e.Thread == cl.acquire.Thread
 }
 
 // queued tells a waiter where it stands.
@@ -92,7 +85,7 @@ type queued struct {
 func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lease, error) {
 	waiting := make(chan queued, 1)
 	cl.acquire.OnQueued = func(position int, who *session.Holder) {
-		waiting <- queued{cl.name, position, holderOf(who)}
+		waiting <- queued{cl.names[0], position, holderOf(who)}
 	}
 	type result struct {
 		grant session.Grant
@@ -100,7 +93,7 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 	}
 	done := make(chan result, 1)
 	go func() {
-		g, err := cl.sess.Acquire(ctx, cl.name, cl.acquire)
+		g, err := cl.sess.Acquire(ctx, cl.names[0], cl.acquire)
 		done <- result{g, err}
 	}()
 	tick := time.NewTicker(h.commentEvery)
@@ -165,7 +158,7 @@ func (h *Handler) streamError(ctx context.Context, s *stream, cl *claim, err err
 		return nil // nobody is left to be told
 	}
 	p := problemOf(err)
-	p.Lock, p.RequestID = cl.name, requestID(s.w)
+	p.Lock, p.RequestID = cl.names[0], requestID(s.w)
 	h.logDefect(ctx, s.w, p)
 	s.send(session.EventID{}, eventError, p)
 	return nil

@@ -240,7 +240,7 @@ func TestHoldConcerns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cl := &claim{name: "a", acquire: session.Acquire{Thread: 2}, sess: s}
+	cl := &claim{names: []string{"a"}, acquire: session.Acquire{Thread: 2}, sess: s}
 	lost := session.Event{Type: session.EventLost, Session: s.ID(), Lock: "a", Thread: 2}
 	other, thread := lost, lost
 	other.Lock, thread.Thread = "b", 3

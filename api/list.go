@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
 )
@@ -16,36 +17,39 @@ type statusPage struct {
 	Incomplete string   `json:"incomplete,omitempty"` // why names are missing
 }
 
+// defaultPage is how many items a page of a list has.
+const defaultPage = 100
+
 // listLocks leaves out the names that the caller may not look at.
 func (h *Handler) listLocks(c *gin.Context) error {
-	var prefix, state, cursor string
-	limit := int64(100)
-	f := fields{
-		"prefix": line(&prefix, session.MaxName), "cursor": line(&cursor, maxURL), "limit": integer(&limit, 1000),
-		"state": oneOf(&state, string(session.StateHeld), string(session.StateFree)),
-	}
-	if err := f.query(c.Request); err != nil {
+	p := struct {
+		Prefix params.Name     `param:"prefix"`
+		State  params.State    `param:"state"`
+		Cursor params.Cursor   `param:"cursor"`
+		Limit  params.PageSize `param:"limit"`
+	}{Limit: defaultPage}
+	if err := params.Query(c.Request, &p); err != nil {
 		return err
 	}
-	if err := h.allow(c.Request, access.Inspect); err != nil {
+	who := identityOf(c.Request.Context())
+	if err := h.allow(who, access.Inspect); err != nil {
 		return err
 	}
-	cursor, err := h.cursors.open(cursor)
+	cursor, err := h.cursors.open(string(p.Cursor))
 	if err != nil {
 		return err
 	}
-	found, err := h.Manager.List(c.Request.Context(), prefix, session.State(state), cursor, int(limit))
+	found, err := h.Manager.List(c.Request.Context(), string(p.Prefix), session.State(p.State), cursor, int(p.Limit))
 	if err != nil {
 		return err
 	}
-	by, _ := h.caller(c.Request)
 	page := statusPage{Items: make([]status, 0, len(found.Items)), Next: found.Next, Incomplete: found.Incomplete}
 	for _, st := range found.Items {
-		if h.Access.Sees(by, access.Inspect, st.Name) {
+		if h.Access.Sees(who.caller, access.Inspect, st.Name) {
 			page.Items = append(page.Items, statusOf(st))
 		}
 	}
-	if !h.Access.Sees(by, access.Inspect, found.Next) {
+	if !h.Access.Sees(who.caller, access.Inspect, found.Next) {
 		page.Next = h.cursors.seal(found.Next)
 	}
 	writeJSON(c.Writer, http.StatusOK, page)

@@ -1,12 +1,12 @@
 package api
 
 import (
-	"math"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
@@ -17,24 +17,26 @@ func (h *Handler) release(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	var all, force bool
-	thread := int64(1)
-	f := fields{"thread": integer(&thread, math.MaxInt64), "all": boolean(&all), "force": boolean(&force)}
-	if err := f.query(c.Request); err != nil {
+	p := struct {
+		Thread params.Thread  `param:"thread"`
+		All    params.Boolean `param:"all"`
+		Force  params.Boolean `param:"force"`
+	}{Thread: 1}
+	if err := params.Query(c.Request, &p); err != nil {
 		return err
 	}
-	if force {
+	if p.Force {
 		return h.forceRelease(c, name)
 	}
 	key, err := idempotencyKey(c.Request)
 	if err != nil {
 		return err
 	}
-	s, _, err := h.session(c.Request)
+	s, err := identityOf(c.Request.Context()).session()
 	if err != nil {
 		return err
 	}
-	done, err := s.Release(c.Request.Context(), name, thread, all, key)
+	done, err := s.Release(c.Request.Context(), name, int64(p.Thread), bool(p.All), key)
 	if err != nil {
 		return err
 	}
@@ -67,21 +69,23 @@ func (h *Handler) renew(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	var ttl time.Duration
-	thread := int64(1)
-	f := fields{"thread": integer(&thread, math.MaxInt64), "ttl": positive(&ttl)}
-	if _, err := f.queryOrBody(c.Request); err != nil {
+	p := struct {
+		Thread params.Thread   `param:"thread"`
+		TTL    params.Positive `param:"ttl"`
+	}{Thread: 1}
+	if _, err := params.QueryOrBody(c.Request, &p); err != nil {
 		return err
 	}
-	s, token, err := h.session(c.Request)
+	who := identityOf(c.Request.Context())
+	s, err := who.session()
 	if err != nil {
 		return err
 	}
-	l, err := s.Renew(c.Request.Context(), name, thread, ttl)
+	l, err := s.Renew(c.Request.Context(), name, int64(p.Thread), time.Duration(p.TTL))
 	if err != nil {
 		return err
 	}
-	return writeLock(c, http.StatusOK, l, token)
+	return writeLock(c, http.StatusOK, l, who.token)
 }
 
 func (h *Handler) inspect(c *gin.Context) error {
@@ -89,10 +93,10 @@ func (h *Handler) inspect(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := (fields{}).query(c.Request); err != nil {
+	if err := params.None(c.Request); err != nil {
 		return err
 	}
-	if err := h.allow(c.Request, access.Inspect, name); err != nil {
+	if err := h.allow(identityOf(c.Request.Context()), access.Inspect, name); err != nil {
 		return err
 	}
 	st, err := h.Manager.Inspect(c.Request.Context(), name)
@@ -109,24 +113,26 @@ func (h *Handler) check(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	var fence int64
-	const most = 1<<53 - 1 // see backend.Fence
-	if err := (fields{"fence": integer(&fence, most)}).query(c.Request); err != nil {
+	var p struct {
+		Fence params.Fence `param:"fence"`
+	}
+	if err := params.Query(c.Request, &p); err != nil {
 		return err
 	}
+	fence := backend.Fence(p.Fence)
 	if fence == 0 {
 		return session.Invalid("fence", "is missing: check?fence=N asks whether N is the newest grant")
 	}
-	if err := h.allow(c.Request, access.Inspect, name); err != nil {
+	if err := h.allow(identityOf(c.Request.Context()), access.Inspect, name); err != nil {
 		return err
 	}
-	if err := h.Manager.Check(c.Request.Context(), name, backend.Fence(fence)); err != nil {
+	if err := h.Manager.Check(c.Request.Context(), name, fence); err != nil {
 		return err
 	}
-	fenceHeaders(c.Writer.Header(), backend.Fence(fence))
+	fenceHeaders(c.Writer.Header(), fence)
 	writeJSON(c.Writer, http.StatusOK, struct {
-		Name  string `json:"name"`
-		Fence int64  `json:"fence"`
+		Name  string        `json:"name"`
+		Fence backend.Fence `json:"fence"`
 	}{name, fence})
 	return nil
 }

@@ -204,23 +204,23 @@ func TestMultilockOrphans(t *testing.T) {
 			if tok == "" {
 				names = []string{"a", "c"}
 			}
-			m := &multiClaim{claim: claim{acquire: session.Acquire{Thread: 1}}, names: names}
+			cl := &claim{names: names, acquire: session.Acquire{Thread: 1}}
 			req := g.request(request{method: "POST", path: multilocks, token: tok})
-			if err := h.join(req, &m.claim, nil); err != nil {
+			if err := begin(h, req, cl); err != nil {
 				t.Fatal(err)
 			}
-			grants, err := m.sess.AcquireAll(t.Context(), m.names, m.acquire)
+			grants, err := cl.sess.AcquireAll(t.Context(), cl.names, cl.acquire)
 			if err != nil {
 				t.Fatal(err)
 			}
 			ctx, hangUp := context.WithCancel(t.Context())
 			if what == "hung up" {
 				hangUp()
-			} else if _, err := m.sess.Release(ctx, "a", 1, false, ""); err != nil {
+			} else if _, err := cl.sess.Release(ctx, "a", 1, false, ""); err != nil {
 				t.Fatal(err)
 			}
 			c, rec := ginContext(req.WithContext(ctx))
-			if err := m.settle(c, grants, nil); err == nil || rec.Body.Len() > 0 {
+			if err := settleAll(c, cl, grants, nil); err == nil || rec.Body.Len() > 0 {
 				t.Errorf("%s: err = %v, body %q, want an error and nothing told", what, err, rec.Body)
 			}
 			hangUp()

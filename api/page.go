@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/api/web"
 )
 
@@ -26,7 +27,7 @@ func (h *Handler) pagePart(c *gin.Context) error {
 }
 
 func (h *Handler) show(c *gin.Context, find func() (web.File, error)) error {
-	if err := (fields{}).query(c.Request); err != nil {
+	if err := params.None(c.Request); err != nil {
 		return err
 	}
 	f, err := find()

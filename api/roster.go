@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
 )
@@ -47,20 +48,22 @@ func summaryOf(s session.Summary) summary {
 // listSessions tells an administrator who has a session here. Who administers some
 // names only is told of those and of the sessions that have to do with them.
 func (h *Handler) listSessions(c *gin.Context) error {
-	q := session.Query{}
-	limit := int64(100)
-	f := fields{"prefix": line(&q.Prefix, session.MaxNote), "cursor": line(&q.After, session.MaxName), "limit": integer(&limit, 1000)}
-	if err := f.query(c.Request); err != nil {
+	p := struct {
+		Prefix params.Note     `param:"prefix"`
+		Cursor params.Name     `param:"cursor"`
+		Limit  params.PageSize `param:"limit"`
+	}{Limit: defaultPage}
+	if err := params.Query(c.Request, &p); err != nil {
 		return err
 	}
-	by, _ := h.caller(c.Request)
-	if err := h.Access.Restrict(by, &q); err != nil {
+	who := identityOf(c.Request.Context())
+	q := session.Query{Prefix: string(p.Prefix), After: string(p.Cursor), Limit: int(p.Limit)}
+	if err := h.Access.Restrict(who.caller, &q); err != nil {
 		return err
 	}
-	if err := h.allow(c.Request, access.Admin); err != nil {
+	if err := h.allow(who, access.Admin); err != nil {
 		return err
 	}
-	q.Limit = int(limit)
 	page, next := h.Manager.Sessions(q)
 	items := make([]summary, 0, len(page))
 	for _, s := range page {
@@ -75,16 +78,16 @@ func (h *Handler) listSessions(c *gin.Context) error {
 
 // killSession ends the session of somebody else, and with it holds of any name.
 func (h *Handler) killSession(c *gin.Context) error {
-	if err := (fields{}).query(c.Request); err != nil {
+	if err := params.None(c.Request); err != nil {
 		return err
 	}
-	by, _ := h.caller(c.Request)
+	by := identityOf(c.Request.Context()).caller
 	if err := h.Access.May(by, access.Admin, ""); err != nil {
 		return err
 	}
 	e, err := h.Manager.EndSession(c.Request.Context(), c.Param("id"), by.String())
 	if session.CodeOf(err) == session.CodeNoSession { // nothing is wrong with who asks, as a 401 would say
-		return refusal(codeNotFound, "this gateway has no session %s; it may have ended", quote(c.Param("id")))
+		return refusal(codeNotFound, "this gateway has no session %s; it may have ended", session.Quote(c.Param("id")))
 	}
 	if err != nil {
 		return err

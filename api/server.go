@@ -1,14 +1,15 @@
 package api
 
 import (
-	"context"
+	"bytes"
+	"crypto/rand"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/session/access"
 )
 
 // Limits of a request. The router sees none that is beyond them.
@@ -34,38 +35,19 @@ func NewServer(h *Handler) *http.Server {
 	}
 }
 
-// origin is what is known of the connection of a request.
-type origin struct {
-	conn     net.Conn
-	accepted time.Duration // on CLOCK_BOOTTIME
-	unix     bool
-	peer     session.Peer
-	err      error         // why peer is not known
-	by       access.Caller // before anything was sent
-}
-
-type originKey struct{}
-
-func (h *Handler) connContext(ctx context.Context, c net.Conn) context.Context {
-	o := origin{
-		conn: c, accepted: session.Boottime(), unix: c.LocalAddr().Network() == "unix", peer: session.NoPeer(),
+// Full refuses c, of which nothing was read yet, because the gateway has no descriptor
+// to spare for it, and closes it.
+func Full(c net.Conn) {
+	p := newProblem(session.CodeTooManySessions, "the gateway has no file descriptor left for one more connection; "+
+		"close some, or raise its limit (ulimit -n, LimitNOFILE=)")
+	p.RequestID = rand.Text()
+	body := encode(p)
+	answer := http.Response{
+		StatusCode: p.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header: http.Header{"Content-Type": {"application/problem+json"}, "Retry-After": {"1"}, requestIDHeader: {p.RequestID}},
+		Body:   io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}
-	if o.unix && h.PeerOf != nil {
-		if peer, err := h.PeerOf(c); err != nil {
-			o.err = err
-		} else {
-			o.peer = peer
-		}
-	}
-	o.by = access.Of(c, o.peer)
-	return context.WithValue(ctx, originKey{}, o)
-}
-
-// originOf takes a connection of which nothing is known for one over TCP, which
-// may do less.
-func originOf(ctx context.Context) origin {
-	if o, ok := ctx.Value(originKey{}).(origin); ok {
-		return o
-	}
-	return origin{peer: session.NoPeer()}
+	_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // an answer fits into the buffer of a new connection
+	_ = answer.Write(c)                                 // nobody to be told
+	_ = c.Close()
 }

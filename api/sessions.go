@@ -2,12 +2,12 @@ package api
 
 import (
 	"cmp"
-	"math"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
 )
@@ -46,27 +46,33 @@ func infoOf(s *session.Session) sessionInfo {
 }
 
 func (h *Handler) openSession(c *gin.Context) error {
-	o := session.Options{Peer: originOf(c.Request.Context()).peer}
-	var pid int64
-	f := fields{
-		"ttl": positive(&o.TTL), "keepalive": positive(&o.Keepalive), "max_hold": positive(&o.MaxHold),
-		"bind": object(fields{"pid": integer(&pid, math.MaxInt32)}),
-		"name": line(&o.Name, session.MaxNote), "meta": lines(&o.Meta),
+	var p struct {
+		TTL       params.Positive `param:"ttl"`
+		Keepalive params.Positive `param:"keepalive"`
+		MaxHold   params.Positive `param:"max_hold"`
+		Bind      params.Process  `param:"bind"`
+		Name      params.Note     `param:"name"`
+		Meta      params.Meta     `param:"meta"`
 	}
-	if err := f.body(c.Request); err != nil {
+	if err := params.Body(c.Request, &p); err != nil {
 		return err
 	}
-	if pid != 0 {
-		if err := h.bind(c.Request, &o, pid); err != nil {
+	who := identityOf(c.Request.Context())
+	o := session.Options{
+		Peer: who.peer, TTL: time.Duration(p.TTL), Keepalive: time.Duration(p.Keepalive), MaxHold: time.Duration(p.MaxHold),
+		Name: string(p.Name), Meta: p.Meta,
+	}
+	if p.Bind != 0 {
+		if err := h.bind(who, &o, int(p.Bind)); err != nil {
 			return err
 		}
 	} else {
 		o.Keepalive = cmp.Or(o.Keepalive, h.Manager.Config().Session.Keepalive)
 	}
-	if err := h.sign(c.Request, &o); err != nil {
+	if err := h.sign(who, &o); err != nil {
 		return err
 	}
-	if err := h.allow(c.Request, access.Lock); err != nil {
+	if err := h.allow(who, access.Lock); err != nil {
 		return err
 	}
 	s, token, err := h.Manager.Open(o)
@@ -93,10 +99,10 @@ func (h *Handler) showSession(c *gin.Context) error {
 	for _, w := range s.Waits() {
 		answer.Queues = append(answer.Queues, queue{w.Name, w.Thread, w.Since.UTC(), time.Since(w.Since).Milliseconds()})
 	}
-	o := originOf(c.Request.Context())
+	who := identityOf(c.Request.Context())
 	for _, l := range s.Leases() {
 		if v, err := l.View(); err == nil {
-			answer.Locks = append(answer.Locks, lockOf(v, "", o))
+			answer.Locks = append(answer.Locks, lockOf(v, "", who))
 		}
 	}
 	writeJSON(c.Writer, http.StatusOK, answer)
@@ -105,11 +111,10 @@ func (h *Handler) showSession(c *gin.Context) error {
 
 // self is the session of a request that has no parameters.
 func (h *Handler) self(c *gin.Context) (*session.Session, error) {
-	if err := (fields{}).query(c.Request); err != nil {
+	if err := params.None(c.Request); err != nil {
 		return nil, err
 	}
-	s, _, err := h.session(c.Request)
-	return s, err
+	return identityOf(c.Request.Context()).session()
 }
 
 // keepalive: finding the session was the sign of life.

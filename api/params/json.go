@@ -1,4 +1,4 @@
-package api
+package params
 
 import (
 	"bytes"
@@ -20,13 +20,13 @@ const (
 	maxNames = 64
 )
 
-// A value is a parameter as it was sent. Its kind is kept, so that "true" in
+// A Value is a parameter as it was sent. Its kind is kept, so that "true" in
 // quotes is not taken for true.
-type value struct {
+type Value struct {
 	kind    kind
 	text    string  // a number as it was written
-	members params  // of an object
-	items   []value // of an array
+	members Params  // of an object
+	items   []Value // of an array
 }
 
 type kind string
@@ -43,8 +43,11 @@ const (
 	kindArray   kind = "an array"
 )
 
+// Text is v as it was sent, for a type of which this package has none.
+func (v Value) Text() string { return v.text }
+
 // must says whether v is of one of the kinds.
-func (v value) must(kinds ...kind) error {
+func (v Value) must(kinds ...kind) error {
 	if v.kind == kindQuery || slices.Contains(kinds, v.kind) {
 		return nil
 	}
@@ -57,18 +60,20 @@ func (v value) must(kinds ...kind) error {
 
 type param struct {
 	name  string
-	value value
+	value Value
 }
 
-type params []param
+// Params are the parameters that a request was sent, in no order that matters.
+type Params []param
 
-func (ps params) has(name string) bool {
+// Has says whether name was sent.
+func (ps Params) Has(name string) bool {
 	return slices.ContainsFunc(ps, func(p param) bool { return p.name == name })
 }
 
-// bodyParams reads the members of the JSON object that is the body, none if there
+// inBody reads the members of the JSON object that is the body, none if there
 // is no body.
-func bodyParams(r *http.Request) (params, error) {
+func inBody(r *http.Request) (Params, error) {
 	b, err := io.ReadAll(r.Body)
 	if len(b) == 0 || err != nil {
 		return nil, err
@@ -88,15 +93,15 @@ func bodyParams(r *http.Request) (params, error) {
 
 // decode reads one JSON value that is all of b. Unlike json.Unmarshal it refuses
 // an object that has the same name twice.
-func decode(b []byte) (value, error) {
+func decode(b []byte) (Value, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	v, err := decodeValue(d, maxDepth)
 	if err != nil {
-		return value{}, notJSON(err)
+		return Value{}, notJSON(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return value{}, errors.New("has something after the JSON object")
+		return Value{}, errors.New("has something after the JSON object")
 	}
 	return v, nil
 }
@@ -108,47 +113,47 @@ func notJSON(err error) error {
 	return fmt.Errorf("is no JSON that can be taken: %w", err)
 }
 
-func decodeValue(d *json.Decoder, depth int) (value, error) {
+func decodeValue(d *json.Decoder, depth int) (Value, error) {
 	t, err := d.Token()
 	if err != nil {
-		return value{}, err
+		return Value{}, err
 	}
 	switch t := t.(type) {
 	case string:
-		return value{kind: kindText, text: t}, nil
+		return Value{kind: kindText, text: t}, nil
 	case json.Number:
-		return value{kind: kindNumber, text: t.String()}, nil
+		return Value{kind: kindNumber, text: t.String()}, nil
 	case bool:
-		return value{kind: kindBoolean, text: fmt.Sprint(t)}, nil
+		return Value{kind: kindBoolean, text: fmt.Sprint(t)}, nil
 	case json.Delim:
 		if depth == 0 {
-			return value{}, errors.New("it is nested too deeply")
+			return Value{}, errors.New("it is nested too deeply")
 		}
 		if t == '{' {
 			return decodeObject(d, depth-1)
 		}
 		return decodeArray(d, depth-1)
 	}
-	return value{kind: kindNull}, nil
+	return Value{kind: kindNull}, nil
 }
 
-func decodeObject(d *json.Decoder, depth int) (value, error) {
-	v := value{kind: kindObject}
+func decodeObject(d *json.Decoder, depth int) (Value, error) {
+	v := Value{kind: kindObject}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
-			return value{}, err
+			return Value{}, err
 		}
 		name, _ := t.(string) // the decoder lets nothing else be a name
-		if v.members.has(name) {
-			return value{}, fmt.Errorf("%s is there more than once", quote(name))
+		if v.members.Has(name) {
+			return Value{}, fmt.Errorf("%s is there more than once", session.Quote(name))
 		}
 		if len(v.members) == maxNames {
-			return value{}, fmt.Errorf("an object has more than %d names", maxNames)
+			return Value{}, fmt.Errorf("an object has more than %d names", maxNames)
 		}
 		member, err := decodeValue(d, depth)
 		if err != nil {
-			return value{}, err
+			return Value{}, err
 		}
 		v.members = append(v.members, param{name, member})
 	}
@@ -156,12 +161,12 @@ func decodeObject(d *json.Decoder, depth int) (value, error) {
 	return v, err
 }
 
-func decodeArray(d *json.Decoder, depth int) (value, error) {
-	v := value{kind: kindArray}
+func decodeArray(d *json.Decoder, depth int) (Value, error) {
+	v := Value{kind: kindArray}
 	for d.More() {
 		item, err := decodeValue(d, depth)
 		if err != nil {
-			return value{}, err
+			return Value{}, err
 		}
 		v.items = append(v.items, item)
 	}

@@ -1,4 +1,4 @@
-package api
+package params
 
 import (
 	"errors"
@@ -14,184 +14,259 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// A setter takes a parameter's value, or says what is wrong with it.
-type setter func(v value) error
+// Duration is a string such as 30s, or a number of seconds.
+type Duration time.Duration
 
-// duration: a string such as 30s, or a number of seconds.
-func duration(d *time.Duration) setter {
-	return func(v value) error {
-		err := v.must(kindText, kindNumber)
-		if err == nil {
-			*d, err = session.ParseDuration(v.text)
-		}
+// Read sets d.
+func (d *Duration) Read(v Value) error {
+	if err := v.must(kindText, kindNumber); err != nil {
 		return err
 	}
+	t, err := session.ParseDuration(v.text)
+	*d = Duration(t)
+	return err
 }
 
-// positive is a duration of which 0 makes no sense.
-func positive(d *time.Duration) setter {
-	return func(v value) error {
-		err := duration(d)(v)
-		if err == nil && *d == 0 {
-			return errors.New("must be longer than 0")
-		}
-		return err
-	}
-}
+// Positive is a Duration of which 0 makes no sense.
+type Positive time.Duration
 
-func boolean(b *bool) setter {
-	return func(v value) error {
-		if err := v.must(kindBoolean); err != nil {
-			return err
-		}
-		if v.text != "true" && v.text != "false" {
-			return errors.New("must be true or false")
-		}
-		*b = v.text == "true"
-		return nil
-	}
-}
-
-// integer is a decimal from 1 to most.
-func integer(n *int64, most int64) setter {
-	return func(v value) error {
-		if err := v.must(kindNumber); err != nil {
-			return err
-		}
-		i, err := strconv.ParseInt(v.text, 10, 64)
-		if err != nil || i < 1 || i > most || v.text[0] == '+' {
-			if most == math.MaxInt64 {
-				return errors.New("must be a decimal from 1 on")
-			}
-			return fmt.Errorf("must be a decimal from 1 to %d", most)
-		}
-		*n = i
-		return nil
-	}
-}
-
-// line is text that is shown to people: one line of at most so many bytes that
-// plays no tricks on a terminal.
-func line(s *string, most int) setter {
-	return func(v value) error {
-		switch err := v.must(kindText); {
-		case err != nil:
-			return err
-		case len(v.text) > most:
-			return fmt.Errorf("is %d bytes long, the limit is %d", len(v.text), most)
-		case !utf8.ValidString(v.text):
-			return errors.New("is not valid UTF-8")
-		case strings.ContainsFunc(v.text, tricky):
-			return errors.New("must not contain control characters")
-		}
-		*s = v.text
-		return nil
-	}
-}
-
-func tricky(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
-
-// oneOf takes one of some words.
-func oneOf(s *string, words ...string) setter {
-	return func(v value) error {
-		if err := v.must(kindText); err != nil {
-			return err
-		}
-		if !slices.Contains(words, v.text) {
-			return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
-		}
-		*s = v.text
-		return nil
-	}
-}
-
-// not is a boolean whose opposite is kept.
-func not(b *bool) setter {
-	return func(v value) error {
-		err := boolean(b)(v)
-		*b = !*b
-		return err
-	}
-}
-
-func mode(shared *bool) setter {
-	return func(v value) error {
-		var s string
-		err := oneOf(&s, "exclusive", "shared")(v)
-		*shared = s == "shared"
-		return err
-	}
-}
-
-func limit(n *int) setter {
-	return func(v value) error {
-		var i int64
-		err := integer(&i, math.MaxInt32)(v)
-		*n = int(i)
-		return err
-	}
-}
-
-// bind takes pid:N.
-func bind(pid *int64) setter {
-	return func(v value) error {
-		if err := v.must(kindText); err != nil {
-			return err
-		}
-		n, ok := strings.CutPrefix(v.text, "pid:")
-		if !ok {
-			return errors.New("must be pid: and the number of a process")
-		}
-		return integer(pid, math.MaxInt32)(value{text: n})
-	}
-}
-
-// object takes a JSON object with the given members.
-func object(f fields) setter {
-	return func(v value) error {
-		if err := v.must(kindObject); err != nil {
-			return err
-		}
-		return inside(f.set(v.members))
-	}
-}
-
-// inside is err without the code that its outer field gives it again.
-func inside(err error) error {
-	var e *session.Error
-	if errors.As(err, &e) {
-		return errors.New(e.Detail)
+// Read sets d.
+func (d *Positive) Read(v Value) error {
+	err := (*Duration)(d).Read(v)
+	if err == nil && *d == 0 {
+		return errors.New("must be longer than 0")
 	}
 	return err
 }
 
-// maxMeta is how long the names and values of lines may be together: a session keeps
+// Boolean is true or false.
+type Boolean bool
+
+// Read sets b.
+func (b *Boolean) Read(v Value) error {
+	if err := v.must(kindBoolean); err != nil {
+		return err
+	}
+	if v.text != "true" && v.text != "false" {
+		return errors.New("must be true or false")
+	}
+	*b = v.text == "true"
+	return nil
+}
+
+// Flag is a Boolean of the query that is true by its name alone.
+type Flag bool
+
+// Read sets f.
+func (f *Flag) Read(v Value) error {
+	if v.text == "" {
+		*f = true
+		return nil
+	}
+	return (*Boolean)(f).Read(v)
+}
+
+// Thread of an owner, from 1 on.
+type Thread int64
+
+// Read sets t.
+func (t *Thread) Read(v Value) error { return integer(t, v, math.MaxInt64) }
+
+// Permits is the size of a semaphore, which the core bounds further.
+type Permits int
+
+// Read sets n.
+func (n *Permits) Read(v Value) error { return integer(n, v, math.MaxInt32) }
+
+// PageSize is how many items a page of a list has at most.
+type PageSize int
+
+// Read sets n.
+func (n *PageSize) Read(v Value) error { return integer(n, v, 1000) }
+
+// Fence is one of a grant, see backend.Fence.
+type Fence uint64
+
+// Read sets f.
+func (f *Fence) Read(v Value) error { return integer(f, v, 1<<53-1) }
+
+// PID is the number of a process.
+type PID int
+
+// Read sets p.
+func (p *PID) Read(v Value) error { return integer(p, v, math.MaxInt32) }
+
+// Bind is a process as pid:N; 0: none.
+type Bind int
+
+// Read sets b.
+func (b *Bind) Read(v Value) error {
+	if err := v.must(kindText); err != nil {
+		return err
+	}
+	n, ok := strings.CutPrefix(v.text, "pid:")
+	if !ok {
+		return errors.New("must be pid: and the number of a process")
+	}
+	return (*PID)(b).Read(Value{text: n})
+}
+
+// Process is a process as an object with its pid; 0: none.
+type Process int
+
+// Read sets p.
+func (p *Process) Read(v Value) error {
+	if err := v.must(kindObject); err != nil {
+		return err
+	}
+	var o struct {
+		PID PID `param:"pid"`
+	}
+	err := v.members.read(&o)
+	*p = Process(o.PID)
+	var inner *session.Error
+	if errors.As(err, &inner) {
+		return errors.New(inner.Detail) // the code is added to that of this parameter
+	}
+	return err
+}
+
+// integer sets n to a decimal from 1 to most.
+func integer[N ~int | ~int64 | ~uint64](n *N, v Value, most int64) error {
+	if err := v.must(kindNumber); err != nil {
+		return err
+	}
+	i, err := strconv.ParseInt(v.text, 10, 64)
+	if err != nil || i < 1 || i > most || v.text[0] == '+' {
+		if most == math.MaxInt64 {
+			return errors.New("must be a decimal from 1 on")
+		}
+		return fmt.Errorf("must be a decimal from 1 to %d", most)
+	}
+	*n = N(i)
+	return nil
+}
+
+// Note is a line of text for people.
+type Note string
+
+// Read sets n.
+func (n *Note) Read(v Value) error { return line(n, v, session.MaxNote) }
+
+// Name is the beginning of a lock's name, or where a list goes on.
+type Name string
+
+// Read sets n.
+func (n *Name) Read(v Value) error { return line(n, v, session.MaxName) }
+
+// Cursor says where a list goes on. It may be longer than a name.
+type Cursor string
+
+const maxCursor = 2 << 10
+
+// Read sets c.
+func (c *Cursor) Read(v Value) error { return line(c, v, maxCursor) }
+
+// line is text that is shown to people: one line of at most so many bytes that
+// plays no tricks on a terminal.
+func line[S ~string](s *S, v Value, most int) error {
+	switch err := v.must(kindText); {
+	case err != nil:
+		return err
+	case len(v.text) > most:
+		return fmt.Errorf("is %d bytes long, the limit is %d", len(v.text), most)
+	case !utf8.ValidString(v.text):
+		return errors.New("is not valid UTF-8")
+	case strings.ContainsFunc(v.text, tricky):
+		return errors.New("must not contain control characters")
+	}
+	*s = S(v.text)
+	return nil
+}
+
+func tricky(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+
+// Shared is the mode of a hold, exclusive or shared.
+type Shared bool
+
+// Read sets s.
+func (s *Shared) Read(v Value) error {
+	word, err := oneOf(v, "exclusive", "shared")
+	*s = word == "shared"
+	return err
+}
+
+// State of a lock that a list is about; "": any.
+type State session.State
+
+// Read sets s.
+func (s *State) Read(v Value) error {
+	word, err := oneOf(v, string(session.StateHeld), string(session.StateFree))
+	*s = State(word)
+	return err
+}
+
+func oneOf(v Value, words ...string) (string, error) {
+	if err := v.must(kindText); err != nil {
+		return "", err
+	}
+	if !slices.Contains(words, v.text) {
+		return "", fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+	}
+	return v.text, nil
+}
+
+// Names is a JSON array of strings with something in it. What a lock name may be is
+// for the core to say.
+type Names []string
+
+// Read sets n.
+func (n *Names) Read(v Value) error {
+	switch {
+	case v.kind == kindQuery:
+		return errors.New("belongs into the JSON body, as an array of strings")
+	case v.kind != kindArray:
+		return v.must(kindArray)
+	case len(v.items) == 0:
+		return errors.New("must have at least one")
+	}
+	for i, item := range v.items {
+		if err := item.must(kindText); err != nil {
+			return fmt.Errorf("number %d %w", i+1, err)
+		}
+		*n = append(*n, item.text)
+	}
+	return nil
+}
+
+// maxMeta is how long the names and values of a Meta may be together: a session keeps
 // them, in the journal too, and there may be very many sessions.
 const maxMeta = 4 << 10
 
-// lines takes a JSON object whose members are text for people.
-func lines(m *map[string]string) setter {
-	return func(v value) error {
-		if err := v.must(kindObject); err != nil {
-			return err
-		}
-		*m = make(map[string]string, len(v.members))
-		size := 0
-		for _, p := range v.members {
-			var name, s string
-			err := line(&name, session.MaxNote)(value{kind: kindText, text: p.name})
-			if err == nil {
-				err = line(&s, session.MaxNote)(p.value)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", short(p.name), err)
-			}
-			(*m)[name] = s
-			size += len(name) + len(s)
-		}
-		if size > maxMeta {
-			return fmt.Errorf("is %d bytes long, the limit is %d", size, maxMeta)
-		}
-		return nil
+// Meta is a JSON object whose members are text for people.
+type Meta map[string]string
+
+// Read sets m.
+func (m *Meta) Read(v Value) error {
+	if err := v.must(kindObject); err != nil {
+		return err
 	}
+	*m = make(Meta, len(v.members))
+	size := 0
+	for _, p := range v.members {
+		var name, text Note
+		err := name.Read(Value{kind: kindText, text: p.name})
+		if err == nil {
+			err = text.Read(p.value)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", short(p.name), err)
+		}
+		(*m)[string(name)] = string(text)
+		size += len(name) + len(text)
+	}
+	if size > maxMeta {
+		return fmt.Errorf("is %d bytes long, the limit is %d", size, maxMeta)
+	}
+	return nil
 }
