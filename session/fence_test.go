@@ -14,8 +14,13 @@ import (
 
 // aDay runs a process with the embedded store on dir, from the beginning of a bubble's
 // time on: for the next one the clock has gone back to there. It locks some names, and
-// x last, and returns the fence of x. clean: it is stopped, else killed.
+// x first, and returns the fence of x. clean: it is stopped, else killed.
 func aDay(t *testing.T, dir string, names int, clean bool) (fence backend.Fence) {
+	idle, _, err := journal.Open(dir) // one process in between that locks nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = idle.Close()
 	bubble(t, func(t *testing.T) {
 		j, past, err := journal.Open(dir)
 		if err != nil {
