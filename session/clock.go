@@ -2,9 +2,8 @@ package session
 
 import (
 	"time"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"github.com/lockgw/lockgw/backend/boottime"
 )
 
 // Clock tells the time since the machine started, suspended time included. A
@@ -14,14 +13,18 @@ import (
 type Clock func() time.Duration
 
 // Boottime is CLOCK_BOOTTIME.
-func Boottime() time.Duration {
-	var ts unix.Timespec
-	// Raw, because it never blocks and is asked several times for each answer.
-	_, _, errno := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME, uintptr(unsafe.Pointer(&ts)), 0)
-	if errno != 0 {
-		panic("CLOCK_BOOTTIME: " + errno.Error()) // Linux has it since 2.6.39
+func Boottime() time.Duration { return boottime.Now() }
+
+// alarm is one on the clock. The kernel has a timer for its own.
+func (c *Config) alarm() *boottime.Alarm {
+	if c.kernels {
+		a, err := boottime.New()
+		if err == nil {
+			return a
+		}
+		c.Log.Warn("no timer of the kernel is left; after a sleep of the machine, losses are told up to a second late", "err", err)
 	}
-	return time.Duration(ts.Nano())
+	return boottime.NewTimer(c.Clock)
 }
 
 // margin is how much earlier than the store the gateway ends a lease: it covers

@@ -30,6 +30,8 @@ type Config struct {
 	Clock  Clock // Boottime
 	Log    *slog.Logger
 
+	kernels bool // Clock is Boottime
+
 	Observer Observer // nil: nobody is told what happens
 }
 
@@ -102,7 +104,7 @@ func (c Config) withDefaults() Config {
 		_, _ = rand.Read(c.Past.Secret) // never fails, see its documentation
 	}
 	if c.Clock == nil {
-		c.Clock = Boottime
+		c.Clock, c.kernels = Boottime, true
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

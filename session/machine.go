@@ -15,7 +15,7 @@ func (p *place) advanceAt(now time.Duration) {
 		p.gone = true
 		p.m.forget(p)
 	}
-	p.arm(now)
+	p.arm()
 }
 
 // advanceCarried is advance; what it sends first is left to the caller to carry.
@@ -176,19 +176,16 @@ func (p *place) stepReclaiming(now time.Duration) bool {
 	return true
 }
 
-// arm sets the timer for what is due next.
-func (p *place) arm(now time.Duration) {
+// arm has tick called when something is due next, or earlier. One whose time has passed
+// is about to be called.
+func (p *place) arm() {
 	due := p.due()
 	switch {
-	case p.gone && p.timer != nil:
-		p.timer.Stop()
-	case p.gone || due == 0 || p.armed != 0 && p.armed <= due:
-	case p.timer == nil:
+	case p.gone:
+		p.m.timers.remove(p)
+	case due != 0 && (p.armed == 0 || p.armed > due):
 		p.armed = due
-		p.timer = time.AfterFunc(due-now, p.tick)
-	default:
-		p.armed = due
-		p.timer.Reset(due - now)
+		p.m.timers.set(p, due)
 	}
 }
 

@@ -24,6 +24,7 @@ type Manager struct {
 	wg       sync.WaitGroup // every goroutine that the Manager started
 	roster   roster
 	renewals renewals
+	timers   timers
 
 	mu       sync.Mutex // guards the fields below; nothing is locked under it
 	closed   bool
@@ -63,6 +64,7 @@ func New(b backend.Backend, cfg Config) *Manager {
 		m.cfg.Limits.MaxTTL = min(m.cfg.Limits.MaxTTL, most)
 	}
 	m.renewals.start(m)
+	m.timers.start(m)
 	m.restore(m.cfg.Past)
 	b.Listen(m.hinted)
 	m.resumeAll(m.cfg.Past)
@@ -228,6 +230,7 @@ func (m *Manager) Close(ctx context.Context) error {
 		p.abandon()
 	}
 	m.renewals.stop()
+	m.timers.stop()
 	m.wg.Wait()
 	m.noteIdle()
 	return err
@@ -256,9 +259,7 @@ func (p *place) abandon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gone = true
-	if p.timer != nil {
-		p.timer.Stop()
-	}
+	p.arm()
 }
 
 // Stats of a Manager.

@@ -55,10 +55,10 @@ type place struct {
 	carrier  bool           // the caller of advance will carry what it sends
 	carried  *request       // what it has to carry
 	watching bool           // a Promote is under way
-	timer    *time.Timer
-	armed    time.Duration
-	gone     bool // removed from the manager
-	noted    bool // the journal says that something may be in the store
+	armed    time.Duration  // when tick will be called; 0: it will not
+	timer    entry          // in Manager.timers
+	gone     bool           // removed from the manager
+	noted    bool           // the journal says that something may be in the store
 }
 
 type placeKey struct{ name, slot string }
@@ -157,9 +157,8 @@ func (p *place) tell(l *Lease) (done bool, err *Error) {
 		return false, nil
 	}
 	if l.hold > 0 { // from now on: since the turn was given the store may have been asked
-		now := p.m.cfg.Clock()
-		l.maxHoldAt = now + l.hold
-		p.arm(now)
+		l.maxHoldAt = p.m.cfg.Clock() + l.hold
+		p.arm()
 	}
 	p.m.cfg.Journal.Told(p.entry(), l.entry(), l.answered())
 	l.told = true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 )
 
 const (
@@ -80,7 +81,7 @@ type another struct {
 
 // elect asks for the name once, with a second ballot if the first was too low.
 func (b *Backend) elect(ctx context.Context, r backend.Request, permit string) (a backend.Answer, next another, err error) {
-	began := boottime()
+	began := boottime.Now()
 	r.Attempt, r.Count = r.Seq, 1
 	o := b.firstBallot(r, permit)
 	for {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 )
 
 // trial is the newest ballot of a request.
@@ -31,7 +32,7 @@ func ballot(r backend.Request) backend.Fence {
 func (b *Backend) propose(r backend.Request, least backend.Fence) backend.Fence {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := boottime()
+	now := boottime.Now()
 	if len(b.trials) >= b.maxTrials {
 		maps.DeleteFunc(b.trials, func(_ place, t trial) bool { return now-t.at > trialLife })
 		b.maxTrials = max(2*len(b.trials), minTrials)

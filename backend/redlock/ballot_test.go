@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 )
 
 // propose has some nodes accept a ballot for r of which the sender does not hear.
@@ -64,7 +65,7 @@ func TestBallotsDiffer(t *testing.T) {
 	if b.forget(r); len(b.trials) != 0 {
 		t.Errorf("%d ballots are kept of a request that is over", len(b.trials))
 	}
-	b.trials[place{"old", ""}] = trial{at: boottime() - 2*trialLife}
+	b.trials[place{"old", ""}] = trial{at: boottime.Now() - 2*trialLife}
 	b.maxTrials = 1
 	if b.propose(r, 0); len(b.trials) != 1 {
 		t.Errorf("%d ballots are kept, want one of the last minute", len(b.trials))

@@ -7,6 +7,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 )
 
 // Extend implements backend.Backend.
@@ -14,7 +15,7 @@ func (b *Backend) Extend(ctx context.Context, r backend.Request) (backend.Answer
 	if r.TTL > b.maxTTL {
 		return backend.Answer{}, b.tooLong(r.TTL)
 	}
-	began := boottime()
+	began := boottime.Now()
 	done := b.reserve(ctx, extendScript, r)
 	block, err := done.block()
 	switch {
@@ -115,7 +116,7 @@ func (b *Backend) Reclaim(ctx context.Context, r backend.Request) (backend.Answe
 	if r.TTL > b.maxTTL {
 		return backend.Answer{}, b.tooLong(r.TTL)
 	}
-	began := boottime()
+	began := boottime.Now()
 	r.Attempt = r.Seq
 	done := b.reserve(ctx, reclaimScript, r)
 	if a, err := done.block(); err == nil {

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 )
 
 // hold is what this node has of a name, as far as a majority has confirmed. By it
@@ -44,15 +44,6 @@ func (b *Backend) note(r backend.Request, a backend.Answer, permit string, began
 	h.until = max(h.until, began+r.TTL)
 }
 
-// boottime also runs while the machine sleeps, as leases do.
-func boottime() time.Duration {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
-		panic("CLOCK_BOOTTIME: " + err.Error()) // Linux has it since 2.6.39
-	}
-	return time.Duration(ts.Nano())
-}
-
 // drop forgets the hold that r ends, so that it is set nowhere any more.
 func (b *Backend) drop(r backend.Request) {
 	b.mu.Lock()
@@ -67,7 +58,7 @@ func (b *Backend) standing(at place, first backend.Fence) (hold, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.holds[at]
-	if h == nil || h.first != first || boottime() >= h.until {
+	if h == nil || h.first != first || boottime.Now() >= h.until {
 		return hold{}, false
 	}
 	return *h, true
@@ -101,7 +92,7 @@ func (b *Backend) under(ctx context.Context, s *goredis.Script, o order, enough 
 // Describe implements backend.Backend.
 func (b *Backend) Describe(ctx context.Context, r backend.Request) error {
 	if h, ok := b.standing(placeOf(r), r.Hold); ok {
-		r.TTL = h.until - boottime()
+		r.TTL = h.until - boottime.Now()
 	}
 	if err := b.under(ctx, describeScript, order{Request: r}, settled("done")).verdict("done"); err != nil {
 		return err

@@ -9,12 +9,13 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 )
 
 // Renew implements backend.Backend: one script for each node, or two, and one for each
 // hold that a node has lost.
 func (b *Backend) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	began := boottime()
+	began := boottime.Now()
 	for _, r := range rs {
 		if r.TTL > b.maxTTL {
 			return nil, b.tooLong(r.TTL)

@@ -31,15 +31,19 @@ var rules = []rule{
 		why: "every store and the core are written against it, so it drags nothing in",
 	},
 	{
-		pkg: "backend/", ours: []string{"backend"},
+		pkg: "backend/", ours: []string{"backend", "backend/boottime"},
 		why: "a store answers one question at a time and knows no sessions, no other store and no front",
+	},
+	{
+		pkg: "backend/boottime", closed: true, theirs: []string{"golang.org/x/sys"},
+		why: "the clock of deadlines is the same for stores, the core and commands",
 	},
 	{
 		pkg: "backend/backendtest", ours: []string{"backend"},
 		why: "the conformance suite is the same for every store, so it names none",
 	},
 	{
-		pkg: "session", ours: []string{"backend", "session/journal"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
+		pkg: "session", ours: []string{"backend", "backend/boottime", "session/journal"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "who holds a lock is decided here for all stores and all fronts: no client of a store, no web framework, no telemetry",
 	},
 	{
@@ -95,7 +99,7 @@ var rules = []rule{
 		why:  "the gateway is put together here, of a store, the core and the fronts",
 	},
 	{
-		pkg: "cmd/lockgw/run", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "socket", "session", "backend"},
+		pkg: "cmd/lockgw/run", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "socket", "session", "backend", "backend/boottime"},
 		why: "a command under a lock is a client of a gateway like any other",
 	},
 	{

@@ -75,4 +75,16 @@ var lifeBugs = []bug{
 		name: "no mark of fences", file: "session/journal/state.go",
 		old: "		p.Turn, p.Fence = t, t.Fence\n		s.raise(t.Fence)\n", new: "		p.Turn, p.Fence = t, t.Fence\n",
 	},
+	{
+		name: "a timer that stands still while the machine sleeps", file: "session/clock.go",
+		old: "	if c.kernels {\n", new: "	if false {\n",
+	},
+	{
+		name: "a timer that does not look at the clock", file: "backend/boottime/boottime.go",
+		old: "min(at-t.now(), glance)", new: "at-t.now()",
+	},
+	{
+		name: "the alarm is not set for the next", file: "session/timers.go",
+		old: "	if t.next = 0; len(t.due) > 0 {\n", new: "	if t.next = 0; false {\n",
+	},
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
 )
@@ -16,7 +17,7 @@ type escalation struct {
 	p     *process
 	o     *options
 	r     *report
-	alarm *alarm
+	alarm *boottime.Alarm
 
 	code    int           // of the reason for which it was begun; 0: it was not
 	patient time.Duration // CLOCK_BOOTTIME; when --kill-after is over
@@ -37,7 +38,7 @@ func (l *escalation) begin(code int, killBy time.Duration, why string) {
 	if l.code != 0 {
 		if at < l.killAt {
 			l.killAt = at
-			l.alarm.set(at)
+			l.alarm.Set(at)
 		}
 		return
 	}
@@ -46,14 +47,14 @@ func (l *escalation) begin(code int, killBy time.Duration, why string) {
 	l.p.adopt()
 	l.p.signal(l.o.signal)
 	l.p.signal(syscall.SIGCONT) // one that is stopped could not follow
-	l.alarm.set(at)
+	l.alarm.Set(at)
 }
 
 // later: the locks are held still, and last until killBy.
 func (l *escalation) later(killBy time.Duration) {
 	if at := min(l.patient, killBy); l.code != 0 && !l.lost && at > l.killAt {
 		l.killAt = at
-		l.alarm.set(at)
+		l.alarm.Set(at)
 	}
 }
 

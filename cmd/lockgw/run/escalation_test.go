@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/session"
@@ -16,7 +17,7 @@ import (
 
 // Begun again, the escalation can only become faster, and its reason stays.
 func TestEscalation(t *testing.T) {
-	kill, err := newAlarm()
+	kill, err := boottime.New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestEscalation(t *testing.T) {
 // The end of a group is seen even where nobody waits for orphans: as zombies they
 // would count as alive.
 func TestEscalationFinish(t *testing.T) {
-	kill, err := newAlarm()
+	kill, err := boottime.New()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"time"
 
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -12,7 +13,7 @@ import (
 // what the last reading said.
 type guard struct {
 	h     *hold
-	alarm *alarm
+	alarm *boottime.Alarm
 
 	deadline time.Duration // CLOCK_BOOTTIME; the first of the holds ends then
 	grace    time.Duration // the command is asked to stop so long before that
@@ -23,7 +24,7 @@ type guard struct {
 // newGuard starts to watch h. Close it. A hold of no lock is guarded by doing
 // nothing.
 func newGuard(o *options, h *hold) (*guard, error) {
-	a, err := newAlarm()
+	a, err := boottime.New()
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (g *guard) update(holds []session.View) bool {
 		g.asked = false
 	}
 	g.deadline = first
-	g.alarm.set(first - g.grace)
+	g.alarm.Set(first - g.grace)
 	return true
 }
 
@@ -72,7 +73,7 @@ func (g *guard) due() bool {
 	}
 	g.asked = true
 	g.h.look()
-	g.alarm.set(session.Boottime() + min(500*time.Millisecond, g.grace/2)) // a busy machine is slow to answer
+	g.alarm.Set(session.Boottime() + min(500*time.Millisecond, g.grace/2)) // a busy machine is slow to answer
 	return false
 }
 

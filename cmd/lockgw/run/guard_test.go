@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket"
 )
@@ -42,7 +43,7 @@ func testHold(names ...string) *hold {
 
 // The guard asks once more before it gives up, and a new deadline starts afresh.
 func TestGuard(t *testing.T) {
-	a, err := newAlarm()
+	a, err := boottime.New()
 	if err != nil {
 		t.Fatal(err)
 	}

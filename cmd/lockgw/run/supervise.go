@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
 )
@@ -42,7 +43,7 @@ type outcome struct {
 
 // supervise runs the command at path under h.
 func supervise(o *options, r *report, path string, k *guardian, h *hold, signals chan os.Signal) (outcome, error) {
-	kill, err := newAlarm()
+	kill, err := boottime.New()
 	if err != nil {
 		return outcome{}, err
 	}

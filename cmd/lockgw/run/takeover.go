@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
 
@@ -26,7 +27,7 @@ func (o startOrder) takeOver(pid, pidfd int) error {
 	h.socket, h.token, h.bound, h.views = o.Socket, o.Token, true, o.Views
 	h.meet()
 	defer h.close()
-	kill, kerr := newAlarm()
+	kill, kerr := boottime.New()
 	if kerr != nil {
 		return kerr
 	}
