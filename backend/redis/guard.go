@@ -30,9 +30,9 @@ const (
 	GuardWait = "wait"
 )
 
-// guard knows the servers by the ids of their runs, which change when a server is
-// restarted and are another's when a replica has taken over. The scripts compare
-// them at each grant, so that no connection and no message can be mistaken about it.
+// guard knows the servers by ids, which change when a server is restarted and when one
+// takes over; see guard_id.go. The scripts compare them at each grant, so that no
+// connection and no message can be mistaken about it.
 type guard struct {
 	period time.Duration // how long a strange server is not trusted
 	file   string        // where the ids outlive the process; "": nowhere
@@ -56,7 +56,7 @@ const (
 	rememberServers = 64
 	// noServer is the id that scripts tell where INFO is forbidden.
 	noServer = "unknown"
-	// guardKey is on each server, with the id of the run that its gateways trust.
+	// guardKey is on each server, with the id that its gateways trust.
 	// The number is the first one whose slot the server has.
 	guardKey      = "lockgw:guard:{%d}"
 	guardKeyTries = 256
@@ -149,9 +149,10 @@ func (g *guard) suspect(id, why string) time.Time {
 	since, known := g.strange[id]
 	if !known {
 		since = time.Now()
+		g.forgetRun(id)
 		g.strange[id] = since
 		g.tell()
-		g.log.Warn("Redis may have forgotten locks; it grants no new ones for a while", "why", why, "for", g.period, "run_id", id)
+		g.log.Warn("Redis may have forgotten locks; it grants no new ones for a while", "why", why, "for", g.period, "server", id)
 	}
 	return since
 }
@@ -163,9 +164,9 @@ func (g *guard) trust(id string) {
 		return // another request has met it at the same time
 	}
 	if _, strange := g.strange[id]; strange {
-		g.log.Info("what Redis may have forgotten is over; it grants locks again", "run_id", id)
+		g.log.Info("what Redis may have forgotten is over; it grants locks again", "server", id)
 	}
-	delete(g.strange, id)
+	g.forgetRun(id)
 	g.trusted = append(g.trusted, id)
 	g.trusted = g.trusted[max(0, len(g.trusted)-rememberServers):]
 	g.tell()
@@ -211,7 +212,7 @@ func (g *guard) judge(ctx context.Context, c *goredis.Client, id string, unused 
 		return "", nil
 	case marked == "" && unused:
 		return "", nil
-	case lossless(ctx, c):
+	case g.unbroken(ctx, c, id, marked):
 		return "", nil
 	case marked == "":
 		return "it is empty", nil
@@ -234,14 +235,4 @@ func mark(ctx context.Context, c *goredis.Client) (key, id string, err error) {
 		return key, id, outcome(err)
 	}
 	return "", "", nil
-}
-
-// lossless: each write is on the server's own disk before it is answered.
-func lossless(ctx context.Context, c *goredis.Client) bool {
-	said, err := readInfo(ctx, c, "persistence", "replication")
-	if err != nil || said["aof_enabled"] != "1" || said["role"] != "master" || strings.Trim(said["master_replid2"], "0") != "" {
-		return false
-	}
-	sync, err := c.ConfigGet(ctx, "appendfsync").Result()
-	return err == nil && sync["appendfsync"] == "always"
 }

@@ -14,14 +14,14 @@ import (
 // name back on it are heard as witnesses. A *backend.Later says that it is in
 // quarantine, any other error that it does not say who it is. unused is as for met.
 func (g *guard) look(ctx context.Context, c *goredis.Client, unused bool) error {
-	said, err := readInfo(ctx, c, "server")
+	id, err := idOf(ctx, c)
 	switch {
 	case err != nil && !forbidden(err):
 		return fmt.Errorf("answers, but not who it is: %w", outcome(err))
-	case said["run_id"] == "":
+	case id == "":
 		return nil
 	}
-	err = g.met(ctx, c, said["run_id"], unused)
+	err = g.met(ctx, c, id, unused)
 	if err != nil && !quarantined(err) {
 		return fmt.Errorf("answers, but not whether it is trusted: %w", err)
 	}

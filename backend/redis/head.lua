@@ -70,11 +70,16 @@ end
 
 local wary = string.find(guard, '^[!?]') ~= nil
 
--- server is the id of this run of this server.
+-- server is the id of this run of this server and of its time as a master: when it takes
+-- over, also after it has followed another one, it has a new replication id.
 local function server()
-  local said = redis.pcall('INFO', 'server')
-  local at = type(said) == 'string' and string.find(said, 'run_id:', 1, true)
-  return at and string.sub(said, at + 7, at + 46) or 'unknown'
+  local said = redis.pcall('INFO', 'server', 'replication')
+  local run = type(said) == 'string' and string.find(said, 'run_id:', 1, true)
+  if not run then
+    return 'unknown'
+  end
+  local replication = string.find(said, 'master_replid:', 1, true)
+  return string.sub(said, run + 7, run + 46) .. (replication and string.sub(said, replication + 14, replication + 53) or '')
 end
 
 -- known: the server has forgotten no grant of the name that may still be held. It has

@@ -96,9 +96,10 @@ local function strange()
   if ARGV[2] == '' then
     return ''
   end
-  local said = redis.pcall('INFO', 'server')
-  local at = type(said) == 'string' and string.find(said, 'run_id:', 1, true)
-  local id = at and string.sub(said, at + 7, at + 46) or 'unknown'
+  local said = redis.pcall('INFO', 'server', 'replication') -- as server in head.lua
+  local run = type(said) == 'string' and string.find(said, 'run_id:', 1, true)
+  local replication = run and string.find(said, 'master_replid:', 1, true)
+  local id = run and string.sub(said, run + 7, run + 46) .. (replication and string.sub(said, replication + 14, replication + 53) or '') or 'unknown'
   local heard = string.match(redis.call('GET', last) or '', ' (%x+)$') == id
   return (heard or string.find(ARGV[2], id, 1, true)) and '' or id
 end

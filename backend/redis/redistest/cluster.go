@@ -227,6 +227,20 @@ func awaitReplica(t testing.TB, master, replica *Server) {
 	})
 }
 
+// CutOff has replica, which is paused by it, miss all that master writes from now on. To
+// pause it would not do: what master sends then waits in its socket.
+func CutOff(t testing.TB, master, replica *Server) {
+	t.Helper()
+	replica.Pause()
+	m := master.control()
+	if err := m.Do(t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err(); err != nil {
+		t.Fatalf("CLIENT KILL TYPE replica: %v", err)
+	}
+	await(t, "the master has no replica", func() bool {
+		return strings.Contains(m.Info(t.Context(), "replication").Val(), "connected_slaves:0\r\n")
+	})
+}
+
 // Stop has a master answer no more writes, waits until its replica has them all, and
 // kills it: what it has answered is not forgotten by the one that takes its place.
 func Stop(t testing.TB, master, replica *Server) {

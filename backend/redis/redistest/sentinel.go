@@ -90,3 +90,13 @@ func (w *Watched) AwaitMaster(s *Server) {
 		return strings.Contains(s.control().Info(w.t.Context(), "replication").Val(), "role:master")
 	})
 }
+
+// SwitchTo has to take the place of from, which then follows it, without a fault.
+func (w *Watched) SwitchTo(from, to *Server) {
+	w.t.Helper()
+	await(w.t, "a Sentinel begins a failover", func() bool { // unless it has not heard of the replica lately
+		return ask(w.t, w.Sentinels[0]).Failover(w.t.Context(), MasterName).Err() == nil
+	})
+	w.AwaitMaster(to)
+	awaitReplica(w.t, to, from)
+}

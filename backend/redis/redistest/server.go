@@ -5,8 +5,10 @@ package redistest
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -108,6 +110,20 @@ func (s *Server) Restart() {
 	if err := s.launch(); err != nil {
 		s.t.Fatalf("restart redis-server: %v", err)
 	}
+}
+
+// RestartEmpty is Restart for a server that keeps something on its disk, which is lost.
+func (s *Server) RestartEmpty() {
+	s.t.Helper()
+	s.Kill()
+	entries, err := os.ReadDir(s.dir)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, e.Name())))
+	}
+	if err != nil {
+		s.t.Fatalf("empty the directory of redis-server: %v", err)
+	}
+	s.Restart()
 }
 
 // Pause stops the server's process; its connections stay open.

@@ -1,0 +1,73 @@
+package redis
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// The id of a server is the id of its run and its replication id, without a break.
+//
+// The first changes when the server is restarted. What it has on its disk then proves
+// nothing, whatever appendfsync says: the disk may have been lost, or an older copy put in
+// its place. The second changes when a server takes over from another one. One that led,
+// followed and leads again has the same run as before, and may have missed what the other
+// one granted meanwhile.
+//
+// A master changes its replication id in two more cases, in which it has forgotten
+// nothing; see unbroken.
+
+// runLength is that of the id of a run.
+const runLength = 40
+
+// runOf is the first half of an id.
+func runOf(id string) string { return id[:min(runLength, len(id))] }
+
+// idOf asks the server for its id; "" if it does not tell.
+func idOf(ctx context.Context, c *goredis.Client) (string, error) {
+	said, err := readInfo(ctx, c, "server", "replication")
+	if err != nil || said["run_id"] == "" {
+		return "", err
+	}
+	return said["run_id"] + said["master_replid"], nil
+}
+
+// forgetRun drops what is known of the run of id: it has a new replication id. The caller
+// has g.mu.
+func (g *guard) forgetRun(id string) {
+	same := func(other string) bool { return runOf(other) == runOf(id) }
+	g.trusted = slices.DeleteFunc(g.trusted, same)
+	maps.DeleteFunc(g.strange, func(other string, _ time.Time) bool { return same(other) })
+}
+
+// unbroken: the server was trusted in this run, and has been a master ever since. It has
+// begun a new replication for the first replica that connected, or a while after the last
+// one had gone. Then, unlike one that took over, it knows of no replication before this
+// one; but one that took over forgets that as well when it has had no replica for
+// repl-backlog-ttl, which therefore has to be longer than a quarantine.
+func (g *guard) unbroken(ctx context.Context, c *goredis.Client, id, marked string) bool {
+	g.mu.Lock()
+	trusted := slices.ContainsFunc(append(g.trusted[:len(g.trusted):len(g.trusted)], marked), func(other string) bool {
+		return runOf(other) == runOf(id)
+	})
+	g.mu.Unlock()
+	if !trusted {
+		return false
+	}
+	said, err := readInfo(ctx, c, "server", "replication")
+	if err != nil || said["run_id"]+said["master_replid"] != id || said["role"] != "master" ||
+		strings.Trim(said["master_replid2"], "0") != "" {
+		return false
+	}
+	config, err := c.ConfigGet(ctx, "repl-backlog-ttl").Result()
+	if err != nil {
+		return false
+	}
+	seconds, err := strconv.Atoi(config["repl-backlog-ttl"])
+	return err == nil && (seconds == 0 || time.Duration(seconds)*time.Second > g.period)
+}
