@@ -90,6 +90,7 @@ func TestRights(t *testing.T) {
 		{method: "POST", path: "/v1/locks/shown/hold"},
 		{method: "GET", path: "/v1/locks/hidden"},
 		{method: "GET", path: "/v1/locks/hidden/check?fence=1"},
+		{method: "GET", path: "/v1/locks/hidden/history"},
 		{method: "POST", path: "/v1/multilocks", body: `{"names":["mine-b","shown"]}`},
 		{method: "DELETE", path: "/v1/locks/mine-a?force=true", header: http.Header{"If-Match": {`"1"`}}},
 		{method: "GET", path: "/v1/events"},

@@ -23,6 +23,7 @@ import (
 	"github.com/lockgw/lockgw/api/web"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/history"
 )
 
 // Config of a Handler. Only Manager is required.
@@ -48,6 +49,8 @@ type Config struct {
 	// Reload reads the configuration again, for an administrator; restart are the
 	// keys whose change has to wait for one. nil: that cannot be asked for.
 	Reload func() (restart []string, err error)
+	// History is what happened to callers; nil: nobody remembers it.
+	History *history.History
 	// Metrics serves /metrics; nil: there are none.
 	Metrics http.Handler
 	// Around is called before each endpoint, and may call Next; nil: nothing is.
@@ -121,6 +124,8 @@ func (h *Handler) routes(r gin.IRoutes) {
 		{http.MethodPost, "/v1/locks/:name/renew", h.renew},
 		{http.MethodPost, "/v1/locks/:name/hold", h.hold},
 		{http.MethodGet, "/v1/locks/:name/check", h.check},
+		{http.MethodGet, "/v1/locks/:name/history", h.lockHistory},
+		{http.MethodGet, "/v1/history", h.contended},
 		{http.MethodPost, "/v1/multilocks", h.acquireAll},
 		{http.MethodDelete, "/v1/multilocks", h.releaseAll},
 		{http.MethodPost, "/v1/sessions", h.openSession},

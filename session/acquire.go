@@ -125,7 +125,17 @@ func (s *Session) check(name string, a *Acquire) error {
 	return nil
 }
 
+// obtain is contend, and has what was refused remembered.
 func (s *Session) obtain(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {
+	began := time.Now()
+	g, err := s.contend(ctx, name, a, r)
+	if err != nil {
+		s.recordRefusal(name, a, began, err)
+	}
+	return g, err
+}
+
+func (s *Session) contend(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {
 	k := holdKey{name, a.Thread}
 	for {
 		l, other, mine, err := s.begin(k, a)
@@ -177,11 +187,15 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 			Detail: "the limit of holds of one session (limits.holds_per_session) is reached",
 		}
 	}
-	mine = &pending{mode: a.mode(), done: make(chan struct{}), tries: a.Wait == 0, holder: Holder{
-		Owner: s.owner(k.thread), Node: s.m.cfg.Node, Session: s.o.Name, Peer: s.o.Peer, Note: a.Note, Since: time.Now(),
-	}}
+	mine = &pending{mode: a.mode(), done: make(chan struct{}), tries: a.Wait == 0, holder: s.holder(k.thread, a.Note)}
+	mine.holder.Since = time.Now()
 	s.waiting[k] = mine
 	return nil, nil, mine, nil
+}
+
+// holder is who a hold of the session by that thread belongs to.
+func (s *Session) holder(thread int64, note string) Holder {
+	return Holder{Owner: s.owner(thread), Node: s.m.cfg.Node, Session: s.o.Name, Peer: s.o.Peer, Note: note}
 }
 
 func (s *Session) owner(thread int64) backend.Owner {

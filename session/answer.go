@@ -127,7 +127,7 @@ func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 	}
 	switch {
 	case a.Granted:
-		p.phase, p.hint = holding, 0
+		p.phase, p.hint, p.seen = holding, 0, ""
 		p.hold = hold{
 			fence: a.Hold, block: a.Block, next: a.Block, left: a.Turns, ttl: q.r.TTL, mode: q.r.Mode, owner: q.r.Owner,
 			deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,
@@ -151,6 +151,7 @@ func (p *place) takeGrant(q *request, a backend.Answer, err error) {
 		}
 		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })
 		p.queue.tellCurious()
+		p.recordSeen()
 	case errors.Is(err, backend.ErrHeld):
 		p.phase, p.holder, p.ahead = idle, a.Holder, a.Ahead
 		p.refuseHasty(func(l *Lease) *Error { return p.refusal(l, CodeLocked) })

@@ -32,7 +32,8 @@ type Config struct {
 
 	kernels bool // Clock is Boottime
 
-	Observer Observer // nil: nobody is told what happens
+	Observer Observer  // nil: nobody is told what happens
+	History  Historian // nil: nobody remembers it
 }
 
 // Fairness decides the order between nodes. Callers of one node are always

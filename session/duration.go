@@ -13,24 +13,42 @@ import (
 // told on a clock; twice that would lie in the past.
 const longest time.Duration = math.MaxInt64 / 2
 
-// ParseDuration reads a duration as users write it: 30s, 2m, 1h30m, or a bare
+// ParseDuration reads a duration as users write it: 30s, 2m, 1h30m, 7d, or a bare
 // number of seconds, which may have a fraction. Negative ones are refused, and those of
 // more than 146 years.
 func ParseDuration(s string) (time.Duration, error) {
 	if isDecimal(s) {
 		return ParseSeconds(s)
 	}
-	d, err := time.ParseDuration(s)
-	if err != nil || strings.HasPrefix(s, "+") {
-		return 0, fmt.Errorf("%s is no duration such as 30s, 1h30m or a number of seconds", Quote(s))
-	}
-	if d < 0 {
+	days, rest := cutDays(s)
+	d, err := time.ParseDuration(rest)
+	switch {
+	case err != nil, strings.HasPrefix(rest, "+"):
+		return 0, fmt.Errorf("%s is no duration such as 30s, 1h30m, 7d or a number of seconds", Quote(s))
+	case d < 0:
 		return 0, errors.New("must not be negative")
-	}
-	if d > longest {
+	case d > longest-days:
 		return 0, fmt.Errorf("%s is too long", Quote(s))
 	}
-	return d, nil
+	return days + d, nil
+}
+
+// cutDays takes the days from the beginning of s; the library has no word for them.
+func cutDays(s string) (days time.Duration, rest string) {
+	n, after, ok := strings.Cut(s, "d")
+	if !ok || !digits(n) {
+		return 0, s
+	}
+	const day = 24 * time.Hour
+	count, err := strconv.ParseInt(n, 10, 32)
+	if err != nil || time.Duration(count) > longest/day {
+		return longest, "1ns"
+	}
+	days = time.Duration(count) * day
+	if after == "" {
+		after = "0s"
+	}
+	return days, after
 }
 
 // ParseSeconds reads a number of seconds, which may have a fraction: digits and

@@ -21,7 +21,8 @@ type Lease struct {
 	mode   backend.Mode
 	hold   time.Duration // max_hold, 0: none
 	least  time.Duration // min_hold
-	holder Holder
+	holder Holder        // its Since: when it was granted, or began to wait
+	asked  time.Time     // when it began to wait; zero: before this process
 	repeat *receipt      // of the acquire, if that had a key
 	done   chan struct{} // closed when over
 	wake   chan struct{} // of capacity 1: look at the fields below again
@@ -152,6 +153,9 @@ const (
 	reasonBroken    = "broken"
 	reasonEnded     = "session_ended"
 )
+
+// LossBroken is the reason of a loss by Break.
+const LossBroken = reasonBroken
 
 var lossSentence = map[string]string{
 	reasonExpired:   "its lease ran out before a renewal was confirmed",

@@ -59,6 +59,8 @@ type place struct {
 	timer    entry          // in Manager.timers
 	gone     bool           // removed from the manager
 	noted    bool           // the journal says that something may be in the store
+
+	seen backend.Owner // who the historian was told has the name
 }
 
 type placeKey struct{ name, slot string }
@@ -163,6 +165,7 @@ func (p *place) tell(l *Lease) (done bool, err *Error) {
 	p.m.cfg.Journal.Told(p.entry(), l.entry(), l.answered())
 	l.told = true
 	p.m.event(EventAcquired, l, "")
+	l.record(Step{Kind: StepGranted, Ahead: l.ahead})
 	return true, nil
 }
 
@@ -247,6 +250,7 @@ func (p *place) finish(l *Lease, why *Error, e EventType, reason string) {
 	if l.told {
 		p.m.event(e, l, reason)
 		p.observeEnd(l, e, reason)
+		l.recordEnd(e, reason)
 	}
 	close(l.done)
 	l.s.over(l, e, reason)

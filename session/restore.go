@@ -116,7 +116,8 @@ func (p *place) resume(t *journal.Turn, s *Session) {
 		l.phase, l.owner = kept, backend.Owner(t.Owner)
 	} else {
 		l.owner = s.owner(t.Thread)
-		l.holder = Holder{Owner: l.owner, Node: p.m.cfg.Node, Session: s.o.Name, Peer: s.o.Peer, Note: t.Note, Since: t.Since}
+		l.holder = s.holder(t.Thread, t.Note)
+		l.holder.Since = t.Since
 	}
 	p.hold = hold{
 		fence: backend.Fence(t.Hold), last: l.fence, described: l.fence, ttl: t.TTL, mode: l.mode, owner: l.owner,
@@ -125,6 +126,7 @@ func (p *place) resume(t *journal.Turn, s *Session) {
 	p.cur = l
 	if !t.Kept {
 		s.holds[holdKey{l.name, l.thread}] = l
+		l.record(Step{Kind: StepResumed})
 	}
 }
 

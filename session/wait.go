@@ -19,7 +19,7 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 	}
 	l := &Lease{
 		s: s, name: name, thread: a.Thread, owner: h.Owner, ttl: a.TTL, fixed: a.Fixed, hold: a.MaxHold, least: a.MinHold,
-		mode: a.mode(), holder: h, repeat: r, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		mode: a.mode(), holder: h, asked: h.Since, repeat: r, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		hasty: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()), within: s.m.detach(ctx),
 	}
 	returns := false
@@ -46,6 +46,7 @@ func (s *Session) stand(ctx context.Context, l *Lease, a Acquire) (*Lease, error
 			return orNil(l, err)
 		}
 	}
+	l.p.recordWait(l)
 	code, limit := CodeWaitTimeout, a.Wait
 	if l.hasty {
 		code, limit = CodeLocked, s.m.cfg.Timeout

@@ -34,6 +34,7 @@ type Config struct {
 	Access   Access   `yaml:"access"`
 	Admin    Admin    `yaml:"admin"`
 	Log      Log      `yaml:"log"`
+	History  History  `yaml:"history"`
 
 	Telemetry Telemetry `yaml:"telemetry"`
 }
@@ -130,6 +131,12 @@ type Log struct {
 	Format string `yaml:"format" jsonschema:"enum=auto,enum=json,enum=text" jsonschema_description:"auto: text on a terminal, JSON otherwise"`
 }
 
+// History is what is kept of what happened to callers.
+type History struct {
+	Keep    time.Duration `yaml:"keep" jsonschema_description:"how long what happened to callers is kept in state_dir/history; 0: it is not kept"`
+	MaxSize ByteSize      `yaml:"max_size" jsonschema_description:"how much of it, the newest; 0: none"`
+}
+
 // Telemetry is what telemetry is told; where it goes is said by OTEL_*.
 type Telemetry struct {
 	Groups telemetry.Groups `yaml:"groups" jsonschema_description:"rules that sort lock names into groups, the lock.group of metrics; the first match counts"`
@@ -153,6 +160,7 @@ func Default() Config {
 		Access:   Access{Rules: AccessRules{}},
 		Shutdown: Shutdown{Holds: "keep", Timeout: 20 * time.Second},
 		Log:      Log{Level: "info", Format: "auto"},
+		History:  History{Keep: 7 * 24 * time.Hour, MaxSize: 64 << 20},
 
 		Telemetry: Telemetry{Groups: telemetry.Groups{}},
 	}

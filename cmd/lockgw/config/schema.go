@@ -45,13 +45,18 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
-			{Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|^[0-9]+(\.[0-9]+)?$`},
+			{Type: "string", Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d))+$|^[0-9]+(\.[0-9]+)?$`},
 			{Type: "number", Minimum: "0", Description: "seconds"},
 		}}
 	case reflect.TypeFor[FileMode]():
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 			{Type: "string", Pattern: `^(0o?)?[0-7]{1,3}$`},
 			{Type: "integer", Minimum: "0", Description: "octal digits"},
+		}}
+	case reflect.TypeFor[ByteSize]():
+		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+			{Type: "string", Pattern: `^[0-9]+(B|KiB|MiB|GiB)?$`},
+			{Type: "integer", Minimum: "0", Description: "bytes"},
 		}}
 	case reflect.TypeFor[words]():
 		one := uint64(1)
@@ -71,7 +76,7 @@ func setDefault(s *jsonschema.Schema, f field, defaults *Config) {
 		s = property
 	}
 	switch v := f.of(defaults).Interface().(type) {
-	case time.Duration, FileMode:
+	case time.Duration, FileMode, ByteSize:
 		s.Default = f.text(defaults)
 	case []string:
 		s.Default = append([]string{}, v...)

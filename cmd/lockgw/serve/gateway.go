@@ -35,10 +35,13 @@ func newGateway(c config.Config, store backend.Backend, past legacy, in admissio
 	mc := c.Manager()
 	mc.Log, mc.Journal, mc.Past, mc.Rebind = log, past.journal, past.state, peer.Again
 	mc.Observer = seen.observer
+	if past.history != nil {
+		mc.History = past.history
+	}
 	g := &gateway{manager: session.New(store, mc)}
 	g.http = api.NewServer(api.New(api.Config{
 		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn,
-		Access: in.access, Reload: in.reload, Version: cli.Version(), Log: log, Metrics: seen.metrics, Around: seen.around,
+		Access: in.access, Reload: in.reload, Version: cli.Version(), Log: log, History: past.history, Metrics: seen.metrics, Around: seen.around,
 	}))
 	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Access: in.access, Version: cli.Version(), Log: log})
 	return g

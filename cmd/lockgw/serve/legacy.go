@@ -3,8 +3,11 @@ package serve
 import (
 	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+	"github.com/lockgw/lockgw/session/history"
 	"github.com/lockgw/lockgw/session/journal"
 )
 
@@ -12,10 +15,18 @@ import (
 type legacy struct {
 	journal *journal.Journal
 	state   journal.State
+	history *history.History // nil: none is kept
+}
+
+func (l legacy) close() {
+	if l.history != nil {
+		l.history.Close()
+	}
+	l.journal.Close()
 }
 
 // remember takes the state directory for this process.
-func remember(dir string, log *slog.Logger) (legacy, error) {
+func remember(dir string, c config.History, log *slog.Logger) (legacy, error) {
 	j, past, err := journal.Open(dir)
 	if err != nil {
 		return legacy{}, fmt.Errorf("state_dir: %w", err)
@@ -33,7 +44,20 @@ func remember(dir string, log *slog.Logger) (legacy, error) {
 	if n := len(past.Places) + len(past.Sessions); n > 0 {
 		log.Info("taking up what an earlier process left", "sessions", len(past.Sessions), "locks", len(past.Places))
 	}
-	return legacy{j, past}, nil
+	return legacy{j, past, openHistory(dir, c, log)}, nil
+}
+
+// openHistory: locks can be had without it.
+func openHistory(dir string, c config.History, log *slog.Logger) *history.History {
+	if c.Keep == 0 || c.MaxSize == 0 {
+		return nil
+	}
+	h, err := history.Open(history.Config{Dir: filepath.Join(dir, "history"), Keep: c.Keep, MaxSize: int64(c.MaxSize), Log: log})
+	if err != nil {
+		log.Error("no history of locks is kept; locks themselves are not affected", "err", err)
+		return nil
+	}
+	return h
 }
 
 // node is how the store knows this process: the same as the one before, but later.

@@ -31,7 +31,7 @@ func (p partly) List(ctx context.Context, prefix, cursor string, limit int) ([]b
 // What can be had is on stdout, and that it is not all on stderr.
 func TestListIncomplete(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	past, err := remember(t.TempDir(), log)
+	past, err := remember(t.TempDir(), config.History{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

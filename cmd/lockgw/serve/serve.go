@@ -63,11 +63,11 @@ func serve(ctx context.Context, load func() (config.Settings, error)) error {
 		return err
 	}
 	defer ls.close()
-	past, err := remember(s.StateDir, log)
+	past, err := remember(s.StateDir, s.History, log)
 	if err != nil {
 		return err
 	}
-	defer past.journal.Close()
+	defer past.close()
 	seen, err := observe(ctx, s, log)
 	if err != nil {
 		return err

@@ -118,7 +118,7 @@ func TestAlive(t *testing.T) {
 func newTestGateway(t *testing.T) *gateway {
 	t.Helper()
 	c, log := config.Default(), slog.New(slog.DiscardHandler)
-	past, err := remember(t.TempDir(), log)
+	past, err := remember(t.TempDir(), config.History{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,148 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// segments are so many that the oldest may go without taking much along.
+	segments = 16
+	// maxSegments bounds the number of files after many restarts, each of which begins one.
+	maxSegments = 256
+	ending      = ".jsonl"
+	// named is how a segment is called: by the time of its first line, so that the order
+	// of the names is that of what they tell.
+	named = "20060102T150405.000000Z"
+	// retry is how soon a file that could not be written is tried again.
+	retry = 5 * time.Second
+)
+
+// files are the segments in one directory. Only the newest is written.
+type files struct {
+	dir     string
+	keep    time.Duration
+	most    int64 // bytes of all
+	segment int64 // bytes of one
+
+	out   *os.File
+	size  int64 // of out
+	since time.Time
+	next  time.Time // not written before
+	err   error     // why
+}
+
+func openFiles(cfg Config) (*files, error) {
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	return &files{dir: cfg.Dir, keep: cfg.Keep, most: cfg.MaxSize, segment: max(cfg.MaxSize/segments, 4096)}, nil
+}
+
+// write appends whole lines, or nothing. A segment that cannot be written is tried
+// again later; meanwhile the error is that of the last try.
+func (f *files) write(lines []byte, now time.Time) error {
+	if f.err != nil && now.Before(f.next) {
+		return f.err
+	}
+	f.err = f.tryWrite(lines, now)
+	if f.err != nil {
+		f.next = now.Add(retry)
+		f.close()
+		if errors.Is(f.err, syscall.ENOSPC) || errors.Is(f.err, syscall.EDQUOT) {
+			f.dropOldest() // what else is on that disk needs the space more, above all the journal
+		}
+	}
+	return f.err
+}
+
+func (f *files) tryWrite(lines []byte, now time.Time) error {
+	if f.out != nil && (f.size >= f.segment || now.Sub(f.since) >= f.keep/segments) {
+		f.close()
+	}
+	if f.out == nil {
+		f.trim(now)
+		out, err := os.OpenFile(filepath.Join(f.dir, now.UTC().Format(named)+ending), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		f.out, f.size, f.since = out, 0, now
+	}
+	n, err := f.out.Write(lines)
+	if err != nil {
+		if n > 0 {
+			_ = f.out.Truncate(f.size) // half a line is skipped by who reads
+		}
+		return err
+	}
+	f.size += int64(n)
+	return nil
+}
+
+func (f *files) close() {
+	if f.out != nil {
+		_ = f.out.Close() // nothing is promised of what was written
+		f.out = nil
+	}
+}
+
+// trim removes what is too old, and so much that a new segment has room.
+func (f *files) trim(now time.Time) {
+	all, err := list(f.dir)
+	if err != nil {
+		return
+	}
+	total := f.segment
+	for i := len(all) - 1; i >= 0; i-- {
+		total += all[i].size
+		if total > f.most || len(all)-i >= maxSegments || now.Sub(all[i].changed) > f.keep {
+			_ = os.Remove(all[i].path) // tried again with the next segment
+		}
+	}
+}
+
+func (f *files) dropOldest() {
+	if all, err := list(f.dir); err == nil && len(all) > 0 {
+		_ = os.Remove(all[0].path)
+	}
+}
+
+// segment is a file that was written.
+type segment struct {
+	path    string
+	size    int64
+	began   time.Time
+	changed time.Time
+}
+
+// list are the segments of dir, the oldest first.
+func list(dir string) ([]segment, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []segment
+	for _, e := range entries {
+		began, err := time.Parse(named, strings.TrimSuffix(e.Name(), ending))
+		if err != nil || !strings.HasSuffix(e.Name(), ending) {
+			continue // not ours
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, segment{filepath.Join(dir, e.Name()), info.Size(), began, info.ModTime()})
+	}
+	slices.SortFunc(all, func(a, b segment) int { return a.began.Compare(b.began) })
+	return all, nil
+}

@@ -1,0 +1,130 @@
+package history
+
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// asking names an attempt from its beginning, holding one that came to a hold: an
+// owner asks for one lock once at a time, and no fence is given twice.
+type (
+	asking struct {
+		lock, owner string
+		at          int64
+	}
+	holding struct {
+		lock  string
+		fence uint64
+	}
+)
+
+// join puts the lines about attempts together: one that is long has several.
+type join struct {
+	all    []*Attempt
+	asked  map[asking]*Attempt
+	fenced map[holding]*Attempt
+}
+
+func newJoin() *join { return &join{asked: map[asking]*Attempt{}, fenced: map[holding]*Attempt{}} }
+
+func (j *join) add(a Attempt) {
+	ask := asking{a.Lock, string(a.Who.Owner), a.Asked.UnixMicro()}
+	hold := holding{a.Lock, a.Fence}
+	old := j.fenced[hold]
+	if old == nil || a.Fence == 0 {
+		old = j.asked[ask]
+	}
+	if old == nil || a.Asked.IsZero() && a.Fence == 0 {
+		old = &Attempt{}
+		j.all = append(j.all, old)
+	}
+	old.update(a)
+	if !a.Asked.IsZero() {
+		j.asked[ask] = old
+	}
+	if a.Fence != 0 {
+		j.fenced[hold] = old
+	}
+}
+
+// update has a be what b says, who is later, and keep what only a knows.
+func (a *Attempt) update(b Attempt) {
+	if b.Asked.IsZero() {
+		b.Asked = a.Asked
+	}
+	if b.Behind == nil {
+		b.Behind, b.Ahead = a.Behind, a.Ahead
+	}
+	*a = b
+}
+
+// settle gives those that seem to go on, and are not among the open ones, the end that
+// nobody saw.
+func (j *join) settle(open []Attempt) {
+	live := newJoin()
+	for _, a := range open {
+		j.add(a)
+		live.add(a)
+	}
+	for _, a := range j.all {
+		if a.Outcome != Waiting && a.Outcome != Holding {
+			continue
+		}
+		goesOn := live.fenced[holding{a.Lock, a.Fence}] != nil && a.Fence != 0 ||
+			live.asked[asking{a.Lock, string(a.Who.Owner), a.Asked.UnixMicro()}] != nil
+		if !goesOn {
+			a.Outcome = Unknown
+		}
+	}
+}
+
+// again is how soon a client asks again that goes on waiting, as `lockgw run` does
+// when the longest wait of one request is over, or the gateway was restarted.
+const again = 15 * time.Second
+
+// asksAgain: b goes on with the wait of a, which came before it.
+func (a *Attempt) asksAgain(b *Attempt) bool {
+	if !a.Granted.IsZero() || a.Asked.IsZero() || b.Asked.IsZero() || b.Asked.Before(a.Asked) {
+		return false
+	}
+	switch a.Outcome {
+	case Unknown:
+		return true // of the same session: it has come back after a restart
+	case GaveUp:
+	case Refused:
+		switch session.Code(a.Reason) {
+		case session.CodeWaitTimeout, session.CodeDraining, session.CodeUnavailable, session.CodeOutcomeUnknown, session.CodeTooManyWaiters:
+		default:
+			return false
+		}
+	default:
+		return false
+	}
+	return b.Asked.Sub(a.Ended) < again
+}
+
+// chain makes one attempt of several in which one client waits on: it asked when the
+// first one did. all are in the order in which they began.
+func chain(all []*Attempt) []*Attempt {
+	last := map[key]*Attempt{}
+	gone := map[*Attempt]bool{}
+	for _, b := range all {
+		k := key{b.Lock, string(b.Who.Owner)}
+		if a := last[k]; a != nil && a.asksAgain(b) {
+			b.Asked = a.Asked
+			if a.Behind != nil {
+				b.Behind, b.Ahead = a.Behind, a.Ahead
+			}
+			gone[a] = true
+		}
+		last[k] = b
+	}
+	out := all[:0]
+	for _, a := range all {
+		if !gone[a] {
+			out = append(out, a)
+		}
+	}
+	return out
+}

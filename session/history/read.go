@@ -1,0 +1,78 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// maxLine is the longest line that is read; none that was written is longer.
+const maxLine = 64 << 10
+
+// scan calls f for each line that was changed at or after since and, if lock is not
+// empty, is about that lock; the oldest first. What is no line of a history, as the
+// end of one that was cut off, is left out. One scan goes on at a time: it costs a
+// core for a moment, which the callers of locks need more.
+func (h *History) scan(ctx context.Context, lock string, since time.Time, f func(*line)) error {
+	select {
+	case h.scans <- struct{}{}:
+		defer func() { <-h.scans }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	all, err := list(h.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	var about []byte
+	if lock != "" {
+		quoted, _ := json.Marshal(lock) // a string cannot fail
+		about = append([]byte(`"lock":`), quoted...)
+	}
+	for _, s := range all {
+		if s.changed.Before(since) {
+			continue
+		}
+		if err := scanFile(ctx, s.path, about, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanFile(ctx context.Context, path string, about []byte, f func(*line)) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was the oldest
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, maxLine)
+	for {
+		text, err := in.ReadSlice('\n')
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil // what has no end was cut off
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue // no line of ours, in parts
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case about != nil && !bytes.Contains(text, about):
+			continue
+		}
+		var l line
+		if json.Unmarshal(text, &l) == nil {
+			f(&l)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package history
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// Span is who held a lock, and when as far as that is known.
+type Span struct {
+	Who         session.Holder
+	From, Until time.Time // zero: not known
+}
+
+// Told is an attempt as it is looked up.
+type Told struct {
+	Attempt
+	// Meanwhile is who held the lock while it waited, the first of them first, and
+	// at most maxMeanwhile: those who held it for longest. Others is how many more.
+	Meanwhile []Span
+	Others    int
+}
+
+const maxMeanwhile = 8
+
+// Query is what to look up. The zero value of a field asks for no restriction.
+type Query struct {
+	Lock   string
+	Since  time.Time // what was over before is left out
+	Before time.Time // what began then or later is left out: Next of the last answer
+	Limit  int
+}
+
+// Report is the history of one lock, as this node's callers went through it.
+type Report struct {
+	Attempts []Told // the newest first
+	Next     time.Time
+	Totals   Totals
+	// Uncounted are how many of Totals have no line of their own.
+	Counted int
+	Seen    []Span // who held it on other nodes, as those who waited here were told
+	Oldest  time.Time
+	Dropped uint64
+}
+
+// Of looks up what happened to one lock.
+func (h *History) Of(ctx context.Context, q Query) (Report, error) {
+	open, err := h.open(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	j := newJoin()
+	r := Report{}
+	var seen []Span
+	err = h.scan(ctx, q.Lock, q.Since, func(l *line) {
+		switch {
+		case l.Lock != q.Lock:
+		case l.Kind == kindAttempt:
+			j.add(l.attempt())
+		case l.Kind == kindSeen && l.Who != nil:
+			seen = append(seen, Span{Who: *l.Who.holder(), From: l.From})
+		case l.Kind == kindMore && l.Totals != nil && !l.To.Before(q.Since):
+			r.Totals.merge(l.Totals)
+			r.Counted += l.Totals.Attempts
+		}
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	j.settle(slices.DeleteFunc(open, func(a Attempt) bool { return a.Lock != q.Lock }))
+	slices.SortStableFunc(j.all, func(a, b *Attempt) int { return a.began().Compare(b.began()) })
+	all := chain(j.all)
+	r.Oldest = h.oldest()
+	r.Dropped, _ = h.Dropped()
+	holds := spansOf(all)
+	r.Seen = between(seen, holds)
+	now := time.Now()
+	for _, a := range slices.Backward(all) {
+		goesOn := a.Outcome == Waiting || a.Outcome == Holding
+		if !goesOn && a.last().Before(q.Since) {
+			continue
+		}
+		r.Totals.add(a, now)
+		if !q.Before.IsZero() && !a.began().Before(q.Before) {
+			continue
+		}
+		if q.Limit > 0 && len(r.Attempts) >= q.Limit {
+			if r.Next.IsZero() {
+				r.Next = r.Attempts[len(r.Attempts)-1].began()
+			}
+			continue
+		}
+		r.Attempts = append(r.Attempts, tell(a, holds, r.Seen, now))
+	}
+	r.Seen = slices.DeleteFunc(r.Seen, func(s Span) bool { return s.Until.Before(q.Since) && !s.Until.IsZero() })
+	return r, nil
+}
+
+// oldest is how far back the files reach.
+func (h *History) oldest() time.Time {
+	all, err := list(h.cfg.Dir)
+	if err != nil || len(all) == 0 {
+		return time.Time{}
+	}
+	return all[0].began
+}
+
+// spansOf are the holds among attempts, in the order of their grants.
+func spansOf(all []*Attempt) []Span {
+	var out []Span
+	for _, a := range all {
+		if !a.Granted.IsZero() {
+			out = append(out, Span{a.Who, a.Granted, a.Ended})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Span) int { return a.From.Compare(b.From) })
+	return out
+}
+
+// between gives what was seen of other nodes an end: when somebody else was seen, or
+// granted here.
+func between(seen, holds []Span) []Span {
+	for i := range seen {
+		s := &seen[i]
+		told := s.From
+		if since := s.Who.Since; !since.IsZero() && since.Before(told) {
+			s.From = since
+		}
+		if i+1 < len(seen) {
+			s.Until = seen[i+1].From
+			if since := seen[i+1].Who.Since; since.After(told) && since.Before(s.Until) {
+				s.Until = since
+			}
+		}
+		at, _ := slices.BinarySearchFunc(holds, told, func(h Span, t time.Time) int { return h.From.Compare(t) })
+		if at < len(holds) && (s.Until.IsZero() || holds[at].From.Before(s.Until)) {
+			s.Until = holds[at].From
+		}
+	}
+	return seen
+}
+
+// tell adds to an attempt who held the lock while it waited.
+func tell(a *Attempt, holds, seen []Span, now time.Time) Told {
+	t := Told{Attempt: *a}
+	if a.Asked.IsZero() || a.Waited(now) == 0 {
+		return t
+	}
+	until := a.Asked.Add(a.Waited(now))
+	t.Meanwhile = overlap(holds, a.Asked, until, string(a.Who.Owner))
+	t.Meanwhile = append(t.Meanwhile, overlap(seen, a.Asked, until, string(a.Who.Owner))...)
+	if b := a.Behind; b != nil && !slices.ContainsFunc(t.Meanwhile, func(s Span) bool { return s.Who.Owner == b.Owner }) {
+		t.Meanwhile = append(t.Meanwhile, Span{Who: *b, From: b.Since})
+	}
+	if extra := len(t.Meanwhile) - maxMeanwhile; extra > 0 {
+		share := func(s Span) time.Duration { return earlier(s.Until, until).Sub(later(s.From, a.Asked)) }
+		slices.SortStableFunc(t.Meanwhile, func(x, y Span) int { return int(share(y) - share(x)) })
+		t.Meanwhile, t.Others = t.Meanwhile[:maxMeanwhile], extra
+	}
+	slices.SortStableFunc(t.Meanwhile, func(x, y Span) int { return x.From.Compare(y.From) })
+	return t
+}
+
+// overlap are the spans of others that have a part in that time. Of very many that
+// came at once, those before the last few are left out.
+func overlap(spans []Span, from, until time.Time, but string) []Span {
+	const far = 10_000
+	at, _ := slices.BinarySearchFunc(spans, until, func(s Span, t time.Time) int { return s.From.Compare(t) })
+	var out []Span
+	for i := at - 1; i >= 0 && i >= at-far; i-- {
+		s := spans[i]
+		if string(s.Who.Owner) != but && (s.Until.IsZero() || s.Until.After(from)) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// earlier takes zero for a time that has not come.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Contended is how much was waited for one lock.
+type Contended struct {
+	Lock string
+	Totals
+}
+
+// Contended are the locks that were waited for most, by all the time together, those
+// of them that sees accepts and at most limit.
+func (h *History) Contended(ctx context.Context, since time.Time, limit int, sees func(lock string) bool) ([]Contended, error) {
+	open, err := h.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	locks := map[string]*Totals{}
+	totals := func(lock string) *Totals {
+		if locks[lock] == nil {
+			locks[lock] = &Totals{}
+		}
+		return locks[lock]
+	}
+	waits := map[key]*Attempt{} // that may go on with another request
+	count := func(a *Attempt) {
+		k := key{a.Lock, string(a.Who.Owner)}
+		if w := waits[k]; w != nil {
+			if delete(waits, k); w.asksAgain(a) {
+				a.Asked = w.Asked
+			} else {
+				totals(w.Lock).add(w, now)
+			}
+		}
+		if a.Outcome == Refused || a.Outcome == GaveUp {
+			waits[k] = a
+			return
+		}
+		totals(a.Lock).add(a, now)
+	}
+	err = h.scan(ctx, "", since, func(l *line) {
+		switch {
+		case l.Kind == kindMore && l.Totals != nil && !l.To.Before(since):
+			totals(l.Lock).merge(l.Totals)
+		case l.Kind != kindAttempt || l.Outcome == Waiting || l.Outcome == Holding || l.Ended.Before(since):
+		default:
+			a := l.attempt()
+			count(&a)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range open {
+		count(&open[i])
+	}
+	for _, a := range waits {
+		totals(a.Lock).add(a, now)
+	}
+	var out []Contended
+	for lock, t := range locks {
+		if sees(lock) {
+			out = append(out, Contended{lock, *t})
+		}
+	}
+	slices.SortFunc(out, func(a, b Contended) int {
+		if d := b.Waited.Sum() - a.Waited.Sum(); d != 0 {
+			return int(max(-1, min(1, d)))
+		}
+		return strings.Compare(a.Lock, b.Lock)
+	})
+	return out[:min(len(out), limit)], nil
+}

@@ -1,0 +1,185 @@
+package history
+
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+const (
+	// window is the time of which attempts without lines of their own are counted
+	// together.
+	window = time.Minute
+	// linesPerWindow is how many lines one lock gets in that time.
+	linesPerWindow = 120
+	// maxWindows and maxOpen bound memory; what is beyond is dropped.
+	maxWindows = 20_000
+	maxOpen    = 200_000
+	// lineSize is about what one attempt takes in a file.
+	lineSize = 300
+	// atOnce is how many attempts that say little get lines at once, when there were
+	// none for long.
+	atOnce = 2000
+)
+
+// key of an attempt that goes on: an owner waits for a name once at a time.
+type key struct{ lock, owner string }
+
+// tracker makes attempts of steps, and lines of attempts.
+type tracker struct {
+	open    map[key]*Attempt
+	young   []key // of open, in the order of their beginnings, without a line so far
+	windows map[string]*counted
+	rolled  time.Time
+
+	// What is left for lines about attempts that say little. It grows so that half of
+	// the space lasts for all of the time that history is kept.
+	room     float64
+	perSec   float64
+	filledAt time.Time
+
+	out []byte
+	n   int // lines in out
+
+	dropped uint64 // attempts of locks that were too many
+}
+
+// counted is what happened to one lock in one window.
+type counted struct {
+	from  time.Time
+	lines int
+	more  Totals
+}
+
+func newTracker(cfg Config) *tracker {
+	return &tracker{
+		open: map[key]*Attempt{}, windows: map[string]*counted{},
+		room: atOnce, perSec: float64(cfg.MaxSize) / 2 / lineSize / cfg.Keep.Seconds(),
+	}
+}
+
+// lines are those made since the last call, and how many.
+func (t *tracker) lines() ([]byte, int) {
+	out, n := t.out, t.n
+	t.out, t.n = nil, 0
+	return out, n
+}
+
+func (t *tracker) put(l line) {
+	t.out = l.append(t.out)
+	t.n++
+}
+
+func (t *tracker) step(s *session.Step) {
+	if s.Kind == session.StepSeen {
+		if w := t.window(s.Lock, s.Time); w != nil && w.lines < linesPerWindow {
+			w.lines++
+			t.put(line{Kind: kindSeen, Lock: s.Lock, Who: whoOf(&s.Who, true), From: short(s.Time)})
+		}
+		return
+	}
+	k := key{s.Lock, string(s.Who.Owner)}
+	a := t.open[k]
+	held := a != nil && a.Outcome == Holding
+	if a == nil || held && s.Kind == session.StepRefused { // a re-entry was refused: the hold goes on
+		a = &Attempt{}
+	}
+	a.add(s)
+	switch s.Kind {
+	case session.StepWaits, session.StepGranted, session.StepResumed:
+		if t.open[k] == nil && len(t.open) < maxOpen {
+			t.open[k] = a
+			t.young = append(t.young, k)
+		}
+	default:
+		if !held || s.Kind != session.StepRefused {
+			delete(t.open, k)
+		}
+		t.over(a)
+	}
+}
+
+// over writes an attempt that is over, or counts it.
+func (t *tracker) over(a *Attempt) {
+	w := t.window(a.Lock, a.Ended)
+	switch {
+	case w == nil: // too many locks at once to tell them apart
+		t.dropped++
+	case w.lines < linesPerWindow && (a.eventful() || t.spend(a.Ended)):
+		w.lines++
+		t.put(a.line())
+	default:
+		w.more.add(a, a.Ended)
+	}
+}
+
+// spend takes room for one line about an attempt that says little.
+func (t *tracker) spend(now time.Time) bool {
+	if !t.filledAt.IsZero() {
+		t.room = min(atOnce, t.room+t.perSec*max(0, now.Sub(t.filledAt).Seconds()))
+	}
+	t.filledAt = now
+	if t.room < 1 {
+		return false
+	}
+	t.room--
+	return true
+}
+
+func (t *tracker) window(lock string, now time.Time) *counted {
+	w := t.windows[lock]
+	if w == nil && len(t.windows) < maxWindows {
+		w = &counted{from: now}
+		t.windows[lock] = w
+	}
+	return w
+}
+
+// tick writes what is due.
+func (t *tracker) tick(now time.Time) {
+	n := 0
+	for _, k := range t.young {
+		a := t.open[k]
+		if a != nil && now.Sub(a.last()) < openAfter {
+			break
+		}
+		if n++; a != nil {
+			t.put(a.line())
+		}
+	}
+	t.young = t.young[n:]
+	if now.Sub(t.rolled) >= window {
+		t.roll(now)
+	}
+}
+
+// roll begins a new window.
+func (t *tracker) roll(now time.Time) {
+	t.rolled = now
+	for lock, w := range t.windows {
+		if w.more.Attempts > 0 {
+			t.put(line{Kind: kindMore, Lock: lock, From: short(w.from), To: short(now), Totals: &w.more})
+		}
+	}
+	clear(t.windows)
+}
+
+// flush writes all there is: the process ends.
+func (t *tracker) flush(now time.Time) {
+	for _, k := range t.young {
+		if a := t.open[k]; a != nil {
+			t.put(a.line())
+		}
+	}
+	t.young = nil
+	t.roll(now)
+}
+
+// openNow are the attempts that are not over.
+func (t *tracker) openNow() []Attempt {
+	out := make([]Attempt, 0, len(t.open))
+	for _, a := range t.open {
+		out = append(out, *a)
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Historian is told what happens to callers, so that it can be looked up later. It
+// decides nothing. Record must not block and must not call a Manager, a Session or a
+// Lease: a lock's mutex may be held.
+type Historian interface {
+	Record(s Step)
+}
+
+// StepKind is what has happened.
+type StepKind int
+
+// The steps of one caller: it is refused at once, or it waits and is refused or
+// granted, or it is granted at once; what was granted is released or lost.
+const (
+	StepWaits    StepKind = iota + 1
+	StepGranted           // the caller is told so
+	StepResumed           // a hold of the process before this one goes on
+	StepReleased          // Reason: why, if its client did not ask for it
+	StepLost              // Reason: as in the event
+	StepRefused           // Reason: the code of the error, or ReasonHungUp
+	StepSeen              // not of a caller: those who wait here were told who holds the lock
+)
+
+// ReasonHungUp is why a caller was refused that did not wait for the answer.
+const ReasonHungUp = "hung_up"
+
+// Step is one thing that happened to a caller.
+type Step struct {
+	Kind  StepKind
+	Time  time.Time
+	Lock  string
+	Who   Holder    // the caller; of StepSeen: who holds the lock
+	Asked time.Time // zero: the process before this one knew
+	Mode  backend.Mode
+	Fence backend.Fence // of a hold
+	// Reason: see the kinds.
+	Reason string
+	// Behind is who held the lock when the caller began to wait, or why it was refused;
+	// nil: nobody, or that is not known.
+	Behind *Holder
+	Ahead  int // callers of this node that stood before this one when it began to wait
+}
+
+// record tells the historian of one step of l, with what is the same for all.
+func (l *Lease) record(s Step) {
+	h := l.p.m.cfg.History
+	if h == nil {
+		return
+	}
+	s.Time, s.Lock, s.Who, s.Asked, s.Mode, s.Fence = time.Now(), l.name, l.holder, l.asked, l.mode, l.fence
+	h.Record(s)
+}
+
+// recordWait: l has to wait.
+func (p *place) recordWait(l *Lease) {
+	if p.m.cfg.History == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.phase == waiting {
+		l.record(Step{Kind: StepWaits, Behind: p.holderNow(), Ahead: l.ahead + p.ahead})
+	}
+}
+
+// recordEnd: the hold of l is over.
+func (l *Lease) recordEnd(e EventType, reason string) {
+	kind := StepReleased
+	if e == EventLost {
+		kind = StepLost
+	}
+	l.record(Step{Kind: kind, Reason: reason})
+}
+
+// recordSeen: the store has told who holds the name that callers wait for here.
+func (p *place) recordSeen() {
+	h := p.m.cfg.History
+	if h == nil || !p.holder.Held || p.holder.Owner == p.seen {
+		return
+	}
+	p.seen = p.holder.Owner
+	h.Record(Step{Kind: StepSeen, Time: time.Now(), Lock: p.key.name, Who: *holderOf(p.holder), Mode: p.holder.Mode})
+}
+
+// recordRefusal: an acquire that began at asked did not come to a hold.
+func (s *Session) recordRefusal(name string, a Acquire, asked time.Time, err error) {
+	h := s.m.cfg.History
+	if h == nil {
+		return
+	}
+	step := Step{
+		Kind: StepRefused, Time: time.Now(), Lock: name, Who: s.holder(a.Thread, a.Note), Asked: asked, Mode: a.mode(), Reason: string(CodeOf(err)),
+	}
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		step.Behind = e.Holder
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		step.Reason = ReasonHungUp
+	}
+	h.Record(step)
+}
