@@ -16,6 +16,10 @@ import (
 // admit refuses what no endpoint may see, finds out who sends the request, and reads
 // its body. What it returns is for the endpoint; see identityOf.
 func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	if err := checkConn(w, r); err != nil {
+		w.Header().Set("Connection", "close")
+		return r, err
+	}
 	hasBody := r.ContentLength != 0
 	if hasBody {
 		h.limitReading(w)

@@ -11,11 +11,13 @@ import (
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/peer"
 )
 
 // connection is what is known of the connection of a request.
 type connection struct {
-	conn     net.Conn
+	conn     net.Conn // of the kernel
+	shared   *conn    // nil: of a listener that Listen has not made
 	accepted time.Duration // on the clock of deadlines
 	unix     bool
 	peer     session.Peer
@@ -33,14 +35,26 @@ type identity struct {
 	err    error            // what is wrong with the credential; it matters to those who need one
 }
 
+// account is on which the connection is counted.
+func (c connection) account() string {
+	if c.shared == nil {
+		return ""
+	}
+	return c.shared.use.Account()
+}
+
 type (
 	connectionKey struct{}
 	identityKey   struct{}
 )
 
 func (h *Handler) connContext(ctx context.Context, c net.Conn) context.Context {
+	shared := connOf(c)
+	if shared != nil {
+		c = shared.kernel
+	}
 	conn := connection{
-		conn: c, accepted: session.Boottime(), unix: c.LocalAddr().Network() == "unix", peer: session.NoPeer(),
+		conn: c, shared: shared, accepted: session.Boottime(), unix: c.LocalAddr().Network() == "unix", peer: session.NoPeer(),
 	}
 	if conn.unix && h.PeerOf != nil {
 		if peer, err := h.PeerOf(c); err != nil {
@@ -132,6 +146,9 @@ func (h *Handler) admitCaller(r *http.Request, who *identity) error {
 		return nil
 	}
 	err := h.Access.Known(who.caller)
+	if err == nil && who.shared != nil {
+		err = who.shared.use.Identify(peer.Known(who.caller.Account()))
+	}
 	if err != nil && session.CodeOf(who.err) == session.CodeSessionEnded {
 		return who.err // who has its token may know why
 	}

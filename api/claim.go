@@ -105,7 +105,7 @@ func (h *Handler) open(who *identity, cl *claim, alive session.Liveness) error {
 	if cl.pid != 0 && alive != nil {
 		return session.Invalid("bind", "a hold ends with its connection and cannot be bound to a process too")
 	}
-	o := session.Options{OneLock: true, MaxHold: cl.acquire.MaxHold, Peer: who.peer, Alive: alive}
+	o := session.Options{OneLock: true, MaxHold: cl.acquire.MaxHold, Peer: who.peer, Account: who.account(), Alive: alive}
 	if cl.pid != 0 {
 		if err := h.bind(who, &o, cl.pid); err != nil {
 			return err

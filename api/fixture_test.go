@@ -111,7 +111,9 @@ type gateway struct {
 	store     *store
 	tcp, unix string // addresses
 	log       *logBuffer
-	client    *http.Client // of both: the host "unix" is the socket
+
+	descriptors *peer.Descriptors
+	client      *http.Client // of both: the host "unix" is the socket
 }
 
 func newGateway(t *testing.T, cfg session.Config, change ...func(*Config)) *gateway {
@@ -120,8 +122,9 @@ func newGateway(t *testing.T, cfg session.Config, change ...func(*Config)) *gate
 	g.store = &store{Backend: memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})}
 	cfg.Node = "host-a"
 	g.m = session.New(g.store, cfg)
+	g.descriptors = peer.NewDescriptors()
 	c := Config{
-		Manager: g.m, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn, Version: "1.2.3",
+		Manager: g.m, PeerOf: peer.Of, Process: g.descriptors.Process, Identify: peer.Identify, Connected: g.descriptors.Conn, Version: "1.2.3",
 		Log: slog.New(slog.NewJSONHandler(g.log, nil)),
 	}
 	for _, f := range change {
@@ -133,7 +136,8 @@ func newGateway(t *testing.T, cfg session.Config, change ...func(*Config)) *gate
 
 func (g *gateway) serve(srv *http.Server) {
 	g.t.Helper()
-	tcp, unix := listen(g.t, "tcp", "127.0.0.1:0"), listen(g.t, "unix", g.unix)
+	l := Listening{Descriptors: g.descriptors, Log: slog.New(slog.NewJSONHandler(g.log, nil))}
+	tcp, unix := l.Listen(listen(g.t, "tcp", "127.0.0.1:0")), l.Listen(listen(g.t, "unix", g.unix))
 	g.tcp = tcp.Addr().String()
 	done := make(chan error, 2)
 	go func() { done <- srv.Serve(tcp) }()

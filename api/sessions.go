@@ -59,7 +59,7 @@ func (h *Handler) openSession(c *gin.Context) error {
 	}
 	who := identityOf(c.Request.Context())
 	o := session.Options{
-		Peer: who.peer, TTL: time.Duration(p.TTL), Keepalive: time.Duration(p.Keepalive), MaxHold: time.Duration(p.MaxHold),
+		Peer: who.peer, Account: who.account(), TTL: time.Duration(p.TTL), Keepalive: time.Duration(p.Keepalive), MaxHold: time.Duration(p.MaxHold),
 		Name: string(p.Name), Meta: p.Meta,
 	}
 	if p.Bind != 0 {

@@ -24,11 +24,15 @@ type Config struct {
 	Journal *journal.Journal
 	Past    journal.State
 	// Rebind is the proof of life of a process that a session of the Past is bound
-	// to; an error if that is gone.
-	Rebind func(Process) (Liveness, error)
-	Limits Limits
-	Clock  Clock // Boottime
-	Log    *slog.Logger
+	// Rebind is the proof of life of a process that a session of the Past, of that Peer, is
+	// bound to; an error if that is gone.
+	Rebind func(Process, Peer) (Liveness, error)
+	// Refused is when the client of a session was last refused a connection, on
+	// CLOCK_BOOTTIME; 0: never. Its silence until then says nothing. nil: nobody is refused.
+	Refused func(Options) time.Duration
+	Limits  Limits
+	Clock   Clock // Boottime
+	Log     *slog.Logger
 
 	kernels bool // Clock is Boottime
 

@@ -338,7 +338,7 @@ func TestRestartAsksForLife(t *testing.T) {
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				cfg := session.Config{Rebind: func(is session.Process) (session.Liveness, error) {
+				cfg := session.Config{Rebind: func(is session.Process, _ session.Peer) (session.Liveness, error) {
 					if is != tt.o.Process {
 						t.Errorf("rebind %+v, want %+v", is, tt.o.Process)
 					}

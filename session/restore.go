@@ -175,7 +175,7 @@ func (s *Session) comeBack(c *journal.Session, told time.Duration) {
 			s.endedMeanwhile(errors.New("this gateway cannot watch processes"))
 			return
 		}
-		alive, err := s.m.cfg.Rebind(s.o.Process)
+		alive, err := s.m.cfg.Rebind(s.o.Process, s.o.Peer)
 		if err != nil {
 			s.endedMeanwhile(err)
 			return

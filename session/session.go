@@ -36,6 +36,7 @@ type Options struct {
 	Name      string            // for people
 	Meta      map[string]string // for people
 	Peer      Peer              // who is behind it; NoPeer()
+	Account   string            // on which its connections are counted, see Config.Refused
 	TTL       time.Duration     // lease of its holds where an acquire asks for none
 	Keepalive time.Duration     // ends after so long without a sign of life; 0: never
 	MaxHold   time.Duration     // no hold lasts longer; 0: no bound
@@ -233,12 +234,17 @@ func (s *Session) silentLocked() bool {
 	return rest <= 0
 }
 
-// silenceLeftLocked is how long the session may go on being silent.
+// silenceLeftLocked is how long the session may go on being silent. Who is refused a
+// connection cannot speak.
 func (s *Session) silenceLeftLocked() time.Duration {
 	if len(s.waiting) > 0 {
 		return s.o.Keepalive
 	}
-	return s.seen + s.o.Keepalive - s.m.cfg.Clock()
+	since := s.seen
+	if s.m.cfg.Refused != nil {
+		since = max(since, s.m.cfg.Refused(s.o))
+	}
+	return since + s.o.Keepalive - s.m.cfg.Clock()
 }
 
 // Attach and Detach count the connections of a session with Options.Conns.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/peer"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -31,6 +32,7 @@ type conn struct {
 	nc    net.Conn
 	id    int64
 	peer  session.Peer
+	use   *peer.Use // of the descriptor of nc
 	since time.Time
 	// accepted is since on CLOCK_BOOTTIME.
 	accepted time.Duration

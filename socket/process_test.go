@@ -21,13 +21,14 @@ import (
 // path of its socket.
 func (g *gateway) http() string {
 	g.t.Helper()
+	mine := peer.NewDescriptors()
 	path := filepath.Join(g.t.TempDir(), "http.sock")
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	srv := api.NewServer(api.New(api.Config{
-		Manager: g.m, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn,
+		Manager: g.m, PeerOf: peer.Of, Process: mine.Process, Identify: peer.Identify, Connected: mine.Conn,
 	}))
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()

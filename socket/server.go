@@ -25,6 +25,8 @@ type Config struct {
 	Version string       // of the gateway, for people
 	// PeerOf tells who has connected; peer.Of.
 	PeerOf func(net.Conn) (session.Peer, error)
+	// Descriptors has those of the clients; one of its own.
+	Descriptors *peer.Descriptors
 	// Admit says why somebody may not use the socket; everybody may.
 	Admit func(session.Peer) error
 	// Access says who may do what; everybody may lock and look.
@@ -34,7 +36,7 @@ type Config struct {
 
 // Limits close what goes beyond them.
 type Limits struct {
-	Conns       int           // connections at once; 16,384
+	Conns       int           // connections at once, but for administrators; 16,384
 	ConnsPerUID int           // of them by one user; 4,096
 	Output      int           // bytes that a client leaves unread; 256 KiB
 	Read        time.Duration // for a command to arrive as a whole; 5 s
@@ -75,6 +77,9 @@ func (c Config) withDefaults() Config {
 	if c.PeerOf == nil {
 		c.PeerOf = peer.Of
 	}
+	if c.Descriptors == nil {
+		c.Descriptors = peer.NewDescriptors()
+	}
 	if c.Admit == nil {
 		c.Admit = func(session.Peer) error { return nil }
 	}
@@ -111,6 +116,7 @@ func (s *Server) Serve(ln net.Listener) error {
 		case s.stopped():
 			return nil
 		case passing(err):
+			s.cfg.Descriptors.RefuseAll(err)
 			s.pause()
 		default:
 			return fmt.Errorf("accept: %w", err)
@@ -182,22 +188,35 @@ func (s *Server) admit(nc net.Conn) (*conn, error) {
 	if err := s.cfg.Admit(p); err != nil {
 		return nil, replyError{"NOAUTH", err.Error()}
 	}
-	if peer.Scarce(nc) {
-		return nil, replyError{"BUSY", "the gateway has no file descriptor left for one more connection; close some, or raise its limit (ulimit -n, LimitNOFILE=)"}
+	owner := peer.User(p.UID)
+	use, err := s.cfg.Descriptors.Take(owner, peer.Number(nc))
+	if err != nil {
+		return nil, err
 	}
+	c, err := s.add(nc, p, use, owner.Admin())
+	if err != nil {
+		s.cfg.Descriptors.Refuse(owner)
+		use.Release()
+	}
+	return c, err
+}
+
+// add makes the connection of a client for which there is a descriptor.
+func (s *Server) add(nc net.Conn, p session.Peer, use *peer.Use, admin bool) (*conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	limits := s.cfg.Limits
 	switch {
 	case s.closing:
 		return nil, &session.Error{Code: session.CodeDraining, Detail: "the gateway is going away"}
-	case len(s.conns) >= limits.Conns:
+	case len(s.conns) >= limits.Conns && !admin:
 		return nil, replyError{"BUSY", fmt.Sprintf("the gateway has %d connections, the most it may have", limits.Conns)}
 	case s.users[p.UID] >= limits.ConnsPerUID:
 		return nil, replyError{"BUSY", fmt.Sprintf("uid %d has %d connections, the most one user may have", p.UID, limits.ConnsPerUID)}
 	}
 	s.lastID++
 	c := newConn(s, nc, p, s.lastID)
+	c.use = use
 	s.conns[c] = struct{}{}
 	s.users[p.UID]++
 	return c, nil
@@ -215,6 +234,7 @@ func (s *Server) drop(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	c.use.Release()
 	if s.users[c.peer.UID]--; s.users[c.peer.UID] == 0 {
 		delete(s.users, c.peer.UID)
 	}

@@ -93,9 +93,9 @@ func sessionNew(c *conn, args []string) error {
 // of the same user.
 func (c *conn) bind(o *session.Options, pid int) (err error) {
 	if pid == c.peer.PID {
-		o.Alive, err = peer.Conn(c.nc, c.accepted)
+		o.Alive, err = c.srv.cfg.Descriptors.Conn(c.nc, c.accepted)
 	} else {
-		o.Alive, err = peer.Process(pid, c.peer)
+		o.Alive, err = c.srv.cfg.Descriptors.Process(pid, c.peer)
 	}
 	if err == nil {
 		o.Process, err = peer.Identify(pid)

@@ -55,7 +55,7 @@ var rules = []rule{
 		why: "a proof of life is told to the core and decides nothing itself",
 	},
 	{
-		pkg: "session/access", ours: []string{"session"}, closed: true, theirs: []string{"golang.org/x/sys", "golang.org/x/time", "github.com/google/uuid"},
+		pkg: "session/access", ours: []string{"session", "session/peer"}, closed: true, theirs: []string{"golang.org/x/sys", "golang.org/x/time", "github.com/google/uuid"},
 		why: "who may do what is decided once for all fronts, by what they know of a caller",
 	},
 	{
@@ -63,7 +63,7 @@ var rules = []rule{
 		why: "what happened is told to it by the core, and looked up by who asks; it decides nothing",
 	},
 	{
-		pkg: "api", ours: []string{"api/", "session", "session/access", "session/history", "backend"},
+		pkg: "api", ours: []string{"api/", "session", "session/access", "session/history", "session/peer", "backend"},
 		why: "HTTP translates to and from the core; it knows no store and no other front",
 	},
 	{

@@ -2,14 +2,17 @@ package access
 
 import (
 	"net"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/session/peer"
 )
 
 // groupsOf are the groups of the process that connected c, as they were then: its
-// own and the further ones. Without an answer of the kernel there are none, which
-// allows less.
+// own and the further ones, but for those of another user namespace. Without an answer of
+// the kernel there are none, which allows less.
 func groupsOf(c *net.UnixConn) []int {
 	rc, err := c.SyscallConn()
 	if err != nil {
@@ -24,7 +27,7 @@ func groupsOf(c *net.UnixConn) []int {
 			groups = append(groups, int(gid))
 		}
 	})
-	return groups
+	return slices.DeleteFunc(groups, peer.NobodyGroup)
 }
 
 // peerGroups: package unix has no function for SO_PEERGROUPS.

@@ -97,13 +97,23 @@ func (b *buckets) sweepLocked(now time.Time) {
 	}
 }
 
-// key is by whom by is counted.
-func (by Caller) key(session string) string {
+// Account is who by is found to be, over the network: what is counted together.
+func (by Caller) Account() string {
 	switch {
 	case by.token != "":
 		return "token " + by.token
 	case len(by.certs) > 0:
 		return "cert " + by.certs[0]
+	default:
+		return "admin token"
+	}
+}
+
+// key is by whom by is counted.
+func (by Caller) key(session string) string {
+	switch {
+	case by.token != "", len(by.certs) > 0:
+		return by.Account()
 	case by.via == viaUnix && by.peer.UID >= 0:
 		return "uid " + strconv.Itoa(by.peer.UID)
 	default:

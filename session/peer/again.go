@@ -19,8 +19,9 @@ func Identify(pid int) (session.Process, error) {
 }
 
 // Again is the liveness of a process that was identified before, by this gateway
-// process or by an earlier one. An error means that it is gone.
-func Again(is session.Process) (session.Liveness, error) {
+// process or by an earlier one. by is who has named it then: the descriptor goes on that
+// account, however many there are already. An error means that it is gone.
+func (d *Descriptors) Again(is session.Process, by session.Peer) (session.Liveness, error) {
 	gone := fmt.Errorf("process %d has exited while the gateway was away", is.PID)
 	fd, err := unix.PidfdOpen(is.PID, unix.PIDFD_NONBLOCK)
 	if err != nil {
@@ -32,5 +33,5 @@ func Again(is session.Process) (session.Liveness, error) {
 		_ = unix.Close(fd)
 		return nil, gone
 	}
-	return watch(fd, fmt.Sprintf("process %d", is.PID)), nil
+	return watch(fd, fmt.Sprintf("process %d", is.PID), d.keep(User(by.UID))), nil
 }

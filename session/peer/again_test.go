@@ -17,13 +17,13 @@ func TestAgain(t *testing.T) {
 	if err != nil || is.PID != child.Process.Pid || is.Started <= 0 {
 		t.Fatalf("identify = %+v, %v", is, err)
 	}
-	alive, err := Again(is)
+	alive, err := NewDescriptors().Again(is, me())
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := is
 	other.Started += tick
-	if _, err := Again(other); err == nil {
+	if _, err := NewDescriptors().Again(other, me()); err == nil {
 		t.Error("another process of the same number was taken for it")
 	}
 	ended := make(chan error, 1)
@@ -38,13 +38,13 @@ func TestAgain(t *testing.T) {
 		t.Fatal("its death was not noticed")
 	}
 	_ = child.Wait()
-	if _, err := Again(is); err == nil {
+	if _, err := NewDescriptors().Again(is, me()); err == nil {
 		t.Error("a process that is gone was found again")
 	}
 	if _, err := Identify(is.PID); err == nil {
 		t.Error("a process that is gone was identified")
 	}
-	alive, err = Again(is)
+	alive, err = NewDescriptors().Again(is, me())
 	if err == nil && errors.Is(alive(t.Context()), nil) {
 		t.Error("alive")
 	}

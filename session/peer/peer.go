@@ -21,9 +21,10 @@ import (
 )
 
 // Of is the process that connected the Unix socket c: its pid and uid at that
-// time and, where it can be read, its command name. Of any other connection
-// nothing is known: session.NoPeer. An error means that the kernel gave no
-// answer, as of a closed socket.
+// time and, where it can be read, its command name. The uid is -1 of a user whom this
+// process cannot tell from others, because it runs in a user namespace without it. Of
+// any other connection nothing is known: session.NoPeer. An error means that the kernel
+// gave no answer, as of a closed socket.
 func Of(c net.Conn) (session.Peer, error) {
 	uc, ok := c.(*net.UnixConn)
 	if !ok {
@@ -37,7 +38,7 @@ func Of(c net.Conn) (session.Peer, error) {
 	if err != nil {
 		return session.NoPeer(), fmt.Errorf("peer credentials: %w", err)
 	}
-	return session.Peer{PID: int(cred.Pid), UID: int(cred.Uid), Command: command(int(cred.Pid))}, nil
+	return session.Peer{PID: int(cred.Pid), UID: identified(int(cred.Uid)), Command: command(int(cred.Pid))}, nil
 }
 
 // Conn is the liveness of the process that connected the Unix socket c, which was
@@ -47,7 +48,7 @@ func Of(c net.Conn) (session.Peer, error) {
 // process with that number is refused if it began after the connection. What is
 // said of Process goes for the rest. The error is errors.ErrUnsupported for other
 // sockets.
-func Conn(c net.Conn, accepted time.Duration) (session.Liveness, error) {
+func (d *Descriptors) Conn(c net.Conn, accepted time.Duration) (session.Liveness, error) {
 	uc, ok := c.(*net.UnixConn)
 	if !ok {
 		return nil, fmt.Errorf("peer process of a %T: %w", c, errors.ErrUnsupported)
@@ -60,10 +61,12 @@ func Conn(c net.Conn, accepted time.Duration) (session.Liveness, error) {
 	if errors.Is(err, unix.ENOPROTOOPT) {
 		fd, err = openOlder(by.PID, accepted)
 	}
-	if fd, err = unlessLast(fd, err); err != nil {
-		return nil, openError(by.PID, err)
+	if err != nil {
+		return nil, d.openError(by.PID, err)
 	}
-	err = sameNamespace(by)
+	if err = sameNamespace(by); by.UID < 0 {
+		err = invalid("the gateway cannot tell your user from others: it runs in a user namespace without it")
+	}
 	if gone(fd) { // so what was looked at may have been another process
 		err = invalid("the process %d that made the connection has exited", by.PID)
 	}
@@ -71,7 +74,7 @@ func Conn(c net.Conn, accepted time.Duration) (session.Liveness, error) {
 		_ = unix.Close(fd)
 		return nil, err
 	}
-	return watch(fd, fmt.Sprintf("process %d", by.PID)), nil
+	return d.watchFor(by, fd, by.PID)
 }
 
 // peerPidfd: ENOPROTOOPT before Linux 6.5.

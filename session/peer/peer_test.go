@@ -63,7 +63,7 @@ func TestOfTCP(t *testing.T) {
 	if p, err := Of(c); err != nil || p != session.NoPeer() {
 		t.Errorf("peer over TCP = %+v, %v, want %+v", p, err, session.NoPeer())
 	}
-	if _, err := Conn(c, session.Boottime()); !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := NewDescriptors().Conn(c, session.Boottime()); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("liveness over TCP: err = %v, want %v", err, errors.ErrUnsupported)
 	}
 }
@@ -79,7 +79,7 @@ func TestOfClosed(t *testing.T) {
 func TestConn(t *testing.T) {
 	var nc *exec.Cmd
 	c := accept(t, func(path string) { nc = start(t, 0, "nc", "-U", path) })
-	alive, err := Conn(c, session.Boottime())
+	alive, err := NewDescriptors().Conn(c, session.Boottime())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestConnOfDeadProcess(t *testing.T) {
 			var nc *exec.Cmd
 			c := accept(t, func(path string) { nc = start(t, 0, "nc", "-U", path) })
 			end(t, nc)
-			_, err := Conn(c, session.Boottime())
+			_, err := NewDescriptors().Conn(c, session.Boottime())
 			refused(t, err, fmt.Sprint(nc.Process.Pid))
 		})
 	}
@@ -113,7 +113,7 @@ func TestConnFromOtherNamespace(t *testing.T) {
 	c := accept(t, func(path string) {
 		start(t, 0, "unshare", "--pid", "--fork", "--kill-child", "nc", "-U", path)
 	})
-	_, err := Conn(c, session.Boottime())
+	_, err := NewDescriptors().Conn(c, session.Boottime())
 	refused(t, err, "pid namespace")
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +19,12 @@ import (
 // now on. The result may be called once; if it never is, the garbage collector
 // closes the descriptor. CodeInvalid says why not, CodeTooManySessions that no
 // descriptor is left.
-func Process(pid int, by session.Peer) (session.Liveness, error) {
+//
+// It costs a descriptor, which goes on the account of by's user until the process or the
+// session has ended.
+func (d *Descriptors) Process(pid int, by session.Peer) (session.Liveness, error) {
 	if by.UID < 0 {
-		return nil, invalid("a process can be named over a Unix socket only")
+		return nil, invalid("a process can be named over a Unix socket only, and by a user whom the gateway can tell from others: in a user namespace it knows only those that are mapped")
 	}
 	if pid <= 0 {
 		return nil, invalid("%d is no process id", pid)
@@ -28,9 +32,9 @@ func Process(pid int, by session.Peer) (session.Liveness, error) {
 	if err := sameNamespace(by); err != nil {
 		return nil, err
 	}
-	fd, err := unlessLast(unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK))
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
-		return nil, openError(pid, err)
+		return nil, d.openError(pid, err)
 	}
 	// Only now is the owner looked at: while the pidfd says that the process
 	// lives, the number cannot have passed to another one.
@@ -38,10 +42,21 @@ func Process(pid int, by session.Peer) (session.Liveness, error) {
 		_ = unix.Close(fd)
 		return nil, err
 	}
-	return watch(fd, fmt.Sprintf("process %d", pid)), nil
+	return d.watchFor(by, fd, pid)
 }
 
-func openError(pid int, err error) error {
+// watchFor is watch, if by's user has a descriptor to spare.
+func (d *Descriptors) watchFor(by session.Peer, fd, pid int) (session.Liveness, error) {
+	use, err := d.Take(User(by.UID), fd)
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return watch(fd, fmt.Sprintf("process %d", pid), use), nil
+}
+
+func (d *Descriptors) openError(pid int, err error) error {
+	d.RefuseAll(err)
 	switch {
 	case errors.Is(err, unix.ESRCH):
 		return invalid("there is no process %d", pid)
@@ -86,10 +101,13 @@ func sameNamespace(by session.Peer) error {
 
 func invalid(format string, args ...any) error { return session.Invalid("bind", format, args...) }
 
-// watch makes a Liveness of a non-blocking pidfd, which it owns from now on.
-func watch(fd int, what string) session.Liveness {
+// watch makes a Liveness of a non-blocking pidfd, which it owns from now on, as well as
+// its use.
+func watch(fd int, what string, use *Use) session.Liveness {
 	f := os.NewFile(uintptr(fd), "pidfd")
+	runtime.AddCleanup(f, (*Use).Release, use) // of one that is never called
 	return func(ctx context.Context) error {
+		defer use.Release()
 		defer f.Close()
 		defer context.AfterFunc(ctx, func() { f.Close() })()
 		rc, err := f.SyscallConn()

@@ -68,7 +68,7 @@ func TestProcessEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			child := start(t, 0, "sleep", "60")
-			alive, err := Process(child.Process.Pid, me())
+			alive, err := NewDescriptors().Process(child.Process.Pid, me())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestProcessEnds(t *testing.T) {
 
 func TestProcessEndedBefore(t *testing.T) {
 	child := start(t, 0, "sleep", "60")
-	alive, err := Process(child.Process.Pid, me())
+	alive, err := NewDescriptors().Process(child.Process.Pid, me())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestProcessEndedBefore(t *testing.T) {
 
 func TestProcessContext(t *testing.T) {
 	child := start(t, 0, "sleep", "60")
-	alive, err := Process(child.Process.Pid, me())
+	alive, err := NewDescriptors().Process(child.Process.Pid, me())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestProcessRefused(t *testing.T) {
 		"caller dead":  {os.Getpid(), session.Peer{PID: dead.Process.Pid, UID: os.Getuid()}, "is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Process(test.pid, test.by)
+			_, err := NewDescriptors().Process(test.pid, test.by)
 			refused(t, err, test.want)
 		})
 	}
@@ -135,10 +135,10 @@ func TestProcessRefused(t *testing.T) {
 
 // Each process that is watched costs a descriptor, and the limit is no defect.
 func TestProcessWithoutDescriptor(t *testing.T) {
-	if err := openError(12, unix.EMFILE); session.CodeOf(err) != session.CodeTooManySessions {
+	if err := NewDescriptors().openError(12, unix.EMFILE); session.CodeOf(err) != session.CodeTooManySessions {
 		t.Errorf("err = %v, want %s", err, session.CodeTooManySessions)
 	}
-	if err := openError(12, unix.EPERM); session.CodeOf(err) != session.CodeInternal {
+	if err := NewDescriptors().openError(12, unix.EPERM); session.CodeOf(err) != session.CodeInternal {
 		t.Errorf("err = %v, want %s", err, session.CodeInternal)
 	}
 }
@@ -190,7 +190,7 @@ func TestProcessOfOtherUser(t *testing.T) {
 	own, others := start(t, nobody, "sleep", "60"), start(t, 0, "sleep", "60")
 	user := session.Peer{PID: own.Process.Pid, UID: nobody}
 	for name, by := range map[string]session.Peer{"the user": user, "root": me()} {
-		alive, err := Process(own.Process.Pid, by)
+		alive, err := NewDescriptors().Process(own.Process.Pid, by)
 		if err != nil {
 			t.Errorf("%s names a user's process: %v", name, err)
 			continue
@@ -199,7 +199,7 @@ func TestProcessOfOtherUser(t *testing.T) {
 		cancel()
 		ended(t, live(ctx, alive)) // closes the descriptor
 	}
-	_, err := Process(others.Process.Pid, user)
+	_, err := NewDescriptors().Process(others.Process.Pid, user)
 	refused(t, err, "does not belong to uid")
 }
 
@@ -207,7 +207,7 @@ func TestProcessFromOtherNamespace(t *testing.T) {
 	asRoot(t)
 	outer := start(t, 0, "unshare", "--pid", "--fork", "--kill-child", "sleep", "60")
 	inner := onlyChild(t, outer.Process.Pid)
-	_, err := Process(os.Getpid(), session.Peer{PID: inner, UID: os.Getuid()})
+	_, err := NewDescriptors().Process(os.Getpid(), session.Peer{PID: inner, UID: os.Getuid()})
 	refused(t, err, "pid namespace")
 }
 
@@ -231,7 +231,7 @@ func TestProcessCost(t *testing.T) {
 	fds, threads := count(t, "fd"), count(t, "task")
 	var done []<-chan error
 	for range watches {
-		alive, err := Process(child.Process.Pid, me())
+		alive, err := NewDescriptors().Process(child.Process.Pid, me())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestProcessCost(t *testing.T) {
 		ended(t, d)
 	}
 	for range watches {
-		if _, err := Process(os.Getpid(), session.Peer{PID: os.Getpid(), UID: nobody}); err == nil {
+		if _, err := NewDescriptors().Process(os.Getpid(), session.Peer{PID: os.Getpid(), UID: nobody}); err == nil {
 			t.Fatalf("uid %d may watch process %d", nobody, os.Getpid())
 		}
 	}

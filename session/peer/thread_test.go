@@ -30,7 +30,7 @@ func TestProcessWithoutLeader(t *testing.T) {
 	t.Setenv(leaderless, "1")
 	child := start(t, 0, os.Args[0])
 	zombified(t, child.Process.Pid) // so it looks, by its first thread
-	alive, err := Process(child.Process.Pid, me())
+	alive, err := NewDescriptors().Process(child.Process.Pid, me())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestProcessOfExitedThread(t *testing.T) {
 	named := make(chan (<-chan error))
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread exits with this goroutine
-		alive, err := Process(os.Getpid(), me())
+		alive, err := NewDescriptors().Process(os.Getpid(), me())
 		if err != nil {
 			t.Error(err)
 		}

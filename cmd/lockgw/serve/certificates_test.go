@@ -23,7 +23,7 @@ import (
 // serveTLS serves locks over TLS, with these rules, and returns the address.
 func serveTLS(t *testing.T, c config.TLS, optional bool, rules ...access.Rule) (address string, certs *certificates) {
 	t.Helper()
-	lns, certs, err := listenTCP(config.HTTP{Listen: []string{"127.0.0.1:0"}, TLS: c}, optional, nil)
+	lns, certs, err := listenTCP(config.HTTP{Listen: []string{"127.0.0.1:0"}, TLS: c}, optional, nil, api.Listening{})
 	if err != nil {
 		t.Fatal(err)
 	}

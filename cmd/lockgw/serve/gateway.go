@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -29,21 +30,25 @@ type gateway struct {
 type admission struct {
 	access *access.Control
 	reload func() (restart []string, err error)
+	// descriptors has those of the clients, on all listeners together.
+	descriptors *peer.Descriptors
 }
 
 func newGateway(c config.Config, store backend.Backend, past legacy, in admission, seen *observation, log *slog.Logger) *gateway {
+	fds := cmp.Or(in.descriptors, peer.NewDescriptors())
 	mc := c.Manager()
-	mc.Log, mc.Journal, mc.Past, mc.Rebind = log, past.journal, past.state, peer.Again
+	mc.Log, mc.Journal, mc.Past, mc.Rebind = log, past.journal, past.state, fds.Again
+	mc.Refused = fds.Refused
 	mc.Observer = seen.observer
 	if past.history != nil {
 		mc.History = past.history
 	}
 	g := &gateway{manager: session.New(store, mc)}
 	g.http = api.NewServer(api.New(api.Config{
-		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: peer.Process, Identify: peer.Identify, Connected: peer.Conn,
+		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: fds.Process, Identify: peer.Identify, Connected: fds.Conn,
 		Access: in.access, Reload: in.reload, Version: cli.Version(), Log: log, History: past.history, Metrics: seen.metrics, Around: seen.around,
 	}))
-	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Access: in.access, Version: cli.Version(), Log: log})
+	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Descriptors: fds, Access: in.access, Version: cli.Version(), Log: log})
 	return g
 }
 

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -15,7 +14,7 @@ import (
 // listenTCP listens on the sockets that the service manager has passed, and else
 // opens the addresses of http.listen, all or none. tokens: callers may show one in
 // place of a certificate.
-func listenTCP(c config.HTTP, tokens bool, passed []net.Listener) (lns []net.Listener, certs *certificates, err error) {
+func listenTCP(c config.HTTP, tokens bool, passed []net.Listener, in api.Listening) (lns []net.Listener, certs *certificates, err error) {
 	certs, err = openCertificates(c.TLS, tokens)
 	if err != nil {
 		return nil, nil, err
@@ -28,12 +27,11 @@ func listenTCP(c config.HTTP, tokens bool, passed []net.Listener) (lns []net.Lis
 	if err != nil {
 		return lns, nil, err
 	}
+	if certs != nil {
+		in.TLS = certs.config()
+	}
 	for i, ln := range lns {
-		if certs == nil {
-			lns[i] = sparing{ln, api.Full}
-		} else {
-			lns[i] = tls.NewListener(sparing{ln, func(c net.Conn) { _ = c.Close() }}, certs.config())
-		}
+		lns[i] = in.Listen(ln)
 	}
 	return lns, certs, nil
 }

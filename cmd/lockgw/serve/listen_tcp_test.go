@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lockgw/lockgw/api"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
@@ -21,7 +22,7 @@ func writeCert(t *testing.T) config.TLS {
 // With client_ca_file nobody gets in without a certificate of it.
 func TestListenTLS(t *testing.T) {
 	c := writeCert(t)
-	lns, _, err := listenTCP(config.HTTP{Listen: []string{"127.0.0.1:0"}, TLS: c}, false, nil)
+	lns, _, err := listenTCP(config.HTTP{Listen: []string{"127.0.0.1:0"}, TLS: c}, false, nil, api.Listening{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestListenAllOrNone(t *testing.T) {
 	address := free.Addr().String()
 	free.Close()
 
-	_, _, err = listenTCP(config.HTTP{Listen: []string{address, busy.Addr().String()}}, false, nil)
+	_, _, err = listenTCP(config.HTTP{Listen: []string{address, busy.Addr().String()}}, false, nil, api.Listening{})
 	if want := "another program listens on " + busy.Addr().String() + " already"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("with a busy address: %v, want %q", err, want)
 	}
@@ -81,7 +82,7 @@ func TestListenAllOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := config.Config{HTTP: config.HTTP{Listen: []string{address}}, Socket: config.Socket{Dir: dir, Mode: 0o660}}
-	if _, err = listen(c, nil); err == nil {
+	if _, err = listen(c, nil, api.Listening{}); err == nil {
 		t.Error("listened, though a file is in the way of resp.sock")
 	}
 	again, err := net.Listen("tcp", address)
@@ -101,7 +102,7 @@ func TestListenTLSFiles(t *testing.T) {
 		{config.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: "nosuch"}, "http.tls.client_ca_file"},
 		{config.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: good.KeyFile}, "no certificate in"},
 	} {
-		lns, _, err := listenTCP(config.HTTP{Listen: []string{"127.0.0.1:0"}, TLS: tt.c}, false, nil)
+		lns, _, err := listenTCP(config.HTTP{Listen: []string{"127.0.0.1:0"}, TLS: tt.c}, false, nil, api.Listening{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("listenTCP with %+v = %v, want an error with %q", tt.c, err, tt.want)
 		}

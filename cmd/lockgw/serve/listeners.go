@@ -23,30 +23,30 @@ type listeners struct {
 
 // listen opens all of them or none. What the service manager has passed takes the
 // place of what is configured.
-func listen(c config.Config, passed passedSockets) (*listeners, error) {
+func listen(c config.Config, passed passedSockets, in api.Listening) (*listeners, error) {
 	ls := &listeners{}
-	if err := ls.open(c, passed); err != nil {
+	if err := ls.open(c, passed, in); err != nil {
 		ls.close()
 		return nil, err
 	}
 	return ls, nil
 }
 
-func (ls *listeners) open(c config.Config, passed passedSockets) (err error) {
+func (ls *listeners) open(c config.Config, passed passedSockets, in api.Listening) (err error) {
 	web, resp := passed.named(passedHTTP), passed.named(passedRESP)
 	if len(web) == 0 || len(resp) == 0 {
 		if ls.dir, err = openSocketDir(c.Socket); err != nil {
 			return err
 		}
 	}
-	if ls.http, ls.certs, err = listenTCP(c.HTTP, c.Access.TokensFile != "", passed.named(passedTCP)); err != nil {
+	if ls.http, ls.certs, err = listenTCP(c.HTTP, c.Access.TokensFile != "", passed.named(passedTCP), in); err != nil {
 		return err
 	}
 	if web, err = ls.orMake(web, cli.HTTPSocket); err != nil {
 		return err
 	}
 	for _, ln := range web {
-		ls.http = append(ls.http, sparing{ln, api.Full})
+		ls.http = append(ls.http, in.Listen(ln))
 	}
 	ls.resp, err = ls.orMake(resp, cli.RespSocket)
 	return err

@@ -11,9 +11,11 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/spf13/cobra"
 
+	"github.com/lockgw/lockgw/api"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/peer"
 )
 
 // New is the command `serve`.
@@ -58,7 +60,8 @@ func serve(ctx context.Context, load func() (config.Settings, error)) error {
 		return err
 	}
 	defer passed.close()
-	ls, err := listen(s.Config, passed)
+	fds := peer.NewDescriptors()
+	ls, err := listen(s.Config, passed, api.Listening{Descriptors: fds, Log: log})
 	if err != nil {
 		return err
 	}
@@ -82,7 +85,7 @@ func serve(ctx context.Context, load func() (config.Settings, error)) error {
 
 	a, service := newActors(), &serviceManager{log: log}
 	r := &reloader{load: load, running: s, service: service, access: control, certs: ls.certs, level: level, log: log}
-	g := newGateway(s.Config, store, past, admission{control, r.reload}, seen, log)
+	g := newGateway(s.Config, store, past, admission{control, r.reload, fds}, seen, log)
 	seen.watch(g.manager, log)
 	ls.serve(a, g)
 	a.start(func() error { return signals.wait(r) })

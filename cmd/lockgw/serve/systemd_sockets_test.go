@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockgw/lockgw/api"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
@@ -78,7 +79,7 @@ func TestPassedTCPOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer passed.close()
-	_, err = listen(config.Config{Socket: config.Socket{Dir: e2e.ShortDir(t), Mode: 0o660}}, passed)
+	_, err = listen(config.Config{Socket: config.Socket{Dir: e2e.ShortDir(t), Mode: 0o660}}, passed, api.Listening{})
 	if err == nil || !strings.Contains(err.Error(), "can be reached from other machines") {
 		t.Errorf("a socket that is open to other machines: %v, want a refusal", err)
 	}
@@ -94,7 +95,7 @@ func TestPassedInPlaceOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer passed.close()
-	ls, err := listen(config.Config{HTTP: config.HTTP{Listen: []string{"127.0.0.1:0"}}, Socket: config.Socket{Dir: dir, Mode: 0o660}}, passed)
+	ls, err := listen(config.Config{HTTP: config.HTTP{Listen: []string{"127.0.0.1:0"}}, Socket: config.Socket{Dir: dir, Mode: 0o660}}, passed, api.Listening{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestPassedNeedsNoDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer passed.close()
-	ls, err := listen(config.Config{Socket: config.Socket{Dir: filepath.Join(dir, "none"), Mode: 0o660}}, passed)
+	ls, err := listen(config.Config{Socket: config.Socket{Dir: filepath.Join(dir, "none"), Mode: 0o660}}, passed, api.Listening{})
 	if err != nil {
 		t.Fatal(err)
 	}

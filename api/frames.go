@@ -1,0 +1,89 @@
+package api
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// frames looks at the bytes of a connection for a request that says its length in two
+// ways, by Content-Length and by Transfer-Encoding. A proxy in between may believe the
+// one and this gateway the other, so that what the one takes for a body is a request to
+// the other. net/http takes the second and forgets the first.
+//
+// It goes on until the first request with Transfer-Encoding, after which the connection
+// is closed.
+type frames struct {
+	ambiguous atomic.Int64 // which request it is, from 1 on; 0: none
+
+	// Of the goroutine that reads.
+	heads   int64  // begun
+	line    []byte // read so far, without what is beyond maxLine
+	begun   bool   // the request line was read, and the headers were not all
+	body    int64  // of the present request, that is still to be read
+	size    int64  // what Content-Length says, while the headers are read
+	length  bool   // the present one has Content-Length
+	coding  bool   // and Transfer-Encoding
+	blinded bool   // nothing more is looked at
+}
+
+// maxLine is more than a name of interest and its value are long.
+const maxLine = 128
+
+func (f *frames) read(b []byte) {
+	for len(b) > 0 && !f.blinded {
+		if f.body > 0 {
+			n := min(f.body, int64(len(b)))
+			f.body -= n
+			b = b[n:]
+			continue
+		}
+		i := bytes.IndexByte(b, '\n')
+		if i < 0 {
+			f.keep(b)
+			return
+		}
+		f.keep(b[:i])
+		b = b[i+1:]
+		f.take(strings.TrimSuffix(string(f.line), "\r"))
+		f.line = f.line[:0]
+	}
+}
+
+func (f *frames) keep(b []byte) { f.line = append(f.line, b[:min(len(b), maxLine-len(f.line))]...) }
+
+func (f *frames) take(line string) {
+	switch {
+	case !f.begun && line == "": // net/http lets it pass between requests
+	case !f.begun:
+		f.begun = true
+		f.heads++
+	case line == "":
+		f.end()
+	default:
+		f.header(line)
+	}
+}
+
+func (f *frames) header(line string) {
+	name, value, _ := strings.Cut(line, ":")
+	switch {
+	case strings.EqualFold(name, "Content-Length"):
+		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		f.size, f.length, f.blinded = n, true, err != nil // net/http refuses it then
+	case strings.EqualFold(name, "Transfer-Encoding"):
+		f.coding = true
+	}
+}
+
+// end of the headers.
+func (f *frames) end() {
+	if f.coding {
+		f.blinded = true
+		if f.length {
+			f.ambiguous.Store(f.heads)
+		}
+	}
+	f.begun, f.length, f.body, f.size = false, false, f.size, 0
+}

@@ -1,0 +1,82 @@
+package peer
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Owner is on whose account a descriptor goes.
+type Owner struct {
+	// Account is what is counted together. Session.Options.Account has it, so that a
+	// session can be told whether its client was refused.
+	Account string
+	// address of somebody over the network who is not identified; "": identified.
+	address string
+	admin   bool // root, and the user of this process
+}
+
+// Accounts that are shared by all of whom no more is known.
+const (
+	accountLoopback = "loopback" // over TCP on this machine, where the kernel does not tell the user
+	accountNetwork  = "network"  // over TCP from elsewhere, before it is known who
+	accountUnknown  = "unknown"  // a Unix socket, and a user of another user namespace
+)
+
+// User is the account of a user of this machine, whichever way it comes.
+func User(uid int) Owner {
+	if uid < 0 {
+		return Owner{Account: accountUnknown}
+	}
+	return Owner{Account: "uid " + strconv.Itoa(uid), admin: uid == 0 || uid == os.Geteuid()}
+}
+
+// Admin: what is kept back for root and the user of this process is for them.
+func (o Owner) Admin() bool { return o.admin }
+
+// Known is the account of somebody over the network who has shown a certificate or a
+// token; name is what access.Caller calls them.
+func Known(name string) Owner { return Owner{Account: name} }
+
+// OwnerOf is on whose account the connection c goes, before anything was read from it.
+func OwnerOf(c net.Conn) Owner {
+	if uc, ok := c.(*net.UnixConn); ok {
+		uid := -1
+		_ = control(uc, func(fd int) error { // an error is that the connection is closed
+			cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+			if err == nil {
+				uid = identified(int(cred.Uid))
+			}
+			return err
+		})
+		return User(uid)
+	}
+	local, err := netip.ParseAddrPort(c.LocalAddr().String())
+	if err != nil {
+		return Owner{Account: accountNetwork, address: "?"}
+	}
+	remote, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err != nil {
+		return Owner{Account: accountNetwork, address: "?"}
+	}
+	if !local.Addr().Unmap().IsLoopback() {
+		return Owner{Account: accountNetwork, address: site(remote.Addr().Unmap())}
+	}
+	if uid, ok := socketUser(remote, local); ok {
+		return User(uid)
+	}
+	return Owner{Account: accountLoopback}
+}
+
+// site is what one machine has of addresses: with IPv6 that is a whole subnet.
+func site(a netip.Addr) string {
+	if a.Is6() {
+		if p, err := a.WithZone("").Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
