@@ -50,7 +50,7 @@ func (d *Descriptors) watchFor(by session.Peer, fd, pid int) (session.Liveness, 
 	use, err := d.Take(User(by.UID), fd)
 	if err != nil {
 		_ = unix.Close(fd)
-		return nil, err
+		return nil, fmt.Errorf("watch process %d: %w", pid, err)
 	}
 	return watch(fd, fmt.Sprintf("process %d", pid), use), nil
 }

@@ -37,12 +37,12 @@ func TestDescriptorsAreKeptBack(t *testing.T) {
 	defer func() { _ = sleep.Process.Kill(); _ = sleep.Wait() }()
 
 	for _, way := range []struct{ socket, request, refusal string }{
-		{cli.HTTPSocket, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 429"},
+		{cli.HTTPSocket, "GET /v1/locks HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 429"},
 		{cli.RespSocket, "PING\r\n", "-BUSY the gateway has no file descriptor left"},
 	} {
 		conns := d.crowd(way.socket, way.request, way.refusal, most)
 		d.send(binder, "SESSION NEW BIND pid:"+strconv.Itoa(sleep.Process.Pid))
-		d.expect(bound, "-BUSY the gateway has no file descriptor left to watch process")
+		d.expect(bound, "-BUSY the gateway has no file descriptor left")
 		client := store.Client()
 		if err := client.ClientKillByFilter(t.Context(), "TYPE", "normal").Err(); err != nil {
 			t.Fatal(err)
