@@ -16,8 +16,8 @@ import (
 
 // connection is what is known of the connection of a request.
 type connection struct {
-	conn     net.Conn // of the kernel
-	shared   *conn    // nil: of a listener that Listen has not made
+	conn     net.Conn      // of the kernel
+	shared   *conn         // nil: of a listener that Listen has not made
 	accepted time.Duration // on the clock of deadlines
 	unix     bool
 	peer     session.Peer

@@ -69,4 +69,3 @@ func (l *listener) accept() (*conn, error) {
 		_ = c.Close()
 	}
 }
-

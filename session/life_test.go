@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +104,39 @@ func TestKeepalive(t *testing.T) {
 		}
 		synctest.Wait()
 		mustAcquire(t, c.open(0), "x", session.Acquire{})
+	})
+}
+
+// Silence of a client that is refused connections says nothing. It does once the client
+// could speak again.
+func TestNoSilenceWhileRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var refused atomic.Int64
+		cfg := session.Config{Clock: fakeClock()}
+		cfg.Refused = func(o session.Options) time.Duration {
+			if o.Account != "uid 1001" {
+				return 0
+			}
+			return time.Duration(refused.Load())
+		}
+		c := newCluster(t, 1, cfg, nil)
+		s := c.open(0, session.Options{Keepalive: 5 * time.Second, Account: "uid 1001"})
+		other := c.open(0, session.Options{Keepalive: 5 * time.Second, Account: "uid 1002"})
+		for range 10 {
+			time.Sleep(4 * time.Second)
+			refused.Store(int64(cfg.Clock()))
+		}
+		if s.Err() != nil {
+			t.Errorf("ended while its client was refused: %v", s.Err())
+		}
+		if other.Err() == nil {
+			t.Error("a session lives on because somebody else is refused")
+		}
+		began := time.Now()
+		<-s.Done()
+		if d := time.Since(began); d != 5*time.Second {
+			t.Errorf("ended %v after the last refusal, want 5 s", d)
+		}
 	})
 }
 

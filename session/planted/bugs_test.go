@@ -744,4 +744,32 @@ var bugs = []bug{
 		name: "script: a waiter has no kind", file: "backend/redis/common.lua", test: "./backend/redis",
 		old: "        return true\n      end\n    end\n    return false\n  elseif hold() then\n", new: "        return false\n      end\n    end\n    return false\n  elseif hold() then\n",
 	},
+	{
+		name: "silence counts while connections are refused", file: "session/session.go",
+		old: "since = max(since, s.m.cfg.Refused(s.o))", new: "_ = s.m.cfg.Refused(s.o)",
+	},
+	{
+		name: "one user may have all descriptors", file: "session/peer/descriptors.go", test: "./session/peer",
+		old: "case own >= min(s.common-d.used, maxShare):", new: "case false:",
+	},
+	{
+		name: "no descriptors for administrators", file: "session/peer/descriptors.go", test: "./session/peer",
+		old: "	case owner.admin:\n\t\treturn nil\n", new: "",
+	},
+	{
+		name: "strangers have no budget", file: "session/peer/descriptors.go", test: "./session/peer",
+		old: "case d.strange >= s.unknown, d.unknown[owner.address] >= s.unknown-d.strange:", new: "case false:",
+	},
+	{
+		name: "who fills the room for probes keeps others out", file: "session/peer/descriptors.go", test: "./session/peer",
+		old: "c > n {", new: "n == 0 {\n\t\t\t_ = c",
+	},
+	{
+		name: "a closed socket is root's", file: "session/peer/sockdiag.go", test: "./session/peer",
+		old: "if m.inode == 0 {", new: "if false {",
+	},
+	{
+		name: "users of other namespaces are the user nobody", file: "session/peer/userns.go", test: "./session/peer",
+		old: "	if users().is(uid) {", new: "	if false {",
+	},
 }
