@@ -29,7 +29,7 @@ var trivial = goredis.NewScript(`return 1`)
 // shared makes a crew that shares one client of Redis, with its pool.
 func shared(addr string, caller func(c *goredis.Client, i int) op) func(n int) (crew, error) {
 	return func(n int) (crew, error) {
-		client := client(addr)
+		client := redisClient(addr)
 		c := crew{close: client.Close}
 		for i := range n {
 			c.ops = append(c.ops, caller(client, i))

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // Many locks are held by connections of so many each, for which this is the ttl.
@@ -74,12 +74,12 @@ const (
 // waiters are n callers that wait for names which one more caller holds.
 func waiters(web bool, n int) func(context.Context, *gateway) (crew, error) {
 	return func(ctx context.Context, g *gateway) (crew, error) {
-		holder, err := socket.Dial(ctx, g.resp, socket.DialOptions{})
+		holder, err := client.Dial(ctx, g.resp, client.Options{})
 		if err != nil {
 			return crew{}, err
 		}
 		for i := 0; i < n; i += waitsEach {
-			if _, err := holder.Lock(ctx, g.waited(i), socket.LockOptions{}); err != nil {
+			if _, err := holder.Lock(ctx, g.waited(i), client.LockOptions{}); err != nil {
 				return crew{close: holder.Close}, err
 			}
 		}
@@ -101,7 +101,7 @@ func waiters(web bool, n int) func(context.Context, *gateway) (crew, error) {
 func (g *gateway) waited(i int) string { return g.name + "-" + strconv.Itoa(i/waitsEach) }
 
 // awaitQueue waits until so many callers stand in the queues.
-func (g *gateway) awaitQueue(ctx context.Context, c *socket.Client, n int) error {
+func (g *gateway) awaitQueue(ctx context.Context, c *client.Client, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(300 * time.Millisecond)

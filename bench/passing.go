@@ -24,7 +24,7 @@ func (r *rig) needed(int) (crew, error) {
 	if err != nil {
 		return crew{}, err
 	}
-	client := client(r.addr)
+	client := redisClient(r.addr)
 	request, _ := lockAndUnlock(one(0))
 	return crew{
 		ops: []op{func() error {

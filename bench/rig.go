@@ -95,8 +95,8 @@ func build(ctx context.Context, out string) error {
 	return nil
 }
 
-// client of Redis as its users have it, but for the novelties of RESP3.
-func client(addr string) *goredis.Client {
+// redisClient is a client of Redis as its users have it, but for the novelties of RESP3.
+func redisClient(addr string) *goredis.Client {
 	return goredis.NewClient(&goredis.Options{
 		Addr: addr, Protocol: 2, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -112,7 +112,7 @@ func (r *rig) startRedis(ctx context.Context) (err error) {
 		return err
 	}
 	_, port, _ := net.SplitHostPort(r.addr)
-	r.redis = client(r.addr)
+	r.redis = redisClient(r.addr)
 	ping := func(ctx context.Context) error { return r.redis.Ping(ctx).Err() }
 	return r.start(ctx, "redis", ping, program, "--bind", "127.0.0.1", "--port", port, "--dir", r.dir, "--save", "", "--appendonly", "no")
 }

@@ -1,9 +1,7 @@
 package socket
 
 import (
-	"context"
 	"math"
-	"strconv"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
@@ -61,12 +59,4 @@ func (c *conn) showing(token string) (access.Caller, error) {
 		return by, replyError{"NOAUTH", "nobody here has this token; only root, the gateway's own user, or whoever has the admin token may do this"}
 	}
 	return by, nil
-}
-
-// Break takes name from whoever holds it with that fence. token is the admin token,
-// "" if the user of this process is enough.
-func (c *Client) Break(ctx context.Context, name string, fence backend.Fence, token string) error {
-	args := []string{"BREAK", name, "FENCE", strconv.FormatUint(uint64(fence), 10)}
-	_, err := c.Do(ctx, withText(args, "TOKEN", token)...)
-	return err
 }

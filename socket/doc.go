@@ -1,8 +1,7 @@
 // Package socket is the low-latency front of the gateway: the Redis protocol on a
 // Unix socket, so that redis-cli, nc and every Redis client library can lock, and
-// a Go client for programs that would rather not speak it themselves. It
-// translates: who gets a lock, and when a hold is over, is decided in package
-// session.
+// Go programs with package client. It translates: who gets a lock, and when a hold
+// is over, is decided in package session.
 //
 // A connection is a session, or one of several connections of a session. It is
 // closed when every process that has it has closed it: a child that inherited it

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	goclient "github.com/lockgw/lockgw/socket/client"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -47,6 +48,20 @@ func TestErrorLine(t *testing.T) {
 		got := errorLine(err)
 		if got = strings.TrimPrefix(got, "ERR read: "); got != want {
 			t.Errorf("error line of %v = %q, want %q", err, got, want)
+		}
+	}
+}
+
+// The Go client knows every word that an error can begin with.
+func TestClientKnowsWords(t *testing.T) {
+	sentinels := []error{
+		goclient.ErrInvalid, goclient.ErrNoSession, goclient.ErrNotHeld, goclient.ErrLost, goclient.ErrConflict, goclient.ErrBusy,
+		goclient.ErrUnsupported, goclient.ErrUnavailable, goclient.ErrDraining, goclient.ErrForbidden,
+	}
+	for code, word := range words {
+		known := slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(&goclient.Error{Word: word}, s) })
+		if known == (word == "ERR") { // a defect of the gateway, which nobody can do anything about
+			t.Errorf("%s (%s) has a sentinel: %v", word, code, known)
 		}
 	}
 }

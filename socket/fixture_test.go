@@ -19,6 +19,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
+	goclient "github.com/lockgw/lockgw/socket/client"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -222,5 +223,24 @@ func (g *gateway) unchanged() {
 	g.t.Helper()
 	if st := g.m.Stats(); st.Holds != 0 || st.Waiters != 0 {
 		g.t.Errorf("after bad input there are %d holds and %d waiters, want none", st.Holds, st.Waiters)
+	}
+}
+
+// client is the Go client.
+func (g *gateway) client() *goclient.Client {
+	g.t.Helper()
+	c, err := goclient.Dial(context.Background(), g.path, goclient.Options{})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func wantWord(t *testing.T, err error, word string) {
+	t.Helper()
+	var e *goclient.Error
+	if !errors.As(err, &e) || e.Word != word || e.Text == "" {
+		t.Errorf("err = %v, want %s", err, word)
 	}
 }

@@ -274,7 +274,7 @@ func TestLocksIncomplete(t *testing.T) {
 	if len(got) != 2 || !reflect.DeepEqual(got[1], resp.Error("UNAVAILABLE the store serves in part: 1 of 3 masters is down")) {
 		t.Errorf("LOCKS = %v, want one lock and an error in the place of others", got)
 	}
-	all, incomplete, err := g.client(DialOptions{}).Locks(t.Context(), "", 0)
+	all, incomplete, err := g.client().Locks(t.Context(), "", 0)
 	if err != nil || len(all) != 1 || incomplete != "the store serves in part: 1 of 3 masters is down" {
 		t.Errorf("Locks = %+v, %q, %v, want one and why others are missing", all, incomplete, err)
 	}

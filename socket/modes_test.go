@@ -11,7 +11,7 @@ func TestModes(t *testing.T) {
 	if len(told) != 2 || told[0].(map[string]any)["fence"].(int64) >= fence || told[1].(map[string]any)["fence"] != fence {
 		t.Errorf("holders_list = %v, want two, the second with fence %d", told, fence)
 	}
-	if st, err := g.client(DialOptions{}).Info(t.Context(), "a"); err != nil || len(st.Shares) != 2 || int64(st.Shares[1].Fence) != fence || st.Shares[1].Node != "host-a" || st.Shares[0].TTL <= 0 {
+	if st, err := g.client().Info(t.Context(), "a"); err != nil || len(st.Shares) != 2 || int64(st.Shares[1].Fence) != fence || st.Shares[1].Node != "host-a" || st.Shares[0].TTL <= 0 {
 		t.Errorf("Info = %+v, %v, want both holders", st, err)
 	}
 	info := c.do("LOCKINFO", "a").(map[string]any)

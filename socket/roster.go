@@ -1,9 +1,7 @@
 package socket
 
 import (
-	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
@@ -121,69 +119,4 @@ func sessionKill(c *conn, args []string) error {
 		c.w.Bulk(name)
 	}
 	return nil
-}
-
-// SessionQuery chooses sessions for Client.Sessions.
-type SessionQuery struct {
-	Prefix string // of their names
-	Cursor string // "", or what the last call returned as next
-	Count  int    // at most so many; 0: as many as the gateway gives at once by default
-	Token  string // the admin token; "": the user of this process is enough
-}
-
-// Sessions is a page of the sessions of this gateway, in the order of their ids. next
-// is "" at the end.
-func (c *Client) Sessions(ctx context.Context, q SessionQuery) (page []session.Summary, next string, err error) {
-	args := withText([]string{"SESSION", "LIST"}, "PREFIX", q.Prefix)
-	args = withText(args, "CURSOR", q.Cursor)
-	if q.Count > 0 {
-		args = append(args, "COUNT", strconv.Itoa(q.Count))
-	}
-	v, err := c.Do(ctx, withText(args, "TOKEN", q.Token)...)
-	if err != nil {
-		return nil, "", err
-	}
-	pair, ok := v.([]any)
-	if !ok || len(pair) != 2 {
-		return nil, "", fmt.Errorf("gateway: SESSION LIST was answered with a %T", v)
-	}
-	next, _ = pair[0].(string)
-	for _, f := range list(pair[1]) {
-		page = append(page, f.summary())
-	}
-	return page, next, nil
-}
-
-// KillSession ends the session with that id, and returns the names that it held. token
-// is as for Break.
-func (c *Client) KillSession(ctx context.Context, id, token string) ([]string, error) {
-	v, err := c.Do(ctx, withText([]string{"SESSION", "KILL", id}, "TOKEN", token)...)
-	return texts(v), err
-}
-
-func (f fields) summary() session.Summary {
-	s := session.Summary{
-		ID: f.text("id"), UUID: f.text("uuid"), Name: f.text("name"), Since: f.time("since"),
-		Peer: f.holder().Peer, Life: session.Life(f.text("life")), Process: int(f.number("bound_pid")), Conns: int(f.number("connections")),
-		TTL: f.milliseconds("ttl_ms"), Keepalive: f.milliseconds("keepalive_ms"), Left: f.milliseconds("keepalive_left_ms"),
-		MaxHold: f.milliseconds("max_hold_ms"),
-		Holds:   int(f.number("holds")), Locks: texts(f["locks"]), Waits: int(f.number("waits")), Queues: texts(f["queues"]),
-	}
-	if meta, ok := f["meta"].(map[string]any); ok && len(meta) > 0 {
-		s.Meta = map[string]string{}
-		for k := range meta {
-			s.Meta[k] = fields(meta).text(k)
-		}
-	}
-	return s
-}
-
-func texts(v any) (all []string) {
-	items, _ := v.([]any)
-	for _, item := range items {
-		if s, ok := item.(string); ok {
-			all = append(all, s)
-		}
-	}
-	return all
 }

@@ -21,8 +21,7 @@ import (
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 func TestMain(m *testing.M) {
@@ -190,7 +189,7 @@ func scriptAwait(ts *testscript.TestScript, _ bool, args []string) {
 func scriptReady(ts *testscript.TestScript, _ bool, args []string) {
 	var err error
 	e2e.Until(func() bool {
-		var c *socket.Client
+		var c *client.Client
 		if c, err = dial(ts, args); err == nil {
 			err = c.Close()
 		}
@@ -199,23 +198,23 @@ func scriptReady(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-func dial(ts *testscript.TestScript, dir []string) (*socket.Client, error) {
+func dial(ts *testscript.TestScript, dir []string) (*client.Client, error) {
 	path := ts.Getenv("LOCKGW_SOCKET_DIR")
 	if len(dir) > 0 {
 		path = ts.MkAbs(dir[0])
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	return socket.Dial(ctx, filepath.Join(path, cli.RespSocket), socket.DialOptions{})
+	return client.Dial(ctx, filepath.Join(path, cli.RespSocket), client.Options{})
 }
 
 // scriptLock: lock NAME free|held|waiters=N waits until the name is so.
 func scriptLock(ts *testscript.TestScript, _ bool, args []string) {
-	var st session.Status
+	var st client.Status
 	var err error
 	ok := false
 	e2e.Until(func() bool {
-		var c *socket.Client
+		var c *client.Client
 		if c, err = dial(ts, nil); err != nil {
 			return false
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // CompleteFirst offers names for the first argument alone.
@@ -24,7 +24,7 @@ func (g *Gateway) CompleteName(cmd *cobra.Command, _ []string, toComplete string
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 	defer cancel()
-	c, err := g.Dial(ctx, socket.DialOptions{})
+	c, err := g.Dial(ctx, client.Options{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // DialTimeout bounds how long a command waits for the gateway to answer at all.
@@ -63,14 +62,14 @@ func Exists(path string) bool {
 }
 
 // Dial connects to the gateway.
-func (g Gateway) Dial(ctx context.Context, o socket.DialOptions) (*socket.Client, error) {
+func (g Gateway) Dial(ctx context.Context, o client.Options) (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
 	defer cancel()
 	path, err := g.Path()
 	if err != nil {
 		return nil, err
 	}
-	c, err := socket.Dial(ctx, path, o)
+	c, err := client.Dial(ctx, path, o)
 	if err != nil {
 		return nil, GatewayError(path, err)
 	}
@@ -79,8 +78,8 @@ func (g Gateway) Dial(ctx context.Context, o socket.DialOptions) (*socket.Client
 
 // With runs f with a connection to the gateway and turns its error into that of
 // a command.
-func (g Gateway) With(cmd *cobra.Command, token string, f func(context.Context, *socket.Client) error) error {
-	c, err := g.Dial(cmd.Context(), socket.DialOptions{Token: session.Token(token)})
+func (g Gateway) With(cmd *cobra.Command, token string, f func(context.Context, *client.Client) error) error {
+	c, err := g.Dial(cmd.Context(), client.Options{Token: client.Token(token)})
 	if err != nil {
 		return err
 	}

@@ -9,19 +9,19 @@ import (
 	"net"
 
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // GatewayError gives an error of the client the exit code it stands for.
 func GatewayError(path string, err error) error {
-	var reply *socket.Error
+	var reply *client.Error
 	var done *ExitError
 	switch {
 	case err == nil, errors.As(err, &done):
 		return err
 	case errors.As(err, &reply):
-		return Exit(replyCode(reply.Word), fmt.Errorf("the gateway refused: %w", reply))
-	case errors.Is(err, socket.ErrNotAcquired):
+		return Exit(refusalCode(reply), fmt.Errorf("the gateway refused: %w", reply))
+	case errors.Is(err, client.ErrNotAcquired):
 		return Exit(ExitNotAcquired, err)
 	default:
 		return Exit(ExitUnavailable, ConnectionError(path, err))
@@ -46,16 +46,16 @@ func ConnectionError(path string, err error) error {
 	}
 }
 
-// replyCode is the exit code for the first word of an error reply.
-func replyCode(word string) int {
-	switch word {
-	case "INVALID", "UNSUPPORTED":
+// refusalCode is the exit code for what the gateway has refused.
+func refusalCode(err error) int {
+	switch {
+	case errors.Is(err, client.ErrInvalid), errors.Is(err, client.ErrUnsupported):
 		return ExitUsage
-	case "UNAVAILABLE", "DRAINING":
+	case errors.Is(err, client.ErrUnavailable), errors.Is(err, client.ErrDraining):
 		return ExitUnavailable
-	case "BUSY":
+	case errors.Is(err, client.ErrBusy):
 		return ExitNotAcquired
-	case "LOST":
+	case errors.Is(err, client.ErrLost):
 		return ExitLost
 	default:
 		return ExitRefused

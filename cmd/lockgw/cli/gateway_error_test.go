@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // What keeps a user from the gateway is told, and what to do about it.
@@ -38,15 +38,15 @@ func TestGatewayError(t *testing.T) {
 		want int
 	}{
 		{nil, 0},
-		{&socket.Error{Word: "INVALID"}, ExitUsage},
-		{&socket.Error{Word: "UNSUPPORTED"}, ExitUsage},
-		{&socket.Error{Word: "UNAVAILABLE"}, ExitUnavailable},
-		{&socket.Error{Word: "DRAINING"}, ExitUnavailable},
-		{&socket.Error{Word: "BUSY"}, ExitNotAcquired},
-		{&socket.Error{Word: "LOST"}, ExitLost},
-		{&socket.Error{Word: "NOTHELD"}, ExitRefused},
-		{&socket.Error{Word: "NOSESSION"}, ExitRefused},
-		{fmt.Errorf("wrapped: %w", socket.ErrNotAcquired), ExitNotAcquired},
+		{&client.Error{Word: "INVALID"}, ExitUsage},
+		{&client.Error{Word: "UNSUPPORTED"}, ExitUsage},
+		{&client.Error{Word: "UNAVAILABLE"}, ExitUnavailable},
+		{&client.Error{Word: "DRAINING"}, ExitUnavailable},
+		{&client.Error{Word: "BUSY"}, ExitNotAcquired},
+		{&client.Error{Word: "LOST"}, ExitLost},
+		{&client.Error{Word: "NOTHELD"}, ExitRefused},
+		{&client.Error{Word: "NOSESSION"}, ExitRefused},
+		{fmt.Errorf("wrapped: %w", client.ErrNotAcquired), ExitNotAcquired},
 		{Exit(3, errors.New("x")), 3},
 		{errors.New("connection refused"), ExitUnavailable},
 	} {

@@ -11,9 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // MaxLocks is how many the gateway lists at once.
@@ -21,7 +19,7 @@ const MaxLocks = 1000
 
 // ListLocks lists by name, and says so where there are more than can be had. That some
 // cannot be had at present is no failure: what there is may be all that was looked for.
-func ListLocks(ctx context.Context, cmd *cobra.Command, c *socket.Client, prefix string) ([]session.Status, error) {
+func ListLocks(ctx context.Context, cmd *cobra.Command, c *client.Client, prefix string) ([]client.Status, error) {
 	all, incomplete, err := c.Locks(ctx, prefix, MaxLocks)
 	if err != nil {
 		return nil, err
@@ -32,14 +30,14 @@ func ListLocks(ctx context.Context, cmd *cobra.Command, c *socket.Client, prefix
 	if len(all) == MaxLocks {
 		fmt.Fprintf(cmd.ErrOrStderr(), "lockgw: only %d locks are shown, there may be more; use ls --prefix\n", MaxLocks)
 	}
-	slices.SortFunc(all, func(a, b session.Status) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b client.Status) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
 // LockJSON is a lock as JSON, with the names of the HTTP API.
 type LockJSON struct {
 	Name    string        `json:"name"`
-	State   session.State `json:"state"`
+	State   client.State  `json:"state"`
 	Mode    string        `json:"mode,omitempty"`
 	Holders int           `json:"holders,omitempty"`
 	Limit   int           `json:"limit,omitempty"`
@@ -47,32 +45,32 @@ type LockJSON struct {
 	Shares  []ShareJSON   `json:"holders_list,omitempty"`
 	Waiters int           `json:"waiters"`
 	Queue   []*HolderJSON `json:"queue"`
-	Fence   backend.Fence `json:"fence"`
+	Fence   uint64        `json:"fence"`
 	TTLMS   int64         `json:"ttl_ms"`
 	Trouble string        `json:"trouble,omitempty"`
 }
 
 // HolderJSON is one who holds or waits.
 type HolderJSON struct {
-	session.Holder
+	client.Holder
 	HeldMS int64 `json:"held_ms"`
 }
 
 // ShareJSON is one of several holders.
 type ShareJSON struct {
 	*HolderJSON
-	Fence backend.Fence `json:"fence"`
-	TTLMS int64         `json:"ttl_ms"`
+	Fence uint64 `json:"fence"`
+	TTLMS int64  `json:"ttl_ms"`
 }
 
 // NewLockJSON is st as of now.
-func NewLockJSON(st session.Status, now time.Time) LockJSON {
+func NewLockJSON(st client.Status, now time.Time) LockJSON {
 	l := LockJSON{
 		Name: st.Name, State: st.State, Holder: newHolderJSON(st.Holder, now), Waiters: st.Waiters,
 		Queue: []*HolderJSON{}, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
 	}
-	if st.State == session.StateHeld {
-		l.Mode, l.Holders, l.Limit = st.Mode.String(), st.Holders, st.Mode.Limit()
+	if st.State == client.Held {
+		l.Mode, l.Holders, l.Limit = string(st.Mode), st.Holders, st.Limit
 	}
 	for _, s := range st.Shares {
 		l.Shares = append(l.Shares, ShareJSON{newHolderJSON(&s.Holder, now), s.Fence, s.TTL.Milliseconds()})
@@ -83,7 +81,7 @@ func NewLockJSON(st session.Status, now time.Time) LockJSON {
 	return l
 }
 
-func newHolderJSON(h *session.Holder, now time.Time) *HolderJSON {
+func newHolderJSON(h *client.Holder, now time.Time) *HolderJSON {
 	if h == nil {
 		return nil
 	}
@@ -91,7 +89,7 @@ func newHolderJSON(h *session.Holder, now time.Time) *HolderJSON {
 }
 
 // HeldFor is how long ago a hold began, 0 if that is not known.
-func HeldFor(h session.Holder, now time.Time) time.Duration {
+func HeldFor(h client.Holder, now time.Time) time.Duration {
 	if h.Since.IsZero() {
 		return 0
 	}
@@ -99,7 +97,7 @@ func HeldFor(h session.Holder, now time.Time) time.Duration {
 }
 
 // WriteLocks writes a list of locks in the form that was asked for.
-func (o Output) WriteLocks(w io.Writer, all []session.Status, now time.Time) error {
+func (o Output) WriteLocks(w io.Writer, all []client.Status, now time.Time) error {
 	switch o.Format {
 	case "json":
 		list := []LockJSON{}
@@ -117,7 +115,7 @@ func (o Output) WriteLocks(w io.Writer, all []session.Status, now time.Time) err
 	}
 }
 
-func (o Output) writeTable(w io.Writer, all []session.Status, now time.Time) error {
+func (o Output) writeTable(w io.Writer, all []client.Status, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprint(t, "NAME\tSTATE\tHOLDER\tSINCE\tLEASE\tWAITERS\tFENCE")
 	if o.Format == "wide" {
@@ -125,7 +123,7 @@ func (o Output) writeTable(w io.Writer, all []session.Status, now time.Time) err
 	}
 	fmt.Fprintln(t)
 	for _, st := range all {
-		h, holder, from := session.Holder{Peer: session.NoPeer()}, "-", "-"
+		h, holder, from := client.Holder{Process: client.Process{UID: -1}}, "-", "-"
 		if st.Holder != nil {
 			h, holder, from = *st.Holder, HolderText(st.Holder), Age(HeldFor(*st.Holder, now))
 		}
@@ -139,19 +137,19 @@ func (o Output) writeTable(w io.Writer, all []session.Status, now time.Time) err
 }
 
 // StateText is the state, and who else may hold the name.
-func StateText(st session.Status) string {
+func StateText(st client.Status) string {
 	switch {
-	case st.State != session.StateHeld || st.Mode == backend.Exclusive:
-		return string(st.State)
-	case st.Mode == backend.Shared:
+	case st.State == client.Held && st.Mode == client.Shared:
 		return fmt.Sprintf("%s, shared by %d", st.State, st.Holders)
+	case st.State == client.Held && st.Mode == client.Semaphore:
+		return fmt.Sprintf("%s, %d of %d", st.State, st.Holders, st.Limit)
 	default:
-		return fmt.Sprintf("%s, %d of %d", st.State, st.Holders, st.Mode.Limit())
+		return string(st.State)
 	}
 }
 
 // LeaseText is the rest of the lease, "-" where there is none.
-func LeaseText(st session.Status) string {
+func LeaseText(st client.Status) string {
 	if st.TTL == 0 {
 		return "-"
 	}

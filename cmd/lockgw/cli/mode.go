@@ -8,12 +8,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // NotAcquired says who has the name.
-func NotAcquired(ctx context.Context, c *socket.Client, name string) error {
-	st, err := c.Info(ctx, name)
+func NotAcquired(ctx context.Context, gateway interface {
+	Info(ctx context.Context, name string) (client.Status, error)
+}, name string) error {
+	st, err := gateway.Info(ctx, name)
 	if err != nil || st.Holder == nil {
 		return Exit(ExitNotAcquired, fmt.Errorf("%s was not acquired", name))
 	}

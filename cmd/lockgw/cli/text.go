@@ -5,12 +5,12 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // HolderText is who holds a name, as far as is known: host-b pid 4411 (backup.sh).
 // Of a process of this program its note tells more than its name.
-func HolderText(h *session.Holder) string {
+func HolderText(h *client.Holder) string {
 	var parts []string
 	if h.Node != "" {
 		parts = append(parts, h.Node)

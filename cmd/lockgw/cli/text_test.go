@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 func TestHolderText(t *testing.T) {
 	for _, tt := range []struct {
-		h    session.Holder
+		h    client.Holder
 		want string
 	}{
-		{session.Holder{Node: "n", Peer: session.Peer{PID: 1, Command: "lockgw"}, Note: "job"}, "n pid 1 (job)"},
-		{session.Holder{Node: "n", Peer: session.Peer{PID: 1, Command: "sh"}, Note: "job"}, "n pid 1 (sh)"},
-		{session.Holder{Node: "n\x1b[2J", Owner: "u:1"}, "n?[2J"},
-		{session.Holder{Owner: "u:1"}, "u:1"},
+		{client.Holder{Node: "n", Process: client.Process{PID: 1, Command: "lockgw"}, Note: "job"}, "n pid 1 (job)"},
+		{client.Holder{Node: "n", Process: client.Process{PID: 1, Command: "sh"}, Note: "job"}, "n pid 1 (sh)"},
+		{client.Holder{Node: "n\x1b[2J", Owner: "u:1"}, "n?[2J"},
+		{client.Holder{Owner: "u:1"}, "u:1"},
 	} {
 		if got := HolderText(&tt.h); got != tt.want {
 			t.Errorf("holderText(%+v) = %q, want %q", tt.h, got, tt.want)

@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // claim is what a caller asks for.
@@ -52,7 +51,7 @@ type door interface {
 
 // socketDoor is a connection to resp.sock.
 type socketDoor struct {
-	client *socket.Client
+	client *client.Client
 
 	mu     sync.Mutex // guards the field below
 	losses map[uint64]time.Duration
@@ -61,12 +60,12 @@ type socketDoor struct {
 func openSocket(ctx context.Context, g *gateway) (*socketDoor, error) {
 	d := &socketDoor{losses: map[uint64]time.Duration{}}
 	var err error
-	d.client, err = socket.Dial(ctx, g.socket(), socket.DialOptions{OnNotice: d.notice})
+	d.client, err = client.Dial(ctx, g.socket(), client.Options{OnNotice: d.notice})
 	return d, err
 }
 
-func (d *socketDoor) notice(n socket.Notice) {
-	if n.Kind != session.StateLost {
+func (d *socketDoor) notice(n client.Notice) {
+	if n.Kind != client.Lost {
 		return
 	}
 	d.mu.Lock()
@@ -82,7 +81,7 @@ func (d *socketDoor) lost(fence uint64) time.Duration {
 
 func (d *socketDoor) do(ctx context.Context, args ...string) (any, error) {
 	v, err := d.client.Do(ctx, args...)
-	if e := (*socket.Error)(nil); errors.As(err, &e) {
+	if e := (*client.Error)(nil); errors.As(err, &e) {
 		return nil, &refusal{e.Word, e.Text}
 	}
 	return v, err

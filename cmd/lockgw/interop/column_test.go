@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // long is a lease that is never the reason why a name becomes free in time.
@@ -104,19 +104,19 @@ func (c *column) waits(t testing.TB, worker, name string, lease time.Duration) <
 
 // caller is a client of a gateway, with a session of its own.
 type caller struct {
-	*socket.Client
+	*client.Client
 	gateway *gateway
-	notices chan socket.Notice
+	notices chan client.Notice
 }
 
 func (g *gateway) caller(t testing.TB) *caller {
-	notices := make(chan socket.Notice, 10)
-	return &caller{g.dial(t, func(n socket.Notice) { notices <- n }), g, notices}
+	notices := make(chan client.Notice, 10)
+	return &caller{g.dial(t, func(n client.Notice) { notices <- n }), g, notices}
 }
 
 func (k *caller) takes(t testing.TB, name string, wait, ttl time.Duration) uint64 {
 	t.Helper()
-	v, err := k.Lock(t.Context(), name, socket.LockOptions{Wait: wait, TTL: ttl})
+	v, err := k.Lock(t.Context(), name, client.LockOptions{Wait: wait, TTL: ttl})
 	if err != nil {
 		t.Fatalf("a caller of the gateway does not get %s: %v", name, err)
 	}
@@ -125,14 +125,14 @@ func (k *caller) takes(t testing.TB, name string, wait, ttl time.Duration) uint6
 
 func (k *caller) refused(t testing.TB, name string, wait time.Duration) {
 	t.Helper()
-	if _, err := k.Lock(t.Context(), name, socket.LockOptions{Wait: wait}); !errors.Is(err, socket.ErrNotAcquired) {
-		t.Fatalf("a caller of the gateway asks for %s, which is held: err = %v, want %v", name, err, socket.ErrNotAcquired)
+	if _, err := k.Lock(t.Context(), name, client.LockOptions{Wait: wait}); !errors.Is(err, client.ErrNotAcquired) {
+		t.Fatalf("a caller of the gateway asks for %s, which is held: err = %v, want %v", name, err, client.ErrNotAcquired)
 	}
 }
 
 func (k *caller) gives(t testing.TB, name string) {
 	t.Helper()
-	if _, err := k.Unlock(t.Context(), name, socket.UnlockOptions{}); err != nil {
+	if _, err := k.Unlock(t.Context(), name, client.UnlockOptions{}); err != nil {
 		t.Fatalf("a caller of the gateway releases %s: %v", name, err)
 	}
 }
@@ -145,7 +145,7 @@ func (k *caller) waits(t testing.TB, name string, ttl time.Duration) <-chan outc
 	out := make(chan outcome, 1)
 	ctx := t.Context()
 	go func() {
-		v, err := k.Lock(ctx, name, socket.LockOptions{Wait: long, TTL: ttl})
+		v, err := k.Lock(ctx, name, client.LockOptions{Wait: long, TTL: ttl})
 		out <- outcome{uint64(v.Fence), err == nil, err, time.Now()}
 	}()
 	eventually(t, "the caller waits", func() bool { return waiters(t, watcher, name) > before })
@@ -164,7 +164,7 @@ func (k *caller) waitsForPeer(t testing.TB, c *column, name string) <-chan outco
 	return out
 }
 
-func waiters(t testing.TB, k *socket.Client, name string) int {
+func waiters(t testing.TB, k *client.Client, name string) int {
 	t.Helper()
 	st, err := k.Info(t.Context(), name)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // tally is a counter in Redis that is read and written in two steps, which only
@@ -119,14 +119,14 @@ func (c *column) look(t *testing.T, name string, stop <-chan struct{}) int {
 func (y *tally) bySocket(t *testing.T, k *caller) func() error {
 	ctx := t.Context()
 	return func() error {
-		v, err := k.Lock(ctx, y.name, socket.LockOptions{Wait: 2 * patience, TTL: lease})
+		v, err := k.Lock(ctx, y.name, client.LockOptions{Wait: 2 * patience, TTL: lease})
 		if err != nil {
 			return err
 		}
 		if err := y.add(uint64(v.Fence)); err != nil {
 			return err
 		}
-		_, err = k.Unlock(ctx, y.name, socket.UnlockOptions{})
+		_, err = k.Unlock(ctx, y.name, client.UnlockOptions{})
 		return err
 	}
 }

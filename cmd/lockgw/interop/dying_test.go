@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // over is how long a lease may be seen to last at most: the whole of it after the
@@ -109,7 +109,7 @@ func watchdogTheirs(t *testing.T, c *column) string {
 	}
 	renewed := time.Now()
 	for end := time.Now().Add(many); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if _, err := k.Lock(t.Context(), name, socket.LockOptions{}); err == nil {
+		if _, err := k.Lock(t.Context(), name, client.LockOptions{}); err == nil {
 			t.Fatal("the gateway grants a lock that the program renews")
 		}
 		c.leased(t, name)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 const shortWait = 300 * time.Millisecond
@@ -167,7 +167,7 @@ func force(t *testing.T, c *column) string {
 	}
 	took := time.Since(began)
 	c.takes(t, "w", name, 0, long)
-	if _, err := k.Unlock(t.Context(), name, socket.UnlockOptions{}); err == nil {
+	if _, err := k.Unlock(t.Context(), name, client.UnlockOptions{}); err == nil {
 		t.Error("the release of a lost lock succeeds")
 	}
 	k.refused(t, name, 0)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 const (
@@ -141,9 +141,9 @@ func (g *gateway) kill() {
 }
 
 // dial opens a session that lives by its connection.
-func (g *gateway) dial(t testing.TB, notice func(socket.Notice)) *socket.Client {
+func (g *gateway) dial(t testing.TB, notice func(client.Notice)) *client.Client {
 	t.Helper()
-	c, err := socket.Dial(t.Context(), g.path("resp.sock"), socket.DialOptions{OnNotice: notice})
+	c, err := client.Dial(t.Context(), g.path("resp.sock"), client.Options{OnNotice: notice})
 	if err != nil {
 		t.Fatal(err)
 	}

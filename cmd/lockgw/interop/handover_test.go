@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 var handOvers = flag.Int("handovers", 0, "how often Redisson and lockgw hand a lock to each other, in TestHandOver")
@@ -62,7 +62,7 @@ func handOver(t *testing.T, c *column, seen *record) {
 		}
 		seen.only(name)
 		go func() {
-			v, err := k.Lock(t.Context(), name, socket.LockOptions{Wait: long, TTL: lease})
+			v, err := k.Lock(t.Context(), name, client.LockOptions{Wait: long, TTL: lease})
 			granted <- outcome{uint64(v.Fence), err == nil, err, time.Now()}
 		}()
 		seen.pause()

@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // mode takes name in the mode of o.
-func (k *caller) mode(t testing.TB, name string, o socket.LockOptions) {
+func (k *caller) mode(t testing.TB, name string, o client.LockOptions) {
 	t.Helper()
 	if _, err := k.Lock(t.Context(), name, o); err != nil {
 		t.Fatalf("a caller of the gateway does not get %s, %+v: %v", name, o, err)
 	}
 }
 
-var everyMode = []socket.LockOptions{{}, {Shared: true}, {Limit: 2}}
+var everyMode = []client.LockOptions{{}, {Shared: true}, {Limit: 2}}
 
 func readWriteHeld(t *testing.T, c *column) string {
 	for _, kind := range []string{"readLock", "writeLock"} {
@@ -66,7 +66,7 @@ func readWriteLate(t *testing.T, c *column) string {
 
 // code is the first word of an error reply.
 func code(err error) string {
-	var reply *socket.Error
+	var reply *client.Error
 	if errors.As(err, &reply) {
 		return reply.Word
 	}
@@ -132,7 +132,7 @@ func permitsHeld(t *testing.T, c *column) string {
 		c.takes(t, "w", name, 0, long) // its key stays when there are none left
 		for _, o := range everyMode {
 			_, err := k.Lock(t.Context(), name, o)
-			if o.Limit > 0 && code(err) != "CONFLICT" || o.Limit == 0 && !errors.Is(err, socket.ErrNotAcquired) {
+			if o.Limit > 0 && code(err) != "CONFLICT" || o.Limit == 0 && !errors.Is(err, client.ErrNotAcquired) {
 				t.Errorf("lockgw asks, %+v, for a name of permits: %v", o, err)
 			}
 		}

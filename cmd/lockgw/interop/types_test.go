@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // as has run see the program with one type of its locks.
@@ -65,7 +65,7 @@ func deaf(t *testing.T, c *column) string {
 
 func deafToShares(t *testing.T, c *column) string {
 	name, k := lockName(t), c.a.caller(t)
-	k.mode(t, name, socket.LockOptions{TTL: lease, Shared: true})
+	k.mode(t, name, client.LockOptions{TTL: lease, Shared: true})
 	return c.wakes(t, name, func() { k.gives(t, name) })
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // soon is how long a wake-up may take on a busy machine.
@@ -121,11 +121,11 @@ func crowd(t *testing.T, c *column) string {
 		k := c.gateway(i).caller(t)
 		busy.Go(func() {
 			for time.Now().Before(stop) {
-				if _, err := k.Lock(t.Context(), name, socket.LockOptions{Wait: patience, TTL: long}); err != nil {
+				if _, err := k.Lock(t.Context(), name, client.LockOptions{Wait: patience, TTL: long}); err != nil {
 					t.Errorf("a caller of the gateway: %v", err)
 					return
 				}
-				if _, err := k.Unlock(t.Context(), name, socket.UnlockOptions{}); err != nil {
+				if _, err := k.Unlock(t.Context(), name, client.UnlockOptions{}); err != nil {
 					t.Errorf("a caller of the gateway: %v", err)
 					return
 				}

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // lineDoor is a client's way into its gateway over resp.sock. When its connection
@@ -17,7 +16,7 @@ import (
 type lineDoor struct {
 	g      *gateway
 	token  string
-	line   *socket.Client // nil: not connected
+	line   *client.Client // nil: not connected
 	byAuth bool
 	lose   func() bool // see webDoor
 }
@@ -43,11 +42,11 @@ func (d *lineDoor) connect(ctx context.Context) error {
 	if d.line != nil && d.line.Err() == nil {
 		return nil
 	}
-	var o socket.DialOptions
+	var o client.Options
 	if d.byAuth = !d.byAuth; !d.byAuth {
-		o.Token = session.Token(d.token)
+		o.Token = client.Token(d.token)
 	}
-	line, err := socket.Dial(ctx, d.g.socket(), o)
+	line, err := client.Dial(ctx, d.g.socket(), o)
 	if err == nil && d.byAuth && d.token != "" {
 		_, err = line.Do(ctx, "AUTH", d.token)
 	}
@@ -63,7 +62,7 @@ func (d *lineDoor) connect(ctx context.Context) error {
 
 // refused tells a clear answer from one that says to ask again.
 func refused(err error) error {
-	e := (*socket.Error)(nil)
+	e := (*client.Error)(nil)
 	if !errors.As(err, &e) || e.Word == "UNAVAILABLE" || e.Word == "DRAINING" {
 		return err
 	}

@@ -7,6 +7,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -17,11 +18,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // options are the flags of `lockgw run`.
 type options struct {
 	cli.Gateway
+	// dial is set by tests, in place of a connection to the gateway.
+	dial  func(context.Context, client.Options) (gateway, error)
 	names []string // sorted, so that two commands never wait for each other
 	argv  []string
 

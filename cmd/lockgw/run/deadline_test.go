@@ -15,7 +15,7 @@ import (
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // When nothing is heard of the gateway any more, a command that does not follow
@@ -133,7 +133,7 @@ func lastUptime(t *testing.T, dir, name string) time.Duration {
 // deadlineOf the only hold of a session.
 func deadlineOf(t *testing.T, path, token string) time.Duration {
 	t.Helper()
-	c, err := socket.Dial(t.Context(), path, socket.DialOptions{Token: session.Token(token)})
+	c, err := client.Dial(t.Context(), path, client.Options{Token: client.Token(token)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // guard knows when a command has to be asked to stop, so that it is gone before
@@ -46,7 +47,7 @@ func newGuard(o *options, h *hold) (*guard, error) {
 }
 
 // update takes a reading. False: a hold is missing in it.
-func (g *guard) update(holds []session.View) bool {
+func (g *guard) update(holds []client.Hold) bool {
 	first, all := earliest(g.h.names(), holds)
 	if !all {
 		return false

@@ -4,24 +4,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 func TestEarliest(t *testing.T) {
-	a, b := session.View{Name: "a", Deadline: 20}, session.View{Name: "b", Deadline: 10}
+	a, b := client.Hold{Name: "a", Deadline: 20}, client.Hold{Name: "b", Deadline: 10}
 	for _, tt := range []struct {
 		names []string
-		holds []session.View
+		holds []client.Hold
 		want  time.Duration
 		all   bool
 	}{
-		{[]string{"a"}, []session.View{a}, 20, true},
-		{[]string{"a", "b"}, []session.View{b, a}, 10, true},
-		{[]string{"a"}, []session.View{b, a}, 20, true},
-		{[]string{"a", "b"}, []session.View{a}, 0, false},
+		{[]string{"a"}, []client.Hold{a}, 20, true},
+		{[]string{"a", "b"}, []client.Hold{b, a}, 10, true},
+		{[]string{"a"}, []client.Hold{b, a}, 20, true},
+		{[]string{"a", "b"}, []client.Hold{a}, 0, false},
 		{[]string{"a"}, nil, 0, false},
 	} {
 		got, all := earliest(tt.names, tt.holds)
@@ -31,12 +30,14 @@ func TestEarliest(t *testing.T) {
 	}
 }
 
-func testHold(names ...string) *hold {
+func testHold(t *testing.T, names ...string) *hold {
+	t.Helper()
 	h := newHold(&options{})
 	h.token, h.socket, h.owner = "secret", "/s", "u:1"
-	h.client.Store(&socket.Client{})
+	var deaf gateway = newFake(t).connection(client.Options{}) // no answer comes
+	h.client.Store(&deaf)
 	for i, name := range names {
-		h.views = append(h.views, session.View{Name: name, Owner: "u:1", Fence: backend.Fence(7 + i)})
+		h.views = append(h.views, client.Hold{Name: name, Owner: "u:1", Fence: uint64(7 + i)})
 	}
 	return h
 }
@@ -49,8 +50,8 @@ func TestGuard(t *testing.T) {
 	}
 	defer a.Close()
 	now := session.Boottime()
-	g := &guard{h: testHold("a"), alarm: a, grace: time.Second}
-	holds := func(deadline time.Duration) []session.View { return []session.View{{Name: "a", Deadline: deadline}} }
+	g := &guard{h: testHold(t, "a"), alarm: a, grace: time.Second}
+	holds := func(deadline time.Duration) []client.Hold { return []client.Hold{{Name: "a", Deadline: deadline}} }
 
 	if !g.update(holds(now+time.Hour)) || !g.safe() || g.due() {
 		t.Fatalf("an hour before the deadline: safe = %v, want nothing to be due", g.safe())
@@ -89,7 +90,7 @@ func TestGuardTimes(t *testing.T) {
 		{30 * time.Second, 4 * time.Second, 4500 * time.Millisecond, 500 * time.Millisecond},
 		{time.Second, 0, 200 * time.Millisecond, 100 * time.Millisecond},
 	} {
-		h := testHold("a", "b")
+		h := testHold(t, "a", "b")
 		h.views[0].Left, h.views[1].Left = tt.ttl+time.Second, tt.ttl
 		h.views[0].Deadline, h.views[1].Deadline = session.Boottime()+time.Hour, session.Boottime()+time.Hour
 		g, err := newGuard(&options{killAfter: tt.killAfter}, h)

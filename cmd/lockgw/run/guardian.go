@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // The guardian is the process that the locks of `lockgw run` are bound to. It ends
@@ -36,9 +37,9 @@ type startOrder struct {
 	// What to know after a run that was killed. A session that lived by it has
 	// ended then (Bound is false), so that the command is killed.
 	Bound     bool
-	Views     []session.View
+	Views     []client.Hold
 	Socket    string
-	Token     session.Token
+	Token     client.Token
 	Signal    syscall.Signal
 	KillAfter time.Duration
 }

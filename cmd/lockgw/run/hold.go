@@ -5,15 +5,13 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // longestWait is how long one request waits at most; a longer wait is made of
@@ -24,31 +22,31 @@ const longestWait = 5 * time.Minute
 // not to be had, by the connection of this process.
 type hold struct {
 	o      *options
-	client atomic.Pointer[socket.Client] // of the present connection
-	bound  bool                          // to the guardian: a connection that ends is replaced
+	client atomic.Pointer[gateway] // the present connection
+	bound  bool                    // to the guardian: a connection that ends is replaced
 	socket string
-	owner  backend.Owner // of the session's only thread
-	token  session.Token
-	views  []session.View // in the order of the names, as they were granted
-	since  time.Duration  // CLOCK_BOOTTIME when the last one was granted
+	owner  string // of the session's only thread
+	token  client.Token
+	views  []client.Hold // in the order of the names, as they were granted
+	since  time.Duration // CLOCK_BOOTTIME when the last one was granted
 
 	traceparent string // of the acquire, for the command; "": what is in the environment stays
 
-	lost     chan socket.Notice // at most one: the first is enough
-	jeopardy chan socket.Notice // at most one is pending
+	lost     chan client.Notice // at most one: the first is enough
+	jeopardy chan client.Notice // at most one is pending
 
-	reads chan []session.View // what watch has read
-	poke  chan struct{}       // makes watch read at once
-	over  chan error          // at most one: why nothing can be read any more, and nothing is held
-	ctx   context.Context     // of watch
+	reads chan []client.Hold // what watch has read
+	poke  chan struct{}      // makes watch read at once
+	over  chan error         // at most one: why nothing can be read any more, and nothing is held
+	ctx   context.Context    // of watch
 	quit  context.CancelFunc
 	wg    sync.WaitGroup
 }
 
 func newHold(o *options) *hold {
 	h := &hold{
-		o: o, lost: make(chan socket.Notice, 1), jeopardy: make(chan socket.Notice, 1),
-		reads: make(chan []session.View), poke: make(chan struct{}, 1), over: make(chan error, 1),
+		o: o, lost: make(chan client.Notice, 1), jeopardy: make(chan client.Notice, 1),
+		reads: make(chan []client.Hold), poke: make(chan struct{}, 1), over: make(chan error, 1),
 	}
 	h.ctx, h.quit = context.WithCancel(context.Background())
 	return h
@@ -76,12 +74,12 @@ func acquire(ctx context.Context, o *options, r *report, k *guardian) (*hold, er
 // refresh reads the deadlines again: while one lock was waited for, those before
 // it were renewed. That one was lost meanwhile is told elsewhere.
 func (h *hold) refresh(ctx context.Context) error {
-	info, err := h.client.Load().Session(ctx)
+	info, err := h.gateway().Session(ctx)
 	if err != nil {
 		return notCommands(cli.GatewayError(h.socket, err))
 	}
 	for i, v := range h.views {
-		if at := slices.IndexFunc(info.Holds, func(w session.View) bool { return w.Name == v.Name }); at >= 0 {
+		if at := slices.IndexFunc(info.Holds, func(w client.Hold) bool { return w.Name == v.Name }); at >= 0 {
 			h.views[i] = info.Holds[at]
 		}
 	}
@@ -92,18 +90,17 @@ func (h *hold) connect(ctx context.Context, k *guardian) (err error) {
 	if h.socket, err = h.o.Path(); err != nil {
 		return err
 	}
-	if h.token, err = openBound(ctx, h.socket, k.p.Pid); err != nil {
-		return err
-	}
-	h.bound = h.token != ""
 	if err := h.dial(ctx); err != nil {
 		return err
 	}
-	info, err := h.client.Load().Session(ctx)
+	if err := h.bind(ctx, k.p.Pid); err != nil {
+		return err
+	}
+	info, err := h.gateway().Session(ctx)
 	if err != nil {
 		return notCommands(cli.GatewayError(h.socket, err))
 	}
-	h.owner = backend.Owner(info.UUID + ":1")
+	h.owner = info.UUID + ":1"
 	if !h.bound {
 		h.token = info.Token
 	}
@@ -113,20 +110,46 @@ func (h *hold) connect(ctx context.Context, k *guardian) (err error) {
 	return nil
 }
 
+// bind opens a session that lives as long as the process pid, whatever becomes of
+// connections. Where the gateway cannot watch the process, as from a container with
+// process ids of its own, there is none, and the session lives by its connection.
+func (h *hold) bind(ctx context.Context, pid int) error {
+	ctx, cancel := context.WithTimeout(ctx, cli.DialTimeout)
+	defer cancel()
+	token, err := h.gateway().BindSession(ctx, pid)
+	switch {
+	case err == nil:
+		h.token, h.bound = token, true
+		return nil
+	case errors.Is(err, client.ErrInvalid), errors.Is(err, client.ErrUnsupported):
+		return nil
+	default:
+		return notCommands(cli.GatewayError(h.socket, err))
+	}
+}
+
 // dial connects, to the session of h if it has a token.
 func (h *hold) dial(ctx context.Context) error {
-	c, err := h.o.Dial(ctx, socket.DialOptions{Token: h.token, OnNotice: h.notice})
+	g, err := h.o.connect(ctx, client.Options{Token: h.token, OnNotice: h.notice})
 	if err != nil {
 		return err
 	}
-	h.client.Store(c)
+	h.client.Store(&g)
+	return nil
+}
+
+// gateway is the present connection, nil while there is none.
+func (h *hold) gateway() gateway {
+	if g := h.client.Load(); g != nil {
+		return *g
+	}
 	return nil
 }
 
 // notice must not block: it runs where the connection is read.
-func (h *hold) notice(n socket.Notice) {
+func (h *hold) notice(n client.Notice) {
 	c := h.jeopardy
-	if n.Kind == session.StateLost {
+	if n.Kind == client.Lost {
 		c = h.lost
 	}
 	select {
@@ -156,17 +179,17 @@ func (h *hold) lockAll(ctx context.Context, r *report) error {
 
 // lock asks again and again until the wait is over. Each time it goes to the end
 // of the queue, so it asks for as long as the gateway allows.
-func (h *hold) lock(ctx context.Context, name string, start time.Time) (session.View, error) {
-	o, c := h.o, h.client.Load()
+func (h *hold) lock(ctx context.Context, name string, start time.Time) (client.Hold, error) {
+	o, g := h.o, h.gateway()
 	for longest := longestWait; ; {
 		wait := longest
 		if !o.forever {
 			wait = min(wait, max(0, o.wait-time.Since(start)))
 		}
-		v, err := c.Lock(ctx, name, socket.LockOptions{Wait: wait, TTL: o.ttl, Shared: o.shared, Limit: o.limit, Note: o.note})
+		v, err := g.Lock(ctx, name, client.LockOptions{Wait: wait, TTL: o.ttl, Shared: o.shared, Limit: o.limit, Note: o.note})
 		switch {
-		case errors.Is(err, socket.ErrNotAcquired) && (o.forever || wait == longest):
-		case waitTooLong(err) && longest > time.Second:
+		case errors.Is(err, client.ErrNotAcquired) && (o.forever || wait == longest):
+		case errors.Is(err, client.ErrWaitTooLong) && longest > time.Second:
 			longest /= 2
 		default:
 			return v, err
@@ -174,15 +197,9 @@ func (h *hold) lock(ctx context.Context, name string, start time.Time) (session.
 	}
 }
 
-// waitTooLong: lock.max_wait of the gateway is shorter than what was asked.
-func waitTooLong(err error) bool {
-	var reply *socket.Error
-	return errors.As(err, &reply) && reply.Word == "INVALID" && strings.HasPrefix(reply.Text, "wait:")
-}
-
 func (h *hold) notLocked(ctx context.Context, name string, err error) error {
-	if errors.Is(err, socket.ErrNotAcquired) {
-		err = cli.NotAcquired(ctx, h.client.Load(), name)
+	if errors.Is(err, client.ErrNotAcquired) {
+		err = cli.NotAcquired(ctx, h.gateway(), name)
 	}
 	return cli.Conflict(notCommands(cli.GatewayError(h.socket, err)), h.o.conflictCode)
 }
@@ -199,7 +216,7 @@ func (h *hold) names() []string {
 func (h *hold) close() {
 	h.quit()
 	h.wg.Wait()
-	if c := h.client.Load(); c != nil {
-		_ = c.Close()
+	if g := h.gateway(); g != nil {
+		_ = g.Close()
 	}
 }

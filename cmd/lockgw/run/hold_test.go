@@ -10,19 +10,19 @@ import (
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // All or none: the locks that were had before one that was not are given back,
 // also where this process goes on, as with --on-unavailable run.
 func TestAcquireAllOrNone(t *testing.T) {
 	path := e2e.StartGateway(t)
-	c, err := socket.Dial(t.Context(), path, socket.DialOptions{})
+	c, err := client.Dial(t.Context(), path, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Lock(t.Context(), "b", socket.LockOptions{}); err != nil {
+	if _, err := c.Lock(t.Context(), "b", client.LockOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	o := &options{Gateway: cli.Gateway{Socket: path}, names: []string{"a", "b"}, conflictCode: cli.ExitNotAcquired}
@@ -32,12 +32,12 @@ func TestAcquireAllOrNone(t *testing.T) {
 		t.Fatalf("acquire a and b = %d %q, want %d", code, message, cli.ExitNotAcquired)
 	}
 	k.Close()
-	var st session.Status
+	var st client.Status
 	e2e.Until(func() bool {
 		st, err = c.Info(context.Background(), "a")
-		return err == nil && st.State == session.StateFree
+		return err == nil && st.State == client.Free
 	})
-	if st.State != session.StateFree {
+	if st.State != client.Free {
 		t.Errorf("a is %s, %v; want it given back", st.State, err)
 	}
 }
@@ -45,11 +45,11 @@ func TestAcquireAllOrNone(t *testing.T) {
 // A lock that was renewed while the next one was waited for has a new deadline.
 func TestAcquireKnowsDeadlines(t *testing.T) {
 	path := e2e.StartGateway(t)
-	c, err := socket.Dial(t.Context(), path, socket.DialOptions{})
+	c, err := client.Dial(t.Context(), path, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Lock(t.Context(), "b", socket.LockOptions{}); err != nil {
+	if _, err := c.Lock(t.Context(), "b", client.LockOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	time.AfterFunc(1200*time.Millisecond, func() { c.Close() })

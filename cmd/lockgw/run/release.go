@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // releaseTimeout bounds how long the end of a command waits for its locks to be
@@ -21,12 +21,11 @@ func (h *hold) release(r *report) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
 	for _, name := range slices.Backward(h.names()) {
-		_, err := h.client.Load().Unlock(ctx, name, socket.UnlockOptions{All: true})
-		var reply *socket.Error
+		_, err := h.gateway().Unlock(ctx, name, client.UnlockOptions{All: true})
 		switch {
 		case err == nil:
 			r.released(name)
-		case errors.As(err, &reply) && (reply.Word == "LOST" || reply.Word == "NOTHELD"):
+		case errors.Is(err, client.ErrLost), errors.Is(err, client.ErrNotHeld):
 			r.say(must, event{Event: "lost", Lock: name, Error: err.Error()}, "%s was lost before the command ended: %v", name, err)
 		default:
 			r.say(must, event{Event: "releasing", Lock: name, Error: err.Error()}, "%s may stay locked for the rest of its lease: %v", name, err)

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // report is what `lockgw run` says on stderr while its command runs: text, or
@@ -27,19 +26,19 @@ type report struct {
 
 // event is a line of --json.
 type event struct {
-	Time      time.Time       `json:"time"`
-	Event     string          `json:"event"`
-	Lock      string          `json:"lock,omitempty"`
-	Fence     backend.Fence   `json:"fence,omitempty"`
-	Holder    *session.Holder `json:"holder,omitempty"`
-	Position  int             `json:"position,omitempty"`
-	Of        int             `json:"of,omitempty"`
-	GivesUpMS int64           `json:"gives_up_in_ms,omitempty"`
-	WaitedMS  int64           `json:"waited_ms,omitempty"`
-	Reason    string          `json:"reason,omitempty"`
-	Signal    string          `json:"signal,omitempty"`
-	Error     string          `json:"error,omitempty"`
-	Code      int             `json:"code,omitempty"`
+	Time      time.Time      `json:"time"`
+	Event     string         `json:"event"`
+	Lock      string         `json:"lock,omitempty"`
+	Fence     uint64         `json:"fence,omitempty"`
+	Holder    *client.Holder `json:"holder,omitempty"`
+	Position  int            `json:"position,omitempty"`
+	Of        int            `json:"of,omitempty"`
+	GivesUpMS int64          `json:"gives_up_in_ms,omitempty"`
+	WaitedMS  int64          `json:"waited_ms,omitempty"`
+	Reason    string         `json:"reason,omitempty"`
+	Signal    string         `json:"signal,omitempty"`
+	Error     string         `json:"error,omitempty"`
+	Code      int            `json:"code,omitempty"`
 }
 
 // importance of a message: -q silences what is only information.

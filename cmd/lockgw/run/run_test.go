@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // What happens between the grant and the start must not start the command.
@@ -20,10 +20,10 @@ func TestSuperviseNotStarted(t *testing.T) {
 		prepare func(h *hold, signals chan os.Signal)
 		want    int
 	}{
-		{"lost", func(h *hold, _ chan os.Signal) { h.lost <- socket.Notice{Lock: "a", Reason: "test"} }, cli.ExitLost},
+		{"lost", func(h *hold, _ chan os.Signal) { h.lost <- client.Notice{Lock: "a", Reason: "test"} }, cli.ExitLost},
 		{"signal", func(_ *hold, signals chan os.Signal) { signals <- syscall.SIGTERM }, 143},
 	} {
-		h, signals, ran := testHold("a"), make(chan os.Signal, 1), filepath.Join(t.TempDir(), "ran")
+		h, signals, ran := testHold(t, "a"), make(chan os.Signal, 1), filepath.Join(t.TempDir(), "ran")
 		h.views[0].Left = time.Hour
 		tt.prepare(h, signals)
 		_, err := supervise(&options{argv: []string{"touch", ran}}, &report{w: io.Discard}, "/usr/bin/touch", testGuardian(t), h, signals)
@@ -40,7 +40,7 @@ func TestSuperviseNotStarted(t *testing.T) {
 
 func TestChildEnv(t *testing.T) {
 	env := []string{"A=1", "LOCKGW_TOKEN=old", "LOCKGW_FENCE=1", "LOCKGW_SOCKET=/old", "LOCKGW_LOCKX=stays"}
-	got := childEnv(env, testHold("a", "b"))
+	got := childEnv(env, testHold(t, "a", "b"))
 	want := []string{"A=1", "LOCKGW_LOCKX=stays", "LOCKGW_LOCK=a b", "LOCKGW_FENCE=7 8", "LOCKGW_OWNER=u:1", "LOCKGW_TOKEN=secret", "LOCKGW_SOCKET=/s"}
 	if !slices.Equal(got, want) {
 		t.Errorf("with locks: %q, want %q", got, want)

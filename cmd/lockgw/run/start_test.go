@@ -1,18 +1,13 @@
 package run
 
 import (
-	"io"
-	"net"
-	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -70,40 +65,5 @@ func TestGuardianGone(t *testing.T) {
 	_, err := k.start(startOrder{Path: "/bin/true", Argv: []string{"true"}})
 	if got, message := cli.ExitCode(err); got != cli.ExitFailed || !strings.Contains(message, "guardian") {
 		t.Errorf("started by a guardian that is gone: exit code %d %q, want %d", got, message, cli.ExitFailed)
-	}
-}
-
-func TestOpenBoundRefusals(t *testing.T) {
-	for _, tt := range []struct {
-		status int
-		body   string
-		bound  bool
-		code   int
-	}{
-		{201, `{"token":"t"}`, true, 0},
-		{400, `{"code":"invalid","detail":"another pid namespace"}`, false, 0},
-		{501, `{"code":"unsupported"}`, false, 0},
-		{503, `{"code":"draining"}`, false, cli.ExitUnavailable},
-		{429, `{"code":"too_many_sessions"}`, false, cli.ExitNotAcquired},
-		{403, `{"code":"forbidden"}`, false, cli.ExitFailed},
-		{201, `nonsense`, false, cli.ExitUnavailable},
-	} {
-		dir := e2e.ShortDir(t)
-		ln, err := net.Listen("unix", filepath.Join(dir, cli.HTTPSocket))
-		if err != nil {
-			t.Fatal(err)
-		}
-		srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(tt.status)
-			_, _ = io.WriteString(w, tt.body)
-		})}
-		var wg sync.WaitGroup
-		wg.Go(func() { _ = srv.Serve(ln) })
-		token, err := openBound(t.Context(), filepath.Join(dir, cli.RespSocket), 1)
-		if code, _ := cli.ExitCode(err); code != tt.code || (token != "") != tt.bound {
-			t.Errorf("%d %s: token %q, %v with exit code %d; want exit code %d", tt.status, tt.body, token, err, code, tt.code)
-		}
-		srv.Close()
-		wg.Wait()
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // supervisor keeps a command and its locks together until the command has ended.
@@ -167,8 +168,8 @@ func (s *supervisor) goOn() {
 
 // calm tells that a jeopardy has passed: who has read of it wants to know its end.
 // A later deadline proves it; a reading alone may be from before.
-func (s *supervisor) calm(holds []session.View) {
-	jeopardy := func(v session.View) bool { return v.State == session.StateJeopardy }
+func (s *supervisor) calm(holds []client.Hold) {
+	jeopardy := func(v client.Hold) bool { return v.State == client.Jeopardy }
 	if s.shaky != 0 && s.guard.deadline > s.shaky && !slices.ContainsFunc(holds, jeopardy) {
 		s.shaky = 0
 		s.r.say(must, event{Event: "renewed"}, "the locks are renewed again, and held as before")

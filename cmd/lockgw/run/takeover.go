@@ -25,22 +25,30 @@ func (o startOrder) takeOver(pid, pidfd int) error {
 	}()
 	h := newHold(&options{Gateway: cli.Gateway{Socket: o.Socket}, signal: o.Signal, killAfter: o.KillAfter})
 	h.socket, h.token, h.bound, h.views = o.Socket, o.Token, true, o.Views
+	if err := h.guard(p); err != nil {
+		return err
+	}
+	return err
+}
+
+// guard supervises p under h, which was acquired by another process, and ends with p.
+func (h *hold) guard(p *process) error {
 	h.meet()
 	defer h.close()
-	kill, kerr := boottime.New()
-	if kerr != nil {
-		return kerr
+	kill, err := boottime.New()
+	if err != nil {
+		return err
 	}
 	defer kill.Close()
-	g, gerr := newGuard(h.o, h)
-	if gerr != nil {
-		return gerr
+	g, err := newGuard(h.o, h)
+	if err != nil {
+		return err
 	}
 	defer g.Close()
 	r := &report{quiet: true, w: io.Discard}
 	s := &supervisor{o: h.o, r: r, h: h, k: &guardian{}, guard: g, p: p, stop: &escalation{p: p, o: h.o, r: r, alarm: kill}}
 	s.run(nil)
-	return err
+	return nil
 }
 
 // meet connects and reads the deadlines, if that is soon done. Otherwise watch

@@ -7,10 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 const (
@@ -42,11 +40,11 @@ func (h *hold) showWait(ctx context.Context, r *report, name string, start time.
 type waitLine struct {
 	o     *options
 	name  string
-	owner backend.Owner // to find one's own place in the queue
+	owner string // to find one's own place in the queue
 	start time.Time
 
-	client *socket.Client
-	known  session.Status // as of the last time the gateway was asked
+	gateway gateway
+	known   client.Status // as of the last time the gateway was asked
 }
 
 // show tells at once and then every 30 s, on a terminal every second.
@@ -57,8 +55,8 @@ func (w *waitLine) show(ctx context.Context, r *report) {
 	case <-time.After(showAfter):
 	}
 	defer func() {
-		if w.client != nil {
-			_ = w.client.Close()
+		if w.gateway != nil {
+			_ = w.gateway.Close()
 		}
 	}()
 	every := askEvery
@@ -88,14 +86,14 @@ func (w *waitLine) show(ctx context.Context, r *report) {
 // ask leaves what is known as it is when there is no answer: the wait itself
 // notices when the gateway is gone.
 func (w *waitLine) ask(ctx context.Context) {
-	if w.client == nil || w.client.Err() != nil {
-		c, err := w.o.Dial(ctx, socket.DialOptions{})
+	if w.gateway == nil || w.gateway.Err() != nil {
+		g, err := w.o.connect(ctx, client.Options{})
 		if err != nil {
 			return
 		}
-		w.client = c
+		w.gateway = g
 	}
-	if st, err := w.client.Info(ctx, w.name); err == nil {
+	if st, err := w.gateway.Info(ctx, w.name); err == nil {
 		w.known = st
 	}
 }

@@ -4,25 +4,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 func TestWaitText(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	holder := &session.Holder{Node: "host-b", Peer: session.Peer{PID: 4411, Command: "backup.sh"}, Since: now.Add(-192 * time.Second)}
-	queue := []session.Holder{{Owner: "other:1"}, {Owner: "me:1"}}
+	holder := &client.Holder{Node: "host-b", Process: client.Process{PID: 4411, Command: "backup.sh"}, Since: now.Add(-192 * time.Second)}
+	queue := []client.Holder{{Owner: "other:1"}, {Owner: "me:1"}}
 	for _, tt := range []struct {
 		w    waitLine
 		want string
 	}{
 		{
-			waitLine{known: session.Status{Holder: holder, Queue: queue, Waiters: 3}, o: &options{wait: 30 * time.Minute}},
+			waitLine{known: client.Status{Holder: holder, Queue: queue, Waiters: 3}, o: &options{wait: 30 * time.Minute}},
 			"waiting for nightly - held by host-b pid 4411 (backup.sh) for 3m12s - 2nd of 3 - gives up in 26m48s",
 		},
 		{waitLine{o: &options{forever: true}}, "waiting for nightly"},
-		{waitLine{known: session.Status{Queue: queue[:1]}, o: &options{wait: time.Minute}}, "waiting for nightly - gives up in 0s"},
+		{waitLine{known: client.Status{Queue: queue[:1]}, o: &options{wait: time.Minute}}, "waiting for nightly - gives up in 0s"},
 		{
-			waitLine{known: session.Status{Holder: &session.Holder{Owner: "u:1", Note: "x"}}, o: &options{forever: true}},
+			waitLine{known: client.Status{Holder: &client.Holder{Owner: "u:1", Note: "x"}}, o: &options{forever: true}},
 			"waiting for nightly - held by u:1",
 		},
 	} {

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // redialAfter is how long a gateway that cannot be reached is left alone.
@@ -34,12 +33,12 @@ func (h *hold) watch(every time.Duration) {
 				return
 			case err == nil:
 				wait, down = every, h.down()
-			case !h.bound, sessionEnded(err):
+			case !h.bound, errors.Is(err, client.ErrNoSession): // nobody renews any more
 				h.over <- err
 				return
 			default:
 				if down != nil {
-					h.notice(socket.Notice{Kind: session.StateJeopardy, Lock: strings.Join(h.names(), " "), Reason: err.Error()})
+					h.notice(client.Notice{Kind: client.Jeopardy, Lock: strings.Join(h.names(), " "), Reason: err.Error()})
 				}
 				wait, down = min(every, redialAfter), nil
 				continue
@@ -55,33 +54,27 @@ func (h *hold) watch(every time.Duration) {
 
 // read asks what is held. A session that outlives its connection is asked over
 // the next one: the gateway may have been restarted.
-func (h *hold) read() ([]session.View, error) {
-	if c := h.client.Load(); c == nil || c.Err() != nil {
+func (h *hold) read() ([]client.Hold, error) {
+	if g := h.gateway(); g == nil || g.Err() != nil {
 		if !h.bound {
-			return nil, fmt.Errorf("the connection to the gateway has ended, and the locks with it: %w", c.Err())
+			return nil, fmt.Errorf("the connection to the gateway has ended, and the locks with it: %w", g.Err())
 		}
 		if err := h.dial(h.ctx); err != nil {
 			return nil, err
 		}
 	}
-	info, err := h.client.Load().Session(h.ctx)
+	info, err := h.gateway().Session(h.ctx)
 	return info.Holds, err
 }
 
 // down is closed when there is no connection.
 func (h *hold) down() <-chan struct{} {
-	if c := h.client.Load(); c != nil {
-		return c.Done()
+	if g := h.gateway(); g != nil {
+		return g.Done()
 	}
 	closed := make(chan struct{})
 	close(closed)
 	return closed
-}
-
-// sessionEnded: the gateway knows the session no more, and renews nothing.
-func sessionEnded(err error) bool {
-	var reply *socket.Error
-	return errors.As(err, &reply) && reply.Word == "NOSESSION"
 }
 
 // look asks for a reading now.
@@ -94,10 +87,10 @@ func (h *hold) look() {
 
 // earliest is when the first of the holds ends if nobody renews it; false if one
 // of the names is not among them any more.
-func earliest(names []string, holds []session.View) (time.Duration, bool) {
+func earliest(names []string, holds []client.Hold) (time.Duration, bool) {
 	var first time.Duration
 	for _, name := range names {
-		i := slices.IndexFunc(holds, func(v session.View) bool { return v.Name == name })
+		i := slices.IndexFunc(holds, func(v client.Hold) bool { return v.Name == name })
 		if i < 0 {
 			return 0, false
 		}

@@ -8,37 +8,36 @@ import (
 	"sync"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // client is the gateway as top sees it. A gateway that is started again is
 // found again.
-type client struct {
+type connection struct {
 	o     *options
 	token string // of the administrator
 
 	mu     sync.Mutex // guards client, and lets one request at a time go on
-	client *socket.Client
+	client *client.Client
 }
 
-func (c *client) locks(ctx context.Context, prefix string) (all []session.Status, incomplete string, err error) {
-	err = c.use(ctx, func(client *socket.Client) error {
+func (c *connection) locks(ctx context.Context, prefix string) (all []client.Status, incomplete string, err error) {
+	err = c.use(ctx, func(client *client.Client) error {
 		all, incomplete, err = client.Locks(ctx, prefix, cli.MaxLocks)
 		return err
 	})
 	return all, incomplete, err
 }
 
-func (c *client) breakLock(ctx context.Context, st session.Status) error {
-	return c.use(ctx, func(client *socket.Client) error { return client.Break(ctx, st.Name, st.Fence, c.token) })
+func (c *connection) breakLock(ctx context.Context, st client.Status) error {
+	return c.use(ctx, func(client *client.Client) error { return client.Break(ctx, st.Name, st.Fence, c.token) })
 }
 
-func (c *client) use(ctx context.Context, f func(*socket.Client) error) error {
+func (c *connection) use(ctx context.Context, f func(*client.Client) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.client.Err() != nil {
-		client, err := c.o.Dial(ctx, socket.DialOptions{})
+		client, err := c.o.Dial(ctx, client.Options{})
 		if err != nil {
 			return err
 		}
@@ -48,7 +47,7 @@ func (c *client) use(ctx context.Context, f func(*socket.Client) error) error {
 	return f(c.client)
 }
 
-func (c *client) close() {
+func (c *connection) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_ = c.client.Close()
@@ -57,15 +56,15 @@ func (c *client) close() {
 // order is a key and what it sorts by.
 type order struct {
 	key, by string
-	compare func(a, b session.Status) int
+	compare func(a, b client.Status) int
 }
 
 var orders = []order{
-	{"n", "name", func(_, _ session.Status) int { return 0 }},
-	{"h", "time held", func(a, b session.Status) int { return knownFirst(sinceOf(a).UnixNano(), sinceOf(b).UnixNano()) }},
-	{"l", "lease", func(a, b session.Status) int { return knownFirst(int64(a.TTL), int64(b.TTL)) }},
-	{"w", "waiters", func(a, b session.Status) int { return cmp.Compare(b.Waiters, a.Waiters) }},
-	{"f", "fence", func(a, b session.Status) int { return cmp.Compare(b.Fence, a.Fence) }},
+	{"n", "name", func(_, _ client.Status) int { return 0 }},
+	{"h", "time held", func(a, b client.Status) int { return knownFirst(sinceOf(a).UnixNano(), sinceOf(b).UnixNano()) }},
+	{"l", "lease", func(a, b client.Status) int { return knownFirst(int64(a.TTL), int64(b.TTL)) }},
+	{"w", "waiters", func(a, b client.Status) int { return cmp.Compare(b.Waiters, a.Waiters) }},
+	{"f", "fence", func(a, b client.Status) int { return cmp.Compare(b.Fence, a.Fence) }},
 }
 
 // knownFirst compares numbers of which those up to 0 mean that nothing is known,
@@ -78,8 +77,8 @@ func knownFirst(a, b int64) int {
 }
 
 // sort keeps names in their order where nothing else decides.
-func (o order) sort(all []session.Status) {
-	slices.SortFunc(all, func(a, b session.Status) int {
+func (o order) sort(all []client.Status) {
+	slices.SortFunc(all, func(a, b client.Status) int {
 		return cmp.Or(o.compare(a, b), strings.Compare(a.Name, b.Name))
 	})
 }

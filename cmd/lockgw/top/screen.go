@@ -8,15 +8,15 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // topSource is where the locks come from.
 type topSource interface {
-	locks(ctx context.Context, prefix string) (all []session.Status, incomplete string, err error)
-	breakLock(ctx context.Context, st session.Status) error
+	locks(ctx context.Context, prefix string) (all []client.Status, incomplete string, err error)
+	breakLock(ctx context.Context, st client.Status) error
 }
 
 // screen is what is on the screen and what the keys do to it.
@@ -25,7 +25,7 @@ type screen struct {
 	source topSource
 	every  time.Duration
 
-	all    []session.Status
+	all    []client.Status
 	lacks  string    // why names are missing; "": none is
 	at     time.Time // when they were asked for; zero: not yet
 	err    error     // of the last time
@@ -34,9 +34,9 @@ type screen struct {
 	prefix string
 	typing bool
 
-	selected string          // name
-	asked    *session.Status // to break it
-	note     string          // what became of the last key
+	selected string         // name
+	asked    *client.Status // to break it
+	note     string         // what became of the last key
 	width    int
 	height   int
 }
@@ -52,7 +52,7 @@ type (
 	look      struct{ round int } // it is time
 	topAnswer struct {
 		round int
-		all   []session.Status
+		all   []client.Status
 		lacks string
 		at    time.Time
 		took  time.Duration
@@ -60,7 +60,7 @@ type (
 	}
 	topBroken struct {
 		name  string
-		fence backend.Fence
+		fence uint64
 		err   error
 	}
 )
@@ -168,7 +168,7 @@ func (s *screen) typePrefix(k tea.KeyPressMsg) tea.Cmd {
 
 // at is the place of the selected lock, that of the first if it is gone.
 func (s *screen) place() int {
-	return max(0, slices.IndexFunc(s.all, func(st session.Status) bool { return st.Name == s.selected }))
+	return max(0, slices.IndexFunc(s.all, func(st client.Status) bool { return st.Name == s.selected }))
 }
 
 func (s *screen) move(by int) {
@@ -184,7 +184,7 @@ func (s *screen) askToBreak() {
 	}
 	st := s.all[s.place()]
 	switch {
-	case st.State != session.StateHeld:
+	case st.State != client.Held:
 		s.note = st.Name + " is not held"
 	case st.Fence == 0:
 		s.note = st.Name + " has no fence to break it by"

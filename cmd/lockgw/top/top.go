@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // options are the flags of top.
@@ -49,11 +48,11 @@ Without a terminal, or with -o or --json, it writes the locks once and ends.`,
 				return cli.Usagef("--admin-token-file: %w", err)
 			}
 			once := o.json || cmd.Flags().Changed("output") || !cli.IsTerminal(os.Stdin) || !cli.IsTerminal(cmd.OutOrStdout())
-			return o.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+			return o.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				if once {
 					return o.once(ctx, cmd, c)
 				}
-				return o.follow(ctx, &client{o: &o, client: c, token: token})
+				return o.follow(ctx, &connection{o: &o, client: c, token: token})
 			})
 		},
 	}
@@ -68,7 +67,7 @@ Without a terminal, or with -o or --json, it writes the locks once and ends.`,
 }
 
 // once writes the locks as ls does.
-func (o *options) once(ctx context.Context, cmd *cobra.Command, c *socket.Client) error {
+func (o *options) once(ctx context.Context, cmd *cobra.Command, c *client.Client) error {
 	all, err := cli.ListLocks(ctx, cmd, c, o.prefix)
 	if err != nil {
 		return err
@@ -79,7 +78,7 @@ func (o *options) once(ctx context.Context, cmd *cobra.Command, c *socket.Client
 	return o.out.WriteLocks(cmd.OutOrStdout(), all, time.Now())
 }
 
-func writeLines(w io.Writer, all []session.Status, now time.Time) error {
+func writeLines(w io.Writer, all []client.Status, now time.Time) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	for _, st := range all {
@@ -91,7 +90,7 @@ func writeLines(w io.Writer, all []session.Status, now time.Time) error {
 }
 
 // follow draws until the reader has seen enough.
-func (o *options) follow(ctx context.Context, c *client) error {
+func (o *options) follow(ctx context.Context, c *connection) error {
 	defer c.close()
 	p := tea.NewProgram(newScreen(ctx, c, o.every, o.prefix), tea.WithContext(ctx))
 	if _, err := p.Run(); err != nil {

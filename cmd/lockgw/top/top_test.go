@@ -9,36 +9,36 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // twoLocks is a source that holds two locks and writes down what was broken.
 type twoLocks struct {
 	err    error
 	lacks  string
-	broken []backend.Fence
+	broken []uint64
 	asked  []string // prefixes
 }
 
-func (s *twoLocks) locks(_ context.Context, prefix string) ([]session.Status, string, error) {
+func (s *twoLocks) locks(_ context.Context, prefix string) ([]client.Status, string, error) {
 	s.asked = append(s.asked, prefix)
 	if s.err != nil {
 		return nil, "", s.err
 	}
-	holder := func(pid int, held time.Duration) *session.Holder {
-		return &session.Holder{Owner: "u:1", Node: "host-a", Peer: session.Peer{PID: pid}, Since: time.Now().Add(-held)}
+	holder := func(pid int, held time.Duration) *client.Holder {
+		return &client.Holder{Owner: "u:1", Node: "host-a", Process: client.Process{PID: pid}, Since: time.Now().Add(-held)}
 	}
-	return []session.Status{
-		{Name: "b", State: session.StateHeld, Holder: holder(1, time.Hour), Fence: 7, TTL: 20 * time.Second},
-		{Name: "a", State: session.StateHeld, Holder: holder(2, time.Minute), Fence: 9, TTL: 10 * time.Second, Waiters: 3},
-		{Name: "c", State: session.StateFree, Waiters: 1},
+	return []client.Status{
+		{Name: "b", State: client.Held, Holder: holder(1, time.Hour), Fence: 7, TTL: 20 * time.Second},
+		{Name: "a", State: client.Held, Holder: holder(2, time.Minute), Fence: 9, TTL: 10 * time.Second, Waiters: 3},
+		{Name: "c", State: client.Free, Waiters: 1},
 	}, s.lacks, nil
 }
 
-func (s *twoLocks) breakLock(_ context.Context, st session.Status) error {
+func (s *twoLocks) breakLock(_ context.Context, st client.Status) error {
 	s.broken = append(s.broken, st.Fence)
 	return s.err
 }
@@ -175,7 +175,7 @@ func TestTopSize(t *testing.T) {
 	s, _ := screenOf(t, &twoLocks{})
 	s.all = nil
 	for i := range 100 {
-		s.all = append(s.all, session.Status{Name: strings.Repeat("n", i+1), State: session.StateHeld, Fence: 1})
+		s.all = append(s.all, client.Status{Name: strings.Repeat("n", i+1), State: client.Held, Fence: 1})
 	}
 	for _, selected := range []int{0, 1, 50, 98, 99} {
 		s.selected = s.all[selected].Name

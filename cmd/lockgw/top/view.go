@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // The parts of a line that stand out; no colours.
@@ -24,7 +24,7 @@ const (
 const topKeys = "n h l w f sort   / filter   up down select   b break   q quit"
 
 // sinceOf is when the hold of a lock began; zero: not known, or free.
-func sinceOf(st session.Status) time.Time {
+func sinceOf(st client.Status) time.Time {
 	if st.Holder == nil {
 		return time.Time{}
 	}
@@ -75,7 +75,7 @@ func (s *screen) summary(now time.Time) string {
 	var held, waiting int
 	for _, st := range s.all {
 		waiting += st.Waiters
-		if st.State == session.StateHeld {
+		if st.State == client.Held {
 			held++
 		}
 	}

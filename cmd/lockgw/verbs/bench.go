@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // benchOptions are the flags of `lockgw bench`.
@@ -70,23 +70,23 @@ type benchRow struct {
 
 func (o *benchOptions) measure(ctx context.Context) ([]benchRow, error) {
 	base := "bench-" + rand.Text()[:8]
-	pair := func(ctx context.Context, c *socket.Client, name string) error {
-		if _, err := c.Lock(ctx, name, socket.LockOptions{Wait: time.Minute}); err != nil {
+	pair := func(ctx context.Context, c *client.Client, name string) error {
+		if _, err := c.Lock(ctx, name, client.LockOptions{Wait: time.Minute}); err != nil {
 			return err
 		}
-		_, err := c.Unlock(ctx, name, socket.UnlockOptions{})
+		_, err := c.Unlock(ctx, name, client.UnlockOptions{})
 		return err
 	}
 	var rows []benchRow
 	for _, m := range []struct {
 		what string
-		do   func(ctx context.Context, c *socket.Client, caller int) error
+		do   func(ctx context.Context, c *client.Client, caller int) error
 	}{
-		{"round trip", func(ctx context.Context, c *socket.Client, _ int) error { _, err := c.Do(ctx, "PING"); return err }},
-		{"lock and unlock, a name for each", func(ctx context.Context, c *socket.Client, i int) error {
+		{"round trip", func(ctx context.Context, c *client.Client, _ int) error { _, err := c.Do(ctx, "PING"); return err }},
+		{"lock and unlock, a name for each", func(ctx context.Context, c *client.Client, i int) error {
 			return pair(ctx, c, fmt.Sprintf("%s-%d", base, i))
 		}},
-		{"lock and unlock, one name for all", func(ctx context.Context, c *socket.Client, _ int) error {
+		{"lock and unlock, one name for all", func(ctx context.Context, c *client.Client, _ int) error {
 			return pair(ctx, c, base)
 		}},
 	} {
@@ -100,10 +100,10 @@ func (o *benchOptions) measure(ctx context.Context) ([]benchRow, error) {
 }
 
 // contend has all callers do what they do again and again until the time is over.
-func (o *benchOptions) contend(ctx context.Context, do func(context.Context, *socket.Client, int) error) (took []time.Duration, length time.Duration, err error) {
-	clients := make([]*socket.Client, o.callers)
+func (o *benchOptions) contend(ctx context.Context, do func(context.Context, *client.Client, int) error) (took []time.Duration, length time.Duration, err error) {
+	clients := make([]*client.Client, o.callers)
 	for i := range clients {
-		if clients[i], err = o.Dial(ctx, socket.DialOptions{}); err != nil {
+		if clients[i], err = o.Dial(ctx, client.Options{}); err != nil {
 			return nil, 0, err
 		}
 		defer clients[i].Close()

@@ -6,9 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // NewBreak is the command `break`.
@@ -39,8 +38,8 @@ program that does not listen: be sure that it is dead, or that what it works on 
 			if err != nil {
 				return cli.Usagef("--admin-token-file: %w", err)
 			}
-			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
-				if err := c.Break(ctx, args[0], backend.Fence(fence), token); err != nil {
+			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
+				if err := c.Break(ctx, args[0], uint64(fence), token); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is taken from the holder with fence %d\n", args[0], fence)

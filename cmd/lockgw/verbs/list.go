@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // NewList is the command `ls`.
@@ -22,7 +22,7 @@ func NewList() *cobra.Command {
 		Short: "List the locks that are held or waited for",
 		Args:  cli.UsageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				all, err := cli.ListLocks(ctx, cmd, c, prefix)
 				if err != nil {
 					return err

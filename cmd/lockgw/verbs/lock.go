@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // lockLife is how long a hold of `lockgw lock` lasts when nobody says how long,
@@ -26,7 +26,7 @@ const lossTold = 10 * time.Minute
 func NewLock() *cobra.Command {
 	var (
 		g            cli.Gateway
-		o            socket.LockOptions
+		o            client.LockOptions
 		keepalive    time.Duration
 		conflictCode = cli.ExitNotAcquired
 	)
@@ -49,7 +49,7 @@ Prefer run where the work is one command: it ends the hold with it.`,
 			if keepalive == 0 && o.MaxHold > 0 {
 				life = o.MaxHold + lossTold
 			}
-			err := g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+			err := g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				return lock(ctx, cmd, c, args[0], o, life)
 			})
 			return cli.Conflict(err, conflictCode)
@@ -69,14 +69,14 @@ Prefer run where the work is one command: it ends the hold with it.`,
 }
 
 // lock prints the token last, when there is something to use it for.
-func lock(ctx context.Context, cmd *cobra.Command, c *socket.Client, name string, o socket.LockOptions, life time.Duration) error {
+func lock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.LockOptions, life time.Duration) error {
 	token, err := c.NewSession(ctx, life)
 	if err != nil {
 		return err
 	}
 	if _, err := c.Lock(ctx, name, o); err != nil {
 		_ = c.EndSession(ctx) // it would live on for nothing; the gateway ends it at last
-		if errors.Is(err, socket.ErrNotAcquired) {
+		if errors.Is(err, client.ErrNotAcquired) {
 			return cli.NotAcquired(ctx, c, name)
 		}
 		return err

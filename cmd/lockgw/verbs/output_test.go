@@ -7,20 +7,19 @@ import (
 	"unicode"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // Whoever writes to the store, or just names a lock, commands nobody's terminal.
 func TestTablesArePrintable(t *testing.T) {
 	const name = "a\x1b[2J\u202etxt.b"
-	holder := session.Holder{Node: name, Note: name, Peer: session.Peer{PID: 1, Command: name}}
-	locks := []session.Status{{Name: name, State: session.StateHeld, Holder: &holder}}
+	holder := client.Holder{Node: name, Note: name, Process: client.Process{PID: 1, Command: name}}
+	locks := []client.Status{{Name: name, State: client.Held, Holder: &holder}}
 	var list, wide, one, held strings.Builder
 	for _, err := range []error{
 		cli.Output{Format: "table"}.WriteLocks(&list, locks, time.Now()), cli.Output{Format: "wide"}.WriteLocks(&wide, locks, time.Now()),
 		writeLock(&one, cli.Output{Format: "table"}, locks[0], time.Now()),
-		writeSession(&held, socket.SessionInfo{Holds: []session.View{{Name: name}}}),
+		writeSession(&held, client.SessionInfo{Holds: []client.Hold{{Name: name}}}),
 	} {
 		if err != nil {
 			t.Fatal(err)

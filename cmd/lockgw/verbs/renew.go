@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // NewRenew is the command `renew`.
@@ -34,7 +34,7 @@ the lease itself is renewed by the gateway.`,
 			if err := cli.CheckNames(args...); err != nil {
 				return err
 			}
-			return g.With(cmd, t.token, func(ctx context.Context, c *socket.Client) error {
+			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error {
 				left, err := c.Renew(ctx, args[0], thread, ttl)
 				if err != nil {
 					return err

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // NewSession is the command `session`.
@@ -40,7 +40,7 @@ func newSessionNew() *cobra.Command {
 		Short: "Open a session and print its token",
 		Args:  cli.UsageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				token, err := c.NewSession(ctx, keepalive)
 				if err != nil {
 					return err
@@ -72,7 +72,7 @@ func newSessionInfo() *cobra.Command {
 			if err := t.check(); err != nil {
 				return err
 			}
-			return g.With(cmd, t.token, func(ctx context.Context, c *socket.Client) error {
+			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error {
 				info, err := c.Session(ctx)
 				if err != nil {
 					return err
@@ -103,7 +103,7 @@ func newSessionEnd() *cobra.Command {
 			if err := t.check(); err != nil {
 				return err
 			}
-			return g.With(cmd, t.token, func(ctx context.Context, c *socket.Client) error { return c.EndSession(ctx) })
+			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error { return c.EndSession(ctx) })
 		},
 	}
 	g.AddFlag(cmd.Flags())

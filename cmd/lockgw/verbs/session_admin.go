@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // completeSession offers the ids of the sessions that the gateway has, to those who may
@@ -23,7 +22,7 @@ func completeSession(g *cli.Gateway, file *string) cobra.CompletionFunc {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 		defer cancel()
-		c, err := g.Dial(ctx, socket.DialOptions{})
+		c, err := g.Dial(ctx, client.Options{})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -32,13 +31,13 @@ func completeSession(g *cli.Gateway, file *string) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		page, _, err := c.Sessions(ctx, socket.SessionQuery{Token: token})
+		page, _, err := c.Sessions(ctx, client.SessionQuery{Token: token})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var ids []cobra.Completion
 		for _, s := range page {
-			ids = append(ids, cobra.CompletionWithDesc(s.ID, strings.TrimSpace(clientText(s.Peer)+" "+cli.Printable(s.Name))))
+			ids = append(ids, cobra.CompletionWithDesc(s.ID, strings.TrimSpace(clientText(s.Process)+" "+cli.Printable(s.Name))))
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -69,7 +68,7 @@ nothing but the bound of its hold (max_hold).
 			if err != nil {
 				return cli.Usagef("--admin-token-file: %w", err)
 			}
-			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				all, err := listSessions(ctx, c, prefix, token)
 				if err != nil {
 					return err
@@ -85,8 +84,8 @@ nothing but the bound of its hold (max_hold).
 	return cmd
 }
 
-func listSessions(ctx context.Context, c *socket.Client, prefix, token string) (all []session.Summary, err error) {
-	q := socket.SessionQuery{Prefix: prefix, Count: mostSessions, Token: token}
+func listSessions(ctx context.Context, c *client.Client, prefix, token string) (all []client.Summary, err error) {
+	q := client.SessionQuery{Prefix: prefix, Count: mostSessions, Token: token}
 	for {
 		page, next, err := c.Sessions(ctx, q)
 		if err != nil {
@@ -123,7 +122,7 @@ that it is dead, or that what it works on checks fences.
 			if err != nil {
 				return cli.Usagef("--admin-token-file: %w", err)
 			}
-			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				names, err := c.KillSession(ctx, args[0], token)
 				if err != nil {
 					return err

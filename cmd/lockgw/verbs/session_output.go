@@ -9,8 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // sessionOut is a session as JSON, with the names of the HTTP API.
@@ -23,15 +22,15 @@ type sessionOut struct {
 }
 
 type holdOut struct {
-	Name   string        `json:"name"`
-	State  session.State `json:"state"`
-	Thread int64         `json:"thread"`
-	Count  int           `json:"count"`
-	Fence  uint64        `json:"fence"`
-	TTLMS  int64         `json:"ttl_ms"`
+	Name   string       `json:"name"`
+	State  client.State `json:"state"`
+	Thread int64        `json:"thread"`
+	Count  int          `json:"count"`
+	Fence  uint64       `json:"fence"`
+	TTLMS  int64        `json:"ttl_ms"`
 }
 
-func newSessionOut(info socket.SessionInfo) sessionOut {
+func newSessionOut(info client.SessionInfo) sessionOut {
 	out := sessionOut{
 		ID: info.ID, UUID: info.UUID, KeepaliveMS: info.Keepalive.Milliseconds(), Since: info.Since, Locks: []holdOut{},
 	}
@@ -41,7 +40,7 @@ func newSessionOut(info socket.SessionInfo) sessionOut {
 	return out
 }
 
-func writeSession(w io.Writer, info socket.SessionInfo) error {
+func writeSession(w io.Writer, info client.SessionInfo) error {
 	keepalive := "none: it lives by its connections or its process"
 	if info.Keepalive > 0 {
 		keepalive = cli.Duration(info.Keepalive)
@@ -67,25 +66,25 @@ type summaryOut struct {
 	UUID string            `json:"uuid"`
 	Name string            `json:"name,omitempty"`
 	Meta map[string]string `json:"meta,omitempty"`
-	session.Peer
-	Since           time.Time    `json:"since"`
-	Life            session.Life `json:"life"`
-	BoundPID        int          `json:"bound_pid,omitempty"`
-	Connections     int          `json:"connections"`
-	TTLMS           int64        `json:"ttl_ms,omitempty"`
-	KeepaliveMS     int64        `json:"keepalive_ms,omitempty"`
-	KeepaliveLeftMS *int64       `json:"keepalive_left_ms,omitempty"`
-	MaxHoldMS       int64        `json:"max_hold_ms,omitempty"`
-	Holds           int          `json:"holds"`
-	Locks           []string     `json:"locks"`
-	Waits           int          `json:"waits"`
-	Queues          []string     `json:"queues"`
+	client.Process
+	Since           time.Time   `json:"since"`
+	Life            client.Life `json:"life"`
+	BoundPID        int         `json:"bound_pid,omitempty"`
+	Connections     int         `json:"connections"`
+	TTLMS           int64       `json:"ttl_ms,omitempty"`
+	KeepaliveMS     int64       `json:"keepalive_ms,omitempty"`
+	KeepaliveLeftMS *int64      `json:"keepalive_left_ms,omitempty"`
+	MaxHoldMS       int64       `json:"max_hold_ms,omitempty"`
+	Holds           int         `json:"holds"`
+	Locks           []string    `json:"locks"`
+	Waits           int         `json:"waits"`
+	Queues          []string    `json:"queues"`
 }
 
-func newSummaryOut(s session.Summary) summaryOut {
+func newSummaryOut(s client.Summary) summaryOut {
 	out := summaryOut{
-		ID: s.ID, UUID: s.UUID, Name: s.Name, Meta: s.Meta, Peer: s.Peer, Since: s.Since, Life: s.Life, BoundPID: s.Process,
-		Connections: s.Conns, TTLMS: s.TTL.Milliseconds(), KeepaliveMS: s.Keepalive.Milliseconds(), MaxHoldMS: s.MaxHold.Milliseconds(),
+		ID: s.ID, UUID: s.UUID, Name: s.Name, Meta: s.Meta, Process: s.Process, Since: s.Since, Life: s.Life, BoundPID: s.BoundPID,
+		Connections: s.Connections, TTLMS: s.TTL.Milliseconds(), KeepaliveMS: s.Keepalive.Milliseconds(), MaxHoldMS: s.MaxHold.Milliseconds(),
 		Holds: s.Holds, Locks: append([]string{}, s.Locks...), Waits: s.Waits, Queues: append([]string{}, s.Queues...),
 	}
 	if s.Keepalive > 0 {
@@ -96,7 +95,7 @@ func newSummaryOut(s session.Summary) summaryOut {
 }
 
 // writeSessions writes a list of sessions in the form that was asked for.
-func writeSessions(w io.Writer, o cli.Output, all []session.Summary) error {
+func writeSessions(w io.Writer, o cli.Output, all []client.Summary) error {
 	switch o.Format {
 	case "json":
 		list := []summaryOut{}
@@ -114,7 +113,7 @@ func writeSessions(w io.Writer, o cli.Output, all []session.Summary) error {
 	}
 }
 
-func writeSessionTable(w io.Writer, o cli.Output, all []session.Summary) error {
+func writeSessionTable(w io.Writer, o cli.Output, all []client.Summary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprint(t, "ID\tCLIENT\tNAME\tLIVES BY\tSINCE\tHOLDS\tWAITS FOR")
 	if o.Format == "wide" {
@@ -122,10 +121,10 @@ func writeSessionTable(w io.Writer, o cli.Output, all []session.Summary) error {
 	}
 	fmt.Fprintln(t)
 	for _, s := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s", s.ID, clientText(s.Peer), cli.Dash(cli.Printable(s.Name)), lifeText(s),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s", s.ID, clientText(s.Process), cli.Dash(cli.Printable(s.Name)), lifeText(s),
 			cli.Age(max(0, time.Since(s.Since))), namesText(o, s.Locks, s.Holds), namesText(o, s.Queues, s.Waits))
 		if o.Format == "wide" {
-			fmt.Fprintf(t, "\t%s\t%s\t%s\t%s", cli.UIDText(s.Peer.UID), cli.Dash(cli.ShowDuration(s.MaxHold)), s.UUID, cli.Dash(metaText(s.Meta)))
+			fmt.Fprintf(t, "\t%s\t%s\t%s\t%s", cli.UIDText(s.Process.UID), cli.Dash(cli.ShowDuration(s.MaxHold)), s.UUID, cli.Dash(metaText(s.Meta)))
 		}
 		fmt.Fprintln(t)
 	}
@@ -133,23 +132,23 @@ func writeSessionTable(w io.Writer, o cli.Output, all []session.Summary) error {
 }
 
 // clientText is who opened a session; nobody can tell over TCP.
-func clientText(p session.Peer) string {
+func clientText(p client.Process) string {
 	if p.PID == 0 {
 		return "-"
 	}
-	return cli.HolderText(&session.Holder{Peer: p})
+	return cli.HolderText(&client.Holder{Process: p})
 }
 
 // lifeText is what a session lives by.
-func lifeText(s session.Summary) string {
+func lifeText(s client.Summary) string {
 	switch s.Life {
-	case session.LifeProcess:
-		return fmt.Sprintf("process %d", s.Process)
-	case session.LifeKeepalive:
+	case client.LifeProcess:
+		return fmt.Sprintf("process %d", s.BoundPID)
+	case client.LifeKeepalive:
 		return fmt.Sprintf("keepalive, %s of %s left", cli.Age(s.Left), cli.Duration(s.Keepalive))
-	case session.LifeConnection:
-		if s.Conns > 1 {
-			return fmt.Sprintf("%d connections", s.Conns)
+	case client.LifeConnection:
+		if s.Connections > 1 {
+			return fmt.Sprintf("%d connections", s.Connections)
 		}
 		return "connection"
 	default:

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // NewStatus is the command `status`.
@@ -29,7 +28,7 @@ func NewStatus() *cobra.Command {
 			if err := cli.CheckNames(args...); err != nil {
 				return err
 			}
-			return g.With(cmd, "", func(ctx context.Context, c *socket.Client) error {
+			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				if len(args) == 0 {
 					return writeHeld(ctx, cmd, c, out)
 				}
@@ -47,14 +46,14 @@ func NewStatus() *cobra.Command {
 }
 
 // writeHeld leaves out names that are free and only waited for.
-func writeHeld(ctx context.Context, cmd *cobra.Command, c *socket.Client, out cli.Output) error {
+func writeHeld(ctx context.Context, cmd *cobra.Command, c *client.Client, out cli.Output) error {
 	all, err := cli.ListLocks(ctx, cmd, c, "")
 	if err != nil {
 		return err
 	}
-	var held []session.Status
+	var held []client.Status
 	for _, st := range all {
-		if st.State != session.StateFree {
+		if st.State != client.Free {
 			held = append(held, st)
 		}
 	}
@@ -62,7 +61,7 @@ func writeHeld(ctx context.Context, cmd *cobra.Command, c *socket.Client, out cl
 }
 
 // writeLock writes one lock in the form that was asked for.
-func writeLock(w io.Writer, o cli.Output, st session.Status, now time.Time) error {
+func writeLock(w io.Writer, o cli.Output, st client.Status, now time.Time) error {
 	switch o.Format {
 	case "json":
 		return cli.WriteJSON(w, cli.NewLockJSON(st, now))
@@ -75,7 +74,7 @@ func writeLock(w io.Writer, o cli.Output, st session.Status, now time.Time) erro
 }
 
 // writeBlock writes everything about one lock, one line each.
-func writeBlock(w io.Writer, st session.Status, now time.Time) error {
+func writeBlock(w io.Writer, st client.Status, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(t, "  %s:\t%s\n", label, cli.Printable(fmt.Sprintf(format, args...)))
@@ -102,7 +101,7 @@ func writeBlock(w io.Writer, st session.Status, now time.Time) error {
 }
 
 // shareLines tells who holds a lock together with others, the first of them.
-func shareLines(line func(label, format string, args ...any), st session.Status, now time.Time) {
+func shareLines(line func(label, format string, args ...any), st client.Status, now time.Time) {
 	if st.Holders < 2 {
 		return
 	}
@@ -115,7 +114,7 @@ func shareLines(line func(label, format string, args ...any), st session.Status,
 	}
 }
 
-func holderLines(line func(label, format string, args ...any), h session.Holder, now time.Time) {
+func holderLines(line func(label, format string, args ...any), h client.Holder, now time.Time) {
 	line("Owner", "%s", h.Owner)
 	if h.Node != "" {
 		line("Node", "%s", h.Node)

@@ -5,16 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 func TestStatusOfSeveral(t *testing.T) {
 	now := time.Now()
-	st := session.Status{Name: "db", State: session.StateHeld, Mode: 9, Holders: 4, Fence: 7, TTL: 20 * time.Second}
+	st := client.Status{Name: "db", State: client.Held, Mode: client.Semaphore, Limit: 9, Holders: 4, Fence: 7, TTL: 20 * time.Second}
 	for i, pid := range []int{11, 12} {
-		h := session.Holder{Node: "host-a", Peer: session.Peer{PID: pid, Command: "job"}, Since: now.Add(-time.Minute)}
-		st.Shares = append(st.Shares, session.Share{Holder: h, Fence: backend.Fence(5 + i), TTL: 10 * time.Second})
+		h := client.Holder{Node: "host-a", Process: client.Process{PID: pid, Command: "job"}, Since: now.Add(-time.Minute)}
+		st.Shares = append(st.Shares, client.Share{Holder: h, Fence: uint64(5 + i), TTL: 10 * time.Second})
 	}
 	var b strings.Builder
 	if err := writeBlock(&b, st, now); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // tokenFlag is the secret that lock has printed.
@@ -34,7 +34,7 @@ func NewUnlock() *cobra.Command {
 	var (
 		g cli.Gateway
 		t tokenFlag
-		o socket.UnlockOptions
+		o client.UnlockOptions
 	)
 	cmd := &cobra.Command{
 		Use:               "unlock NAME",
@@ -49,7 +49,7 @@ func NewUnlock() *cobra.Command {
 			if err := cli.CheckNames(args...); err != nil {
 				return err
 			}
-			return g.With(cmd, t.token, func(ctx context.Context, c *socket.Client) error {
+			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error {
 				return unlock(ctx, cmd, c, args[0], o)
 			})
 		},
@@ -64,7 +64,7 @@ func NewUnlock() *cobra.Command {
 
 // unlock ends a session that holds nothing any more: lock has opened one for
 // each lock, and it would stay until its keepalive is over.
-func unlock(ctx context.Context, cmd *cobra.Command, c *socket.Client, name string, o socket.UnlockOptions) error {
+func unlock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.UnlockOptions) error {
 	left, err := c.Unlock(ctx, name, o)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/socket"
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 // watchOptions say what of the events is told, and how.
@@ -65,7 +65,7 @@ when the gateway stops or this command cannot keep up.`,
 func watch(ctx context.Context, o *watchOptions, pattern string, w io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	events := make(chan string)
-	c, err := o.Dial(ctx, socket.DialOptions{OnMessage: func(_, payload string) {
+	c, err := o.Dial(ctx, client.Options{OnMessage: func(_, payload string) {
 		select {
 		case events <- payload: // a reader of ours that is slow holds up the gateway, which then hangs up
 		case <-ctx.Done():
@@ -85,7 +85,7 @@ func watch(ctx context.Context, o *watchOptions, pattern string, w io.Writer) er
 	return o.relay(ctx, c, path, subscribed, events, w)
 }
 
-func (o *watchOptions) relay(ctx context.Context, c *socket.Client, path string, subscribed <-chan error, events <-chan string, w io.Writer) error {
+func (o *watchOptions) relay(ctx context.Context, c *client.Client, path string, subscribed <-chan error, events <-chan string, w io.Writer) error {
 	for {
 		select {
 		case err := <-subscribed:
@@ -105,7 +105,7 @@ func (o *watchOptions) relay(ctx context.Context, c *socket.Client, path string,
 	}
 }
 
-func subscribe(ctx context.Context, c *socket.Client, pattern string) error {
+func subscribe(ctx context.Context, c *client.Client, pattern string) error {
 	command := "SUBSCRIBE"
 	if strings.HasSuffix(pattern, "*") {
 		command = "PSUBSCRIBE"

@@ -1,4 +1,4 @@
-package socket
+package client
 
 import (
 	"context"
@@ -13,16 +13,6 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-func (g *gateway) client(o DialOptions) *Client {
-	g.t.Helper()
-	c, err := Dial(context.Background(), g.path, o)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	g.t.Cleanup(func() { c.Close() })
-	return c
-}
-
 func wantWord(t *testing.T, err error, word string) {
 	t.Helper()
 	var e *Error
@@ -34,14 +24,14 @@ func wantWord(t *testing.T, err error, word string) {
 func TestClient(t *testing.T) {
 	g := start(t)
 	ctx := t.Context()
-	a, b := g.client(DialOptions{}), g.client(DialOptions{})
+	a, b := g.client(Options{}), g.client(Options{})
 	before := session.Boottime()
 	v, err := a.Lock(ctx, "a", LockOptions{TTL: 10 * time.Second, Thread: 3, MaxHold: time.Minute, Note: "why", Request: "r1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	left := v.Deadline - before
-	if v.Name != "a" || v.State != session.StateHeld || v.Thread != 3 || v.Count != 1 || v.Fence == 0 || v.Note != "why" || !v.AutoRenew ||
+	if v.Name != "a" || v.State != Held || v.Thread != 3 || v.Count != 1 || v.Fence == 0 || v.Note != "why" || !v.AutoRenew ||
 		left < 9*time.Second || left > 10*time.Second || v.MaxHoldAt.IsZero() || v.Expires.IsZero() || v.Since.IsZero() || v.Left <= 0 {
 		t.Errorf("hold = %+v", v)
 	}
@@ -55,7 +45,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("renew = %v, err %v", left, err)
 	}
 	st, err := b.Info(ctx, "a")
-	if err != nil || st.State != session.StateHeld || st.Holder == nil || st.Holder.Owner != v.Owner || st.Holder.Node != "host-a" ||
+	if err != nil || st.State != Held || st.Holder == nil || st.Holder.Owner != v.Owner || st.Holder.Node != "host-a" ||
 		st.Holder.PID == 0 || st.Fence != v.Fence || st.TTL <= 0 || st.Holder.Since.IsZero() {
 		t.Errorf("info = %+v, holder %+v, err %v", st, st.Holder, err)
 	}
@@ -72,7 +62,7 @@ func TestClient(t *testing.T) {
 	wantWord(t, err, "NOTHELD")
 	_, err = a.Lock(ctx, "a b", LockOptions{})
 	wantWord(t, err, "INVALID")
-	if st, err := b.Info(ctx, "a"); err != nil || st.State != session.StateFree || st.Holder != nil {
+	if st, err := b.Info(ctx, "a"); err != nil || st.State != Free || st.Holder != nil {
 		t.Errorf("info of a free lock = %+v, err %v", st, err)
 	}
 }
@@ -80,7 +70,7 @@ func TestClient(t *testing.T) {
 func TestClientSession(t *testing.T) {
 	g := start(t)
 	ctx := t.Context()
-	a := g.client(DialOptions{})
+	a := g.client(Options{})
 	first, err := a.Session(ctx)
 	if err != nil || len(first.Token) != 43 || first.UUID == "" || first.Keepalive != 0 || first.Since.IsZero() {
 		t.Fatalf("session = %+v, err %v, want a new one with its token", first, err)
@@ -89,7 +79,7 @@ func TestClientSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := g.client(DialOptions{Token: first.Token})
+	b := g.client(Options{Token: first.Token})
 	info, err := b.Session(ctx)
 	if err != nil || info.ID != first.ID || info.Token != "" || len(info.Holds) != 1 || info.Holds[0].Fence != hold.Fence {
 		t.Errorf("session by its token = %+v, err %v", info, err)
@@ -99,7 +89,7 @@ func TestClientSession(t *testing.T) {
 	}
 	_, err = a.Lock(ctx, "a", LockOptions{})
 	wantWord(t, err, "NOSESSION")
-	_, err = Dial(ctx, g.path, DialOptions{Token: first.Token})
+	_, err = Dial(ctx, g.path, Options{Token: first.Token})
 	wantWord(t, err, "NOSESSION")
 	token, err := b.NewSession(ctx, 3*time.Second)
 	if err != nil || len(token) != 43 {
@@ -116,7 +106,7 @@ func TestClientSession(t *testing.T) {
 func TestClientNotices(t *testing.T) {
 	g := start(t)
 	notices, messages := make(chan Notice, 10), make(chan string, 10)
-	c := g.client(DialOptions{
+	c := g.client(Options{
 		OnNotice:  func(n Notice) { notices <- n },
 		OnMessage: func(channel, payload string) { messages <- channel + " " + payload },
 	})
@@ -129,7 +119,7 @@ func TestClientNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := receive(t, notices), (Notice{session.StateLost, "a", v.Fence, "max_hold"}); got != want {
+	if got, want := receive(t, notices), (Notice{Lost, "a", v.Fence, "max_hold"}); got != want {
 		t.Errorf("notice = %+v, want %+v", got, want)
 	}
 	for _, event := range []string{"acquired", "acquired", "lost", "lost"} {
@@ -152,7 +142,7 @@ func receive[T any](t *testing.T, c <-chan T) (v T) {
 // A call that is given up takes back what it asked, and that needs the connection.
 func TestClientCancel(t *testing.T) {
 	g := start(t)
-	a, b := g.client(DialOptions{}), g.client(DialOptions{})
+	a, b := g.client(Options{}), g.client(Options{})
 	if _, err := a.Lock(t.Context(), "a", LockOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -170,14 +160,14 @@ func TestClientCancel(t *testing.T) {
 
 func TestClientGatewayGone(t *testing.T) {
 	g := start(t)
-	a := g.client(DialOptions{})
+	a := g.client(Options{})
 	if a.Err() != nil {
 		t.Errorf("err = %v while connected", a.Err())
 	}
 	if _, err := a.Lock(t.Context(), "a", LockOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b := g.client(DialOptions{})
+	b := g.client(Options{})
 	waiting := make(chan error, 1)
 	go func() {
 		_, err := b.Lock(t.Context(), "a", LockOptions{Wait: time.Minute})
@@ -193,14 +183,14 @@ func TestClientGatewayGone(t *testing.T) {
 	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "gateway closed the connection") {
 		t.Errorf("err = %v, want that the gateway has closed the connection", err)
 	}
-	if _, err := Dial(t.Context(), g.path, DialOptions{}); err == nil || !strings.Contains(err.Error(), g.path) {
+	if _, err := Dial(t.Context(), g.path, Options{}); err == nil || !strings.Contains(err.Error(), g.path) {
 		t.Errorf("dial = %v, want an error that names %s", err, g.path)
 	}
 }
 
 func TestClientClose(t *testing.T) {
 	g := start(t)
-	c := g.client(DialOptions{})
+	c := g.client(Options{})
 	c.Close()
 	c.Close()
 	if err := c.Ping(t.Context()); !errors.Is(err, ErrClosed) {
@@ -212,7 +202,7 @@ func TestClientClose(t *testing.T) {
 func TestClientCloseWaits(t *testing.T) {
 	g := start(t)
 	called, release := make(chan struct{}), make(chan struct{})
-	c := g.client(DialOptions{OnNotice: func(Notice) { close(called); <-release }})
+	c := g.client(Options{OnNotice: func(Notice) { close(called); <-release }})
 	if _, err := c.Lock(t.Context(), "a", LockOptions{MaxHold: 10 * time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +220,7 @@ func TestClientCloseWaits(t *testing.T) {
 
 func TestClientConcurrently(t *testing.T) {
 	g := start(t)
-	c := g.client(DialOptions{})
+	c := g.client(Options{})
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
@@ -277,7 +267,7 @@ func TestClientOfNonsense(t *testing.T) {
 				}
 			}()
 			calls := 0
-			c, err := Dial(t.Context(), path, DialOptions{OnNotice: func(Notice) { calls++ }, OnMessage: func(string, string) { calls++ }})
+			c, err := Dial(t.Context(), path, Options{OnNotice: func(Notice) { calls++ }, OnMessage: func(string, string) { calls++ }})
 			if err == nil {
 				_, err = c.Lock(t.Context(), "a", LockOptions{})
 				c.Close()

@@ -1,51 +1,47 @@
-package socket
+// Package client speaks to a lockgw gateway from Go, over its Unix socket resp.sock.
+//
+// A [Client] is a connection, and the connection is the session that holds locks: when it
+// ends, by [Client.Close], by the end of the process or because the gateway is gone, so
+// does the session, and what it held is given to others. So there is no lock that
+// outlives the program by accident. A program whose locks are to outlive a connection
+// opens a session with a token ([Client.NewSession], [Client.BindSession]) and joins it
+// again with [Options.Token].
+//
+// The gateway renews the lease of a hold by itself. When that goes wrong it tells
+// [Options.OnNotice], first that the hold is in jeopardy, later perhaps that it is lost.
+// Whoever must not work on for a moment beyond the end of a hold compares the clock
+// CLOCK_BOOTTIME with [Hold.Deadline], or hands [Hold.Fence] on to what it works on.
+//
+// Errors of the gateway are [*Error], and match the sentinels of this package by
+// [errors.Is]; everything else is an error of the connection or of the context.
+package client
 
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"sync"
 
-	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
-// What a Client's calls return besides the context's error and *Error. Any other
-// error means that the gateway cannot be reached or its connection broke.
-var (
-	// ErrNotAcquired: somebody else held the name for all of the wait.
-	ErrNotAcquired = errors.New("not acquired within the wait")
-	// ErrClosed: the Client was closed.
-	ErrClosed = errors.New("client closed")
-)
-
-// Error is an error reply of the gateway.
-type Error struct {
-	Word string // the code, such as LOST
-	Text string // for people
-}
-
-func (e *Error) Error() string { return e.Word + " " + e.Text }
-
 // Notice tells that a hold of the session is in jeopardy or lost.
 type Notice struct {
-	Kind   session.State // StateJeopardy or StateLost
+	Kind   State // Jeopardy or Lost
 	Lock   string
-	Fence  backend.Fence
+	Fence  uint64
 	Reason string
 }
 
-// DialOptions of a Client. The functions are called one at a time by the
+// Options of Dial. The functions are called one at a time by the
 // goroutine that reads the connection; they must not block or call the Client.
-type DialOptions struct {
+type Options struct {
 	// Token joins the session of that token; otherwise the connection is a
 	// session of its own, opened by the first call that needs one.
-	Token session.Token
-	// OnNotice, if set, is called for the holds of the session.
+	Token Token
+	// OnNotice, if set, is called for the holds of the
 	OnNotice func(Notice)
 	// OnMessage, if set, is called for subscribed channels. payload is JSON.
 	OnMessage func(channel, payload string)
@@ -60,7 +56,7 @@ type DialOptions struct {
 // connection: nothing else takes back what was asked.
 type Client struct {
 	nc      net.Conn
-	options DialOptions
+	options Options
 
 	write sync.Mutex // held from taking a place in calls to the end of the write
 	calls chan *call // unanswered, in order
@@ -77,18 +73,26 @@ type call struct {
 	done  chan struct{}
 }
 
-// Dial connects to the socket at path. ctx bounds the dialling alone.
-func Dial(ctx context.Context, path string, o DialOptions) (*Client, error) {
+// What the wire names, and how many calls may be unanswered.
+const (
+	noticeKind = "lockgw"  // the first value of the pushes about holds
+	onlyUser   = "default" // the token says who somebody is
+	maxPending = 64        // of one connection; the gateway takes no more
+)
+
+// Dial connects to the gateway whose socket is at path, /run/lockgw/resp.sock unless it is
+// configured otherwise. ctx bounds the dialling alone.
+func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 	var d net.Dialer
 	nc, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	c := &Client{nc: nc, options: o, calls: make(chan *call, maxQueue), done: make(chan struct{})}
+	c := &Client{nc: nc, options: o, calls: make(chan *call, maxPending), done: make(chan struct{})}
 	c.reader.Go(c.read)
 	hello := []string{"HELLO", "3"}
 	if o.Token != "" {
-		hello = append(hello, "AUTH", defaultUser, o.Token.Secret())
+		hello = append(hello, "AUTH", onlyUser, o.Token.Secret())
 	}
 	if _, err := c.Do(ctx, hello...); err != nil {
 		_ = c.Close()
@@ -225,9 +229,9 @@ func (c *Client) pushed(p resp.Push) {
 		s[i] = fmt.Sprint(p[i])
 	}
 	switch {
-	case len(s) == 5 && s[0] == pushKind && c.options.OnNotice != nil:
+	case len(s) == 5 && s[0] == noticeKind && c.options.OnNotice != nil:
 		fence, _ := p[3].(int64)
-		c.options.OnNotice(Notice{Kind: session.State(s[1]), Lock: s[2], Fence: backend.Fence(fence), Reason: s[4]})
+		c.options.OnNotice(Notice{Kind: State(s[1]), Lock: s[2], Fence: uint64(fence), Reason: s[4]})
 	case len(s) >= 3 && strings.HasSuffix(s[0], "message") && c.options.OnMessage != nil:
 		c.options.OnMessage(s[len(s)-2], s[len(s)-1])
 	}

@@ -1,4 +1,4 @@
-package socket
+package client
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -26,7 +25,7 @@ type LockOptions struct {
 // Lock acquires name or enters it again. ErrNotAcquired when it was not to be had
 // within o.Wait. Two entries of the same session and thread never wait for each
 // other.
-func (c *Client) Lock(ctx context.Context, name string, o LockOptions) (session.View, error) {
+func (c *Client) Lock(ctx context.Context, name string, o LockOptions) (Hold, error) {
 	args := []string{"LOCK", name, "FULL"}
 	args = withSeconds(args, "WAIT", o.Wait)
 	args = withSeconds(args, "TTL", o.TTL)
@@ -42,12 +41,12 @@ func (c *Client) Lock(ctx context.Context, name string, o LockOptions) (session.
 	args = withText(args, "REQ", o.Request)
 	f, err := c.mapped(ctx, args...)
 	if err != nil {
-		return session.View{}, err
+		return Hold{}, err
 	}
 	if f == nil {
-		return session.View{}, ErrNotAcquired
+		return Hold{}, ErrNotAcquired
 	}
-	return f.view(), nil
+	return f.hold(), nil
 }
 
 // UnlockOptions of Client.Unlock.
@@ -76,7 +75,7 @@ func (c *Client) Renew(ctx context.Context, name string, thread int64, ttl time.
 }
 
 // Info tells what is known of name.
-func (c *Client) Info(ctx context.Context, name string) (session.Status, error) {
+func (c *Client) Info(ctx context.Context, name string) (Status, error) {
 	f, err := c.mapped(ctx, "LOCKINFO", name)
 	return f.status(), err
 }
@@ -84,7 +83,7 @@ func (c *Client) Info(ctx context.Context, name string) (session.Status, error) 
 // Locks tells about at most count names that are held or waited for and begin
 // with prefix; count 0 leaves the number to the gateway. incomplete is why others are
 // missing, "" if none is.
-func (c *Client) Locks(ctx context.Context, prefix string, count int) (all []session.Status, incomplete string, err error) {
+func (c *Client) Locks(ctx context.Context, prefix string, count int) (all []Status, incomplete string, err error) {
 	args := withText([]string{"LOCKS"}, "PREFIX", prefix)
 	if count > 0 {
 		args = append(args, "COUNT", strconv.Itoa(count))
@@ -105,19 +104,20 @@ func (c *Client) Locks(ctx context.Context, prefix string, count int) (all []ses
 
 // NewSession opens a session that ends after keepalive without any command (0:
 // the gateway's default), joins it and returns its token.
-func (c *Client) NewSession(ctx context.Context, keepalive time.Duration) (session.Token, error) {
+func (c *Client) NewSession(ctx context.Context, keepalive time.Duration) (Token, error) {
 	v, err := c.Do(ctx, withSeconds([]string{"SESSION", "NEW"}, "KEEPALIVE", keepalive)...)
 	token, _ := v.(string)
-	return session.Token(token), err
+	return Token(token), err
 }
 
-// SessionInfo is what a session is and holds.
-type SessionInfo struct {
-	ID, UUID  string
-	Token     session.Token // only in the answer to the call that opened the session
-	Keepalive time.Duration // silence that ends it; 0: it lives by its connections
-	Since     time.Time
-	Holds     []session.View
+// BindSession opens a session that lives as long as the process pid, whatever becomes of
+// connections, joins it and returns its token. The process has to be of the same user, and
+// the gateway must be able to watch it: from a container with process ids of its own it
+// cannot, which is ErrInvalid or ErrUnsupported.
+func (c *Client) BindSession(ctx context.Context, pid int) (Token, error) {
+	v, err := c.Do(ctx, "SESSION", "NEW", "BIND", fmt.Sprintf("pid:%d", pid))
+	token, _ := v.(string)
+	return Token(token), err
 }
 
 // Session tells about the session of this connection. If there is none yet it is
@@ -128,11 +128,11 @@ func (c *Client) Session(ctx context.Context) (SessionInfo, error) {
 		return SessionInfo{}, err
 	}
 	info := SessionInfo{
-		ID: f.text("id"), UUID: f.text("uuid"), Token: session.Token(f.text("token")),
+		ID: f.text("id"), UUID: f.text("uuid"), Token: Token(f.text("token")),
 		Keepalive: f.milliseconds("keepalive_ms"), Since: f.time("since"),
 	}
 	for _, hold := range list(f["locks"]) {
-		info.Holds = append(info.Holds, hold.view())
+		info.Holds = append(info.Holds, hold.hold())
 	}
 	return info, nil
 }
@@ -149,14 +149,14 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// Subscribe delivers to DialOptions.OnMessage what happens from now on to name,
+// Subscribe delivers to Options.OnMessage what happens from now on to name,
 // "*" for all names, on this gateway.
 func (c *Client) Subscribe(ctx context.Context, name string) error {
 	command := "SUBSCRIBE"
 	if name == "*" {
 		command = "PSUBSCRIBE"
 	}
-	_, err := c.Do(ctx, command, channelPrefix+name)
+	_, err := c.Do(ctx, command, "lock:"+name)
 	return err
 }
 

@@ -1,0 +1,132 @@
+package run
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket/client"
+)
+
+// acquireFrom acquires names from f.
+func acquireFrom(t *testing.T, f *fake, o *options) (*hold, error) {
+	t.Helper()
+	o.Socket, o.dial, o.conflictCode = "/s", f.dial, cli.ExitNotAcquired
+	h, err := acquire(t.Context(), o, &report{quiet: true, w: io.Discard}, testGuardian(t))
+	if err == nil {
+		t.Cleanup(h.close)
+	}
+	return h, err
+}
+
+func refusal(word string) error { return &client.Error{Word: word, Text: "wait: as a test says"} }
+
+// A gateway that cannot watch the process gets a session that lives by its connection;
+// every other refusal ends the run.
+func TestBindRefused(t *testing.T) {
+	for _, tt := range []struct {
+		word  string
+		bound bool
+		code  int
+	}{
+		{"", true, 0},
+		{"INVALID", false, 0},
+		{"UNSUPPORTED", false, 0},
+		{"DRAINING", false, cli.ExitUnavailable},
+		{"BUSY", false, cli.ExitNotAcquired},
+		{"NOAUTH", false, cli.ExitFailed},
+	} {
+		f := newFake(t)
+		f.lease = time.Hour
+		if tt.word != "" {
+			f.bind = refusal(tt.word)
+		}
+		h, err := acquireFrom(t, f, &options{names: []string{"a"}})
+		if code, _ := cli.ExitCode(err); code != tt.code {
+			t.Errorf("bind refused by %q: %v, exit code %d, want %d", tt.word, err, code, tt.code)
+		}
+		if err == nil && (h.bound != tt.bound || h.token != "token") {
+			t.Errorf("bind refused by %q: bound = %v, token %q, want %v and a token", tt.word, h.bound, h.token.Secret(), tt.bound)
+		}
+	}
+}
+
+// A wait is made of as many requests as the gateway's bound makes necessary.
+func TestLockWaitsOn(t *testing.T) {
+	f, busy := newFake(t), 3
+	f.lease = time.Hour
+	f.lock = func(_ string, o client.LockOptions) error {
+		switch {
+		case o.Wait > time.Minute:
+			return refusal("INVALID")
+		case busy > 0:
+			busy--
+			return client.ErrNotAcquired
+		}
+		return nil
+	}
+	if _, err := acquireFrom(t, f, &options{names: []string{"a"}, forever: true}); err != nil {
+		t.Fatal(err)
+	}
+	var waits []time.Duration
+	for _, o := range f.asked {
+		waits = append(waits, o.Wait)
+	}
+	want := []time.Duration{longestWait, longestWait / 2, longestWait / 4, longestWait / 8, longestWait / 8, longestWait / 8, longestWait / 8}
+	if !slices.Equal(waits, want) {
+		t.Errorf("waits = %v, want %v", waits, want)
+	}
+	f.asked, f.lock = nil, func(string, client.LockOptions) error { return client.ErrNotAcquired }
+	if _, err := acquireFrom(t, f, &options{names: []string{"a"}, noWait: true}); err == nil || len(f.asked) != 1 {
+		t.Errorf("without a wait: %v after %d requests, want a failure after one", err, len(f.asked))
+	}
+}
+
+// Who does not get all gives back what he has, by ending the connection.
+func TestLockFailsForGood(t *testing.T) {
+	f := newFake(t)
+	f.lease = time.Hour
+	f.lock = func(name string, _ client.LockOptions) error {
+		if name == "b" {
+			return refusal("NOAUTH")
+		}
+		return nil
+	}
+	_, err := acquireFrom(t, f, &options{names: []string{"a", "b"}})
+	if code, text := cli.ExitCode(err); code != cli.ExitFailed || !strings.Contains(text, "NOAUTH") {
+		t.Errorf("a refused lock = %d %q, want %d: 1 is the command's", code, text, cli.ExitFailed)
+	}
+	select {
+	case <-f.newest().done:
+	default:
+		t.Error("the connection is still there")
+	}
+}
+
+// What cannot be given back is told, each as it is, and the others are given back.
+func TestReleaseTells(t *testing.T) {
+	f := newFake(t)
+	f.lease = time.Hour
+	f.unlocked = map[string]error{"a": refusal("LOST"), "b": refusal("NOTHELD"), "c": errors.New("no answer")}
+	h, err := acquireFrom(t, f, &options{names: []string{"a", "b", "c", "d"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	h.release(&report{w: &out})
+	if want := []string{"d", "c", "b", "a"}; !slices.Equal(f.given, want) {
+		t.Errorf("given back %q, want %q", f.given, want)
+	}
+	for _, want := range []string{"a was lost before", "b was lost before", "c may stay locked"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("told %q, want %q in it", out.String(), want)
+		}
+	}
+	if strings.Count(out.String(), "\n") != 3 {
+		t.Errorf("told %q, want nothing of what went well", out.String())
+	}
+}

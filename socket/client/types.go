@@ -1,0 +1,140 @@
+package client
+
+import "time"
+
+// Token is the secret by which a client speaks for its session. It does not print itself.
+type Token string
+
+// String hides the secret; Secret tells it.
+func (t Token) String() string { return "token-hidden" }
+
+// GoString hides the secret too.
+func (t Token) GoString() string { return t.String() }
+
+// Secret is the token as it has to be sent.
+func (t Token) Secret() string { return string(t) }
+
+// State of a name or a hold.
+type State string
+
+// The states. Free and Unknown are of names; Lost is no state of a name.
+const (
+	Free     State = "free"
+	Held     State = "held"
+	Jeopardy State = "jeopardy" // a renewal failed, the lease still runs
+	Lost     State = "lost"
+	Unknown  State = "unknown" // the store cannot be asked
+)
+
+// Mode is who else may hold a name that is held.
+type Mode string
+
+// The modes.
+const (
+	Exclusive Mode = "exclusive" // nobody
+	Shared    Mode = "shared"    // whoever shares it
+	Semaphore Mode = "semaphore" // so many as its limit
+)
+
+// Hold is a name as the session that holds it sees it at one moment.
+type Hold struct {
+	Name      string
+	State     State // Held or Jeopardy
+	Owner     string
+	Thread    int64
+	Count     int           // entries
+	Fence     uint64        // larger than that of every hold of the name before
+	Left      time.Duration // until Deadline
+	Deadline  time.Duration // on CLOCK_BOOTTIME; the hold is lost from then on
+	Expires   time.Time     // Deadline by the wall clock of the answer, for people
+	MaxHoldAt time.Time     // when it ends however alive the session is; zero: never
+	AutoRenew bool          // the gateway renews the lease
+	Note      string
+	Since     time.Time
+}
+
+// Process is a client's process, as the gateway's machine knows it.
+type Process struct {
+	PID     int    `json:"pid,omitempty"` // 0: unknown
+	UID     int    `json:"uid"`           // -1: unknown, as over TCP
+	Command string `json:"command,omitempty"`
+}
+
+// Holder is who holds a name, or waits for it, for people to read.
+type Holder struct {
+	Owner   string `json:"owner"`
+	Node    string `json:"node,omitempty"` // the name of the gateway's machine
+	Session string `json:"session,omitempty"`
+	Process
+	Note  string    `json:"note,omitempty"`
+	Since time.Time `json:"since,omitzero"` // when it was granted, or began to wait
+}
+
+// Status is what is known of a name.
+type Status struct {
+	Name    string
+	State   State // Free, Held or Unknown
+	Holder  *Holder
+	Waiters int      // callers, of all nodes as far as the store knows
+	Queue   []Holder // the gateway's callers, the next one first
+	Fence   uint64
+	TTL     time.Duration // rest of the lease
+	Mode    Mode          // while it is held
+	Limit   int           // of a semaphore
+	// Holders is how many hold it; if more than one, the rest is about the one with
+	// the newest fence.
+	Holders int
+	// Shares is who holds a name together with others, the lowest fences first; not all
+	// if they are many, and none in the answer to Client.Locks.
+	Shares []Share
+	// Trouble is why the store gives no answer, here or to those who wait here, or
+	// would not grant the name though it is free; "": it does, and would.
+	Trouble string
+}
+
+// Share is one of those who hold a name together.
+type Share struct {
+	Holder
+	Fence uint64
+	TTL   time.Duration // rest of the lease
+}
+
+// SessionInfo is what a session is and holds.
+type SessionInfo struct {
+	ID, UUID  string
+	Token     Token         // only in the answer to the call that opened the session
+	Keepalive time.Duration // silence that ends it; 0: it lives by its connections or its process
+	Since     time.Time
+	Holds     []Hold
+}
+
+// Life is what a session lives by.
+type Life string
+
+// The kinds of life.
+const (
+	LifeConnection Life = "connection"
+	LifeProcess    Life = "process"
+	LifeKeepalive  Life = "keepalive" // requests now and then
+	LifeMaxHold    Life = "max_hold"  // nothing; the bound of its hold
+)
+
+// Summary is a session as administrators see it.
+type Summary struct {
+	ID, UUID    string
+	Name        string
+	Meta        map[string]string
+	Process     Process
+	Since       time.Time
+	Life        Life          // what it lives by
+	BoundPID    int           // the process that it is bound to; 0: none
+	Connections int           // that have joined it
+	TTL         time.Duration // lease of its holds where an acquire asks for none
+	Keepalive   time.Duration // silence that ends it; 0: none does
+	Left        time.Duration // of Keepalive, if nothing more is heard of it
+	MaxHold     time.Duration // no hold lasts longer; 0: no bound
+	Holds       int           // how many it has now
+	Locks       []string      // their names in order, not all if they are many
+	Waits       int           // how many of its requests wait
+	Queues      []string      // for what, likewise
+}
