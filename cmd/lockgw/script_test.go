@@ -264,15 +264,15 @@ func scriptRedis(ts *testscript.TestScript, _ bool, args []string) {
 // scriptGone: gone FILE waits until the process whose pid is in it has ended.
 func scriptGone(ts *testscript.TestScript, _ bool, args []string) {
 	pid := pidIn(ts, args[0])
-	e2e.Until(func() bool { return !running(pid) })
-	if running(pid) {
+	e2e.Until(func() bool { return !e2e.Running(pid) })
+	if e2e.Running(pid) {
 		ts.Fatalf("process %d of %s is still there", pid, args[0])
 	}
 }
 
 // scriptAlive: alive FILE wants the process whose pid is in it to be there.
 func scriptAlive(ts *testscript.TestScript, _ bool, args []string) {
-	if pid := pidIn(ts, args[0]); !running(pid) {
+	if pid := pidIn(ts, args[0]); !e2e.Running(pid) {
 		ts.Fatalf("process %d of %s has ended", pid, args[0])
 	}
 }
@@ -286,16 +286,6 @@ func pidIn(ts *testscript.TestScript, file string) int {
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(file)))
 	ts.Check(err)
 	return pid
-}
-
-// running: a zombie has ended.
-func running(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(rest, "Z")
 }
 
 // scriptPut: put VARIABLE sets it to the first line of the last command's output.

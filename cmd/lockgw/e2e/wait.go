@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 )
@@ -35,4 +37,14 @@ func WantExit(t testing.TB, cmd *exec.Cmd, want int) {
 	if got := cmd.ProcessState.ExitCode(); got != want {
 		t.Errorf("exit code = %d (%v), want %d", got, cmd.ProcessState, want)
 	}
+}
+
+// Running tells whether the process is there; a zombie has ended.
+func Running(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z")
 }

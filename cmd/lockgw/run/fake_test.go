@@ -114,6 +114,9 @@ func (c *fakeConnection) Lock(_ context.Context, name string, o client.LockOptio
 func (c *fakeConnection) Unlock(_ context.Context, name string, _ client.UnlockOptions) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.Err(); err != nil {
+		return 0, err
+	}
 	c.given = append(c.given, name)
 	return 0, c.unlocked[name]
 }

@@ -130,3 +130,19 @@ func TestReleaseTells(t *testing.T) {
 		t.Errorf("told %q, want nothing of what went well", out.String())
 	}
 }
+
+// A session that has outlived its connection is spoken for over another one at the end.
+func TestReleaseReconnects(t *testing.T) {
+	f := newFake(t)
+	f.lease = time.Hour
+	h, err := acquireFrom(t, f, &options{names: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.newest().Close()
+	var out strings.Builder
+	h.release(&report{w: &out})
+	if got := f.newest(); f.dials() != 2 || got.options.Token != "token" || !slices.Equal(f.given, []string{"a"}) || out.Len() > 0 {
+		t.Errorf("after %d dials %q was given back, told %q, want a over the second, and nothing told", f.dials(), f.given, out.String())
+	}
+}

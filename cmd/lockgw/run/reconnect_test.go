@@ -1,11 +1,13 @@
 package run
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +23,7 @@ type detour struct {
 	t      *testing.T
 	path   string // of its resp.sock
 	target string
+	blind  bool // the gateway is not told what a session is to be bound to
 
 	mu    sync.Mutex // guards the fields below
 	ln    net.Listener
@@ -28,13 +31,10 @@ type detour struct {
 	wg    sync.WaitGroup
 }
 
-func newDetour(t *testing.T, target string) *detour {
+func newDetour(t *testing.T, target string, blind bool) *detour {
 	t.Helper()
 	dir := e2e.ShortDir(t)
-	d := &detour{t: t, path: filepath.Join(dir, cli.RespSocket), target: target}
-	if err := os.Symlink(filepath.Join(filepath.Dir(target), cli.HTTPSocket), filepath.Join(dir, cli.HTTPSocket)); err != nil {
-		t.Fatal(err)
-	}
+	d := &detour{t: t, path: filepath.Join(dir, cli.RespSocket), target: target, blind: blind}
 	d.open()
 	t.Cleanup(func() {
 		d.cut()
@@ -67,15 +67,26 @@ func (d *detour) open() {
 			d.conns = append(d.conns, near, far)
 			d.mu.Unlock()
 			d.wg.Go(func() { d.pump(near, far) })
-			d.wg.Go(func() { d.pump(far, near) })
+			d.wg.Go(func() { d.pump(far, near) }) // from the client
 		}
 	})
 }
 
-func (d *detour) pump(to, from net.Conn) {
-	_, _ = io.Copy(to, from)
+func (d *detour) pump(to io.WriteCloser, from io.ReadCloser) {
+	var w io.Writer = to
+	if d.blind {
+		w = withoutBind{to}
+	}
+	_, _ = io.Copy(w, from)
 	to.Close()
 	from.Close()
+}
+
+// withoutBind has a gateway refuse BIND, as one does that cannot watch the process.
+type withoutBind struct{ io.Writer }
+
+func (w withoutBind) Write(b []byte) (int, error) {
+	return w.Writer.Write(bytes.ReplaceAll(b, []byte("BIND"), []byte("BLND")))
 }
 
 // cut ends every connection and lets nobody connect.
@@ -100,7 +111,7 @@ func (d *detour) used() bool {
 // restart of the gateway: the command goes on, and its end is told over the next
 // connection.
 func TestRunReconnects(t *testing.T) {
-	d := newDetour(t, e2e.StartGateway(t))
+	d := newDetour(t, e2e.StartGateway(t), false)
 	dir := t.TempDir()
 	told, err := os.Create(filepath.Join(dir, "told"))
 	if err != nil {
@@ -163,4 +174,46 @@ func TestRunInContainer(t *testing.T) {
 	}
 	_ = killed.Wait()
 	e2e.WantExit(t, start("third", "exit 3"), 3)
+}
+
+// A gateway that cannot watch processes sees the end of a run that is killed alone: then
+// the command ends with it, and all that it has started.
+func TestRunKilledUnseen(t *testing.T) {
+	d := newDetour(t, e2e.StartGateway(t), true)
+	dir := t.TempDir()
+	cmd := exec.Command("lockgw", "run", "nightly", "--socket", d.path, "--",
+		"sh", "-c", `sh -c 'echo $$ >below; exec sleep 60' & echo $$ >leader; wait`)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, name := range []string{"leader", "below"} {
+		e2e.Until(func() bool {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			return err == nil && strings.HasSuffix(string(text), "\n")
+		})
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	for _, pid := range pids {
+		e2e.Until(func() bool { return !e2e.Running(pid) })
+		if e2e.Running(pid) {
+			t.Errorf("process %d is still there", pid)
+		}
+	}
+	if out, err := exec.Command("lockgw", "run", "nightly", "--wait", "20s", "--socket", d.path, "--", "true").CombinedOutput(); err != nil {
+		t.Errorf("the next one: %v\n%s", err, out)
+	}
 }
