@@ -26,7 +26,7 @@ func TestHolderText(t *testing.T) {
 
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0s", time.Second: "1s", 5 * time.Minute: "5m", 72 * time.Hour: "72h", 90 * time.Minute: "1h30m",
+		0: "0s", time.Second: "1s", 5 * time.Minute: "5m", 72 * time.Hour: "3d", 25 * time.Hour: "25h", 90 * time.Minute: "1h30m",
 		10 * time.Second: "10s", time.Hour + time.Second: "1h0m1s", 250 * time.Millisecond: "250ms",
 	} {
 		if got := Duration(d); got != want {
