@@ -15,8 +15,8 @@ import (
 )
 
 // memory says whether a node may have forgotten locks: it was started less than
-// the longest lease ago and does not write each change to its disk, or it drops keys
-// when it is full. Such a node's yes to a new grant does not count, for it may have
+// the longest lease ago and has not kept all on its disk, or it drops keys when it is
+// full. Such a node's yes to a new grant does not count, for it may have
 // said so to somebody else before.
 type memory struct {
 	maxTTL time.Duration
@@ -71,14 +71,14 @@ func (m *memory) whyNotLocked() error {
 }
 
 // learn takes what only a question of its own can tell of the process runID.
-func (m *memory) learn(runID string, durable bool, evicts string) {
+func (m *memory) learn(runID string, kept bool, evicts string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.runID != runID {
 		return
 	}
 	m.examined = true
-	if m.evicts = evicts; durable {
+	if m.evicts = evicts; kept {
 		m.outUntil = time.Time{}
 	}
 }
@@ -122,11 +122,13 @@ func (n *node) examine(ctx context.Context) error {
 		return err
 	}
 	durable := config["appendonly"] == "yes" && config["appendfsync"] == "always" && config["no-appendfsync-on-rewrite"] == "no"
+	mark := n.marked(ctx)
 	evicts := config["maxmemory-policy"]
 	if evicts == "noeviction" || cmp.Or(config["maxmemory"], "0") == "0" {
 		evicts = ""
 	}
-	n.memory.learn(info["run_id"], durable, evicts)
+	n.memory.learn(info["run_id"], durable && mark == markDurable, evicts)
+	n.setMark(ctx, mark, durable)
 	return nil
 }
 

@@ -21,13 +21,14 @@ type node struct {
 	client   *goredis.Client
 	renewals *goredis.Client // of their own: a busy pool must not starve them
 	memory   memory
+	found    func(context.Context) // marks all nodes if they are new
 	log      *slog.Logger
 }
 
-func newNode(o *goredis.Options, maxTTL time.Duration, log *slog.Logger) *node {
+func newNode(o *goredis.Options, maxTTL time.Duration, found func(context.Context), log *slog.Logger) *node {
 	alone := *o
 	return &node{
-		addr: o.Addr, client: goredis.NewClient(o), renewals: goredis.NewClient(&alone), log: log,
+		addr: o.Addr, client: goredis.NewClient(o), renewals: goredis.NewClient(&alone), found: found, log: log,
 		memory: memory{maxTTL: maxTTL},
 	}
 }

@@ -39,11 +39,12 @@ type Config struct {
 
 // Backend is the Redis servers as one node sees them.
 type Backend struct {
-	cfg    Config
-	maxTTL time.Duration
-	nodes  []*node
-	hint   func(backend.Hint)
-	cancel context.CancelFunc
+	cfg     Config
+	maxTTL  time.Duration
+	nodes   []*node
+	hint    func(backend.Hint)
+	cancel  context.CancelFunc
+	founder founder
 	// listeners are of the nodes; they do not change after Listen.
 	listeners []*listener
 
@@ -82,7 +83,7 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 		holds: map[place]*hold{}, waits: map[place]backend.Fence{}, foreign: map[place]bool{}, trials: map[place]trial{}, maxTrials: minTrials,
 	}
 	for i := range a.hosts {
-		b.nodes = append(b.nodes, newNode(a.options(i), a.maxTTL, cfg.Log))
+		b.nodes = append(b.nodes, newNode(a.options(i), a.maxTTL, b.found, cfg.Log))
 	}
 	return b, nil
 }

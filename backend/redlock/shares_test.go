@@ -64,6 +64,7 @@ func TestPermitsAreNotCounted(t *testing.T) {
 func TestPermitsHaveNumbers(t *testing.T) {
 	t.Parallel()
 	servers := start(t, 3, durable...)
+	ready(t, open(t, urlOf(servers), "", backend.Node{ID: "first", Incarnation: 1})) // finds that all of them are new
 	contender := func(i int) *redlock.Backend {
 		addrs := make([]string, len(servers))
 		for j, s := range servers {

@@ -677,6 +677,18 @@ var bugs = []bug{
 		old: "sweep()\n\n-- late", new: "\n-- late", run: "TestBackend/modes",
 	},
 	{
+		name: "redlock: a server that lost its disk counts", file: "backend/redlock/memory.go", test: redlock,
+		old: "durable && mark == markDurable, evicts", new: "durable, evicts", run: "RestartedEmpty/lost",
+	},
+	{
+		name: "redlock: a server that writes late counts", file: "backend/redlock/memory.go", test: redlock,
+		old: " && config[\"no-appendfsync-on-rewrite\"] == \"no\"", new: "", run: "RestartedEmpty/writes",
+	},
+	{
+		name: "redlock: one server that lost its disk is taken for a new set", file: "backend/redlock/mark.go", test: redlock,
+		old: "	if b.founder.past || unmarked < len(b.nodes) {\n", new: "	if unmarked == 0 {\n", run: "RestartedEmpty/lost",
+	},
+	{
 		name: "a hold that goes on waits for a replica", file: "backend/redis/redis.go", test: "./backend/redis", run: guards,
 		old: " && (a.Hold != r.Hold || s == confirmScript) {", new: " {",
 	},
