@@ -69,8 +69,6 @@ type Handler struct {
 	engine *gin.Engine
 	hosts  map[string]bool
 	site   *web.Site
-
-	cursors cursors
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -85,7 +83,7 @@ func New(cfg Config) *Handler {
 	}
 	cfg.bodyTimeout = cmp.Or(cfg.bodyTimeout, 5*time.Second)
 	cfg.commentEvery = cmp.Or(cfg.commentEvery, 10*time.Second)
-	h := &Handler{Config: cfg, hosts: hostSet(cfg.AllowedHosts), site: web.New(openapiYAML), cursors: newCursors()}
+	h := &Handler{Config: cfg, hosts: hostSet(cfg.AllowedHosts), site: web.New(openapiYAML)}
 	h.engine = newEngine()
 	h.engine.Use(h.recover)
 	if cfg.Around != nil {

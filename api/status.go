@@ -17,8 +17,10 @@ type status struct {
 	Holder  *holder       `json:"holder,omitempty"`  // the newest of them
 	Shares  []share       `json:"holders_list,omitempty"`
 	Waiters int           `json:"waiters"`
-	Queue   []holder      `json:"queue"` // of this node
-	Fence   backend.Fence `json:"fence"` // newest known, 0: none
+	Next    *holder       `json:"next,omitempty"`           // who gets it after the holder, of this node
+	Away    bool          `json:"next_elsewhere,omitempty"` // a caller of another node does
+	Queue   []holder      `json:"queue"`                    // of this node
+	Fence   backend.Fence `json:"fence"`                    // newest known, 0: none
 	TTLMS   int64         `json:"ttl_ms"`
 	Trouble string        `json:"trouble,omitempty"` // with the store
 }
@@ -44,8 +46,11 @@ type holder struct {
 
 func statusOf(st session.Status) status {
 	s := status{
-		Name: st.Name, State: st.State, Holder: holderOf(st.Holder), Waiters: st.Waiters,
+		Name: st.Name, State: st.State, Holder: holderOf(st.Holder), Waiters: st.Waiters, Next: holderOf(st.Next),
 		Queue: make([]holder, 0, len(st.Queue)), Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
+	}
+	if s.Next != nil && s.Next.Owner == "" {
+		s.Next, s.Away = nil, true
 	}
 	if st.State == session.StateHeld {
 		s.Mode, s.Holders, s.Limit = st.Mode.String(), st.Holders, st.Mode.Limit()

@@ -189,10 +189,22 @@ type Status struct {
 	// first and at most MaxSeveral of them. Inspect tells, List may; without Info.Queue
 	// neither has to.
 	Several []Holding
+	// Head says whose contender stands first in the queue. Inspect tells where Info.Queue.
+	Head Head
 	// Refusing says why the store would not grant the name even if it is free, with
 	// how long; "": it would. Inspect tells, List may.
 	Refusing string
 }
+
+// Head is whose contender stands first in a queue.
+type Head int
+
+// The heads. HeadUntold: the store does not say, or nobody stands there.
+const (
+	HeadUntold Head = iota
+	HeadOurs        // of the node that asks
+	HeadTheirs
+)
 
 // MaxSeveral bounds Status.Several.
 const MaxSeveral = 20

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,7 +24,23 @@ func (m *Manager) Inspect(ctx context.Context, name string) (Status, error) {
 		s.State, s.Trouble = StateUnknown, err.Error()
 	}
 	m.addLocal(&s)
+	s.Next = nextOf(s, st.Head)
 	return s, nil
+}
+
+// nextOf is who is next. Callers of a node that holds the name stand in no queue of the
+// store: they come after everybody who does.
+func nextOf(s Status, head backend.Head) *Holder {
+	switch local := len(s.Queue); {
+	case s.Waiters == 0 || s.State == StateUnknown:
+		return nil
+	case local > 0 && (head == backend.HeadOurs || s.Waiters == local):
+		return &s.Queue[0]
+	case local == 0 || head == backend.HeadTheirs:
+		return &Holder{Peer: NoPeer()}
+	default:
+		return nil
+	}
 }
 
 func statusOf(st backend.Status) Status {
@@ -95,39 +110,6 @@ func (m *Manager) placesOf(name string) []*place {
 		}
 	}
 	return out
-}
-
-// Page is a part of a list.
-type Page struct {
-	Items []Status
-	Next  string // where to go on; "": this is the end
-	// Incomplete is why names are missing that this page should have; "": none is.
-	Incomplete string
-}
-
-// List tells about names that begin with prefix and are held or waited for, in no
-// order. state is "" or the one to show; cursor is "" or the Next of the last
-// page. CodeUnavailable.
-func (m *Manager) List(ctx context.Context, prefix string, state State, cursor string, limit int) (Page, error) {
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
-	defer cancel()
-	sts, next, err := m.b.List(ctx, prefix, cursor, limit)
-	page := Page{Next: next}
-	switch {
-	case errors.Is(err, backend.ErrPartly):
-		page.Incomplete = err.Error()
-	case err != nil:
-		return Page{}, fmt.Errorf("list locks: %w", err)
-	}
-	for _, st := range sts {
-		s := statusOf(st)
-		s.Shares = nil // for a page of large semaphores would be large
-		m.addLocal(&s)
-		if state == "" || s.State == state {
-			page.Items = append(page.Items, s)
-		}
-	}
-	return page, nil
 }
 
 // Check returns nil while fence is the newest grant of name, CodeFenceMismatch

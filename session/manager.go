@@ -25,6 +25,7 @@ type Manager struct {
 	roster   roster
 	renewals renewals
 	timers   timers
+	lists    lists
 
 	mu       sync.Mutex // guards the fields below; nothing is locked under it
 	closed   bool
@@ -58,7 +59,7 @@ func New(b backend.Backend, cfg Config) *Manager {
 	m := &Manager{
 		b: b, cfg: cfg.withDefaults(), drained: make(chan struct{}),
 		places: map[placeKey]*place{}, slotted: map[string]*crowd{}, sessions: map[tokenHash]*Session{},
-		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, noted: map[placeKey]struct{}{},
+		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, noted: map[placeKey]struct{}{}, lists: newLists(),
 	}
 	if most := b.Info().MaxTTL; most > 0 {
 		m.cfg.Limits.MaxTTL = min(m.cfg.Limits.MaxTTL, most)

@@ -46,9 +46,12 @@ type Status struct {
 	Holder  *Holder
 	Waiters int      // callers, of all nodes as far as the store knows
 	Queue   []Holder // this node's callers, the next one first
-	Fence   backend.Fence
-	TTL     time.Duration // rest of the lease
-	Mode    backend.Mode  // while it is held
+	// Next is who gets the name when the holder lets go of it; nil: nobody waits, or it
+	// is not known. Without Owner it is a caller of another node. List leaves it out.
+	Next  *Holder
+	Fence backend.Fence
+	TTL   time.Duration // rest of the lease
+	Mode  backend.Mode  // while it is held
 	// Holders is how many hold it; if more than one, the rest is about the one with
 	// the newest fence.
 	Holders int

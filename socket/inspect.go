@@ -1,16 +1,10 @@
 package socket
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
-)
-
-const (
-	defaultCount = 100
-	maxCount     = 1000
 )
 
 func lockInfo(c *conn, args []string) error {
@@ -26,64 +20,6 @@ func lockInfo(c *conn, args []string) error {
 	}
 	c.writeStatus(st)
 	return nil
-}
-
-func locks(c *conn, args []string) error {
-	prefix, count := "", defaultCount
-	o := options{args: args[1:]}
-	for o.next() {
-		switch {
-		case o.is("PREFIX"):
-			prefix = o.value()
-		case o.is("COUNT"):
-			count = int(o.number(maxCount))
-		default:
-			o.unknown()
-		}
-	}
-	if o.err != nil {
-		return o.err
-	}
-	if err := c.allow(access.Inspect); err != nil {
-		return err
-	}
-	all, incomplete, err := c.list(prefix, count)
-	if err != nil {
-		return err
-	}
-	n := len(all)
-	if incomplete != "" {
-		n++
-	}
-	c.w.Array(n)
-	for _, st := range all {
-		c.writeStatus(st)
-	}
-	if incomplete != "" { // an error in the place of the names that are missing
-		c.w.Error(plain(words[session.CodeUnavailable] + " " + incomplete))
-	}
-	return nil
-}
-
-// list leaves out the names that the caller may not look at. incomplete is why others
-// are missing, "" if none is.
-func (c *conn) list(prefix string, count int) (all []session.Status, incomplete string, err error) {
-	for cursor := ""; ; {
-		page, err := c.srv.cfg.Manager.List(c.ctx, prefix, "", cursor, count-len(all))
-		if err != nil {
-			return nil, "", err
-		}
-		incomplete = cmp.Or(incomplete, page.Incomplete)
-		for _, st := range page.Items {
-			if c.sees(st.Name) {
-				all = append(all, st)
-			}
-		}
-		if page.Next == "" || len(all) >= count {
-			return all[:min(count, len(all))], incomplete, nil
-		}
-		cursor = page.Next
-	}
 }
 
 // writeView writes a hold, with the keys of the HTTP body.
@@ -107,7 +43,7 @@ func (c *conn) writeView(v session.View) {
 
 // writeStatus writes what is known of a name, with the keys of the HTTP body.
 func (c *conn) writeStatus(st session.Status) {
-	c.w.Map(12)
+	c.w.Map(13)
 	c.pair("name", st.Name)
 	c.pair("state", string(st.State))
 	c.w.Bulk("mode")
@@ -125,6 +61,12 @@ func (c *conn) writeStatus(st session.Status) {
 		c.writeHolder(*st.Holder)
 	}
 	c.pairInt("waiters", int64(st.Waiters))
+	c.w.Bulk("next") // without owner: a caller of another node
+	if st.Next == nil {
+		c.w.Null()
+	} else {
+		c.writeHolder(*st.Next)
+	}
 	c.w.Bulk("queue")
 	c.w.Array(len(st.Queue))
 	for _, h := range st.Queue {

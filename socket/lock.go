@@ -32,7 +32,8 @@ func lockCommands() []command {
 		},
 		{
 			name: "LOCKS", most: anyNumber, slow: true, run: locks,
-			args:    "[PREFIX prefix] [COUNT n]",
+			args: "[PREFIX prefix] [CONTAINS text] [STATE held | free | waited] [SORT name | holder | held | lease | waiters | fence] " +
+				"[ORDER asc | desc] [COUNT n] [PAGE cursor]",
 			summary: "Lists the locks that are held or waited for.",
 		},
 	}

@@ -201,19 +201,44 @@ type State session.State
 
 // Read sets s.
 func (s *State) Read(v Value) error {
-	word, err := oneOf(v, string(session.StateHeld), string(session.StateFree))
+	word, err := oneOf(v, session.ListedStates...)
 	*s = State(word)
 	return err
 }
 
-func oneOf(v Value, words ...string) (string, error) {
+// Sort is what a list is sorted by; "": by name.
+type Sort session.Order
+
+// Read sets s.
+func (s *Sort) Read(v Value) error {
+	word, err := oneOf(v, session.Orders...)
+	*s = Sort(word)
+	return err
+}
+
+// Order is the direction in which a list is sorted; "": that of what it is sorted by.
+type Order string
+
+// Read sets o.
+func (o *Order) Read(v Value) error {
+	word, err := oneOf(v, "asc", "desc")
+	*o = Order(word)
+	return err
+}
+
+func oneOf[T ~string](v Value, words ...T) (T, error) {
 	if err := v.must(kindText); err != nil {
 		return "", err
 	}
-	if !slices.Contains(words, v.text) {
-		return "", fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+	word := T(v.text)
+	if slices.Contains(words, word) {
+		return word, nil
 	}
-	return v.text, nil
+	known := make([]string, len(words))
+	for i, w := range words {
+		known[i] = string(w)
+	}
+	return "", fmt.Errorf("must be one of %s", strings.Join(known, ", "))
 }
 
 // Names is a JSON array of strings with something in it. What a lock name may be is

@@ -20,6 +20,12 @@ func (b *Backend) Inspect(_ context.Context, name string) (backend.Status, error
 	}
 	st := l.status()
 	st.Several = l.several()
+	if len(l.queue) > 0 {
+		st.Head = backend.HeadTheirs
+		if l.queue[0].by.node == b.node.ID {
+			st.Head = backend.HeadOurs
+		}
+	}
 	return st, nil
 }
 

@@ -25,7 +25,21 @@ func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, err
 		Node: a.text(4), Hold: a.fence(5), Turn: a.fence(6), Top: a.fence(7), TTL: a.millis(8), Waiters: int(a.number(9)),
 		Record: a.text(10), Mode: backend.Mode(a.number(11)), Holders: int(a.number(12)),
 		Refusing: b.refusing(ctx, k.lock, a.text(13)), Several: a.several(14),
+		Head: b.head(a.text(15)),
 	}, nil
+}
+
+// head says whose a contender is.
+func (b *Backend) head(contender string) backend.Head {
+	node, _, _ := strings.Cut(contender, ".")
+	switch node {
+	case "":
+		return backend.HeadUntold
+	case b.cfg.Node.ID:
+		return backend.HeadOurs
+	default:
+		return backend.HeadTheirs
+	}
 }
 
 // refusing says why a server of that id, which has key, would not grant it; "": it would.

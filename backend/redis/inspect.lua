@@ -9,9 +9,10 @@ for _, text in ipairs(redis.call('HVALS', entries)) do
   waiters = waiters + math.max(tonumber(n or '0'), n and 1 or 0)
 end
 local top = redis.call('GET', counter) or '0'
+local first = redis.call('ZRANGE', queue, 0, 0)[1] or ''
 
 local function told(foreign, owner, count, node, fence, turn, record, mode, holders, several)
-  return { 1, foreign, owner, count, node, fence, turn, top, left, waiters, record or '', mode or 0, holders or 1, '', several or {} }
+  return { 1, foreign, owner, count, node, fence, turn, top, left, waiters, record or '', mode or 0, holders or 1, '', several or {}, first }
 end
 
 local most = tonumber(ARGV[1])
@@ -104,4 +105,4 @@ local function strange()
   return (heard or string.find(ARGV[2], id, 1, true)) and '' or id
 end
 
-return { 0, 0, '', 0, '', '0', '0', top, 0, waiters, '', 0, 0, strange(), {} }
+return { 0, 0, '', 0, '', '0', '0', top, 0, waiters, '', 0, 0, strange(), {}, first }

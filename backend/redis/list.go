@@ -15,6 +15,10 @@ import (
 // scanStep is how many keys Redis looks at in one step of List.
 const scanStep = 1000
 
+// stepsOfPage bounds a page: among very many other keys, few names are found in the time
+// that one request has.
+const stepsOfPage = 100
+
 // List implements backend.Backend. The cursor is that of Redis' SCAN, whose promise
 // it keeps: a name that is there all the time is told at least once. In a cluster it
 // says on which master, and a name that is moved meanwhile may be told twice or not. A
@@ -62,16 +66,18 @@ type listing struct {
 	missing []error // why a master is left out
 }
 
-// page goes on at a place of a server until the page is full (more), or the server is done.
+// page goes on at a place of a server until the page is full or took its time (more), or
+// the server is done.
 func (l *listing) page(ctx context.Context, c *goredis.Client, at *position, limit int) (more bool, err error) {
-	for {
+	for range stepsOfPage {
 		if at.scan, err = l.step(ctx, c, at.scan); err != nil || at.scan == 0 {
 			return false, err
 		}
 		if len(l.found) >= limit {
-			return true, nil
+			break
 		}
 	}
+	return true, nil
 }
 
 // partly says which of so many masters are left out, nil if none is.
@@ -94,16 +100,22 @@ func (l *listing) step(ctx context.Context, c *goredis.Client, at uint64) (uint6
 	if err != nil {
 		return 0, outcome(err)
 	}
+	var names []string
 	for _, key := range keys {
 		name, ours := strings.CutPrefix(rawOf(key), l.b.cfg.KeyPrefix)
-		if !ours || l.seen[name] || !strings.HasPrefix(name, l.prefix) {
-			continue
+		if ours && !l.seen[name] && strings.HasPrefix(name, l.prefix) {
+			l.seen[name] = true
+			names = append(names, name)
 		}
-		l.seen[name] = true
-		st, err := l.b.Inspect(ctx, name)
-		if err != nil {
-			return 0, err
-		}
+	}
+	all := make([]backend.Status, len(names))
+	if err := backend.Each(len(names), func(i int) (err error) {
+		all[i], err = l.b.Inspect(ctx, names[i])
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	for _, st := range all {
 		if st.Held || st.Waiters > 0 {
 			l.found = append(l.found, st)
 		}

@@ -164,23 +164,25 @@ func (b *Backend) List(ctx context.Context, prefix, cursor string, limit int) ([
 
 // page inspects the next names, by name, so that the cursor is the last one.
 func (b *Backend) page(ctx context.Context, names map[string]bool, cursor string, limit int) ([]backend.Status, string, error) {
-	var out []backend.Status
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if name <= cursor {
-			continue
-		}
-		if len(out) >= max(limit, 1) {
-			return out, out[len(out)-1].Name, nil
-		}
-		st, err := b.Inspect(ctx, name)
-		if err != nil {
-			return nil, "", err
-		}
-		if st.Held || st.Waiters > 0 {
-			out = append(out, st)
-		}
+	rest := slices.Sorted(maps.Keys(names))
+	from, exact := slices.BinarySearch(rest, cursor)
+	if exact {
+		from++
 	}
-	return out, "", nil
+	rest, next := rest[from:], ""
+	if most := max(limit, 1); len(rest) > most {
+		rest, next = rest[:most], rest[most-1]
+	}
+	all := make([]backend.Status, len(rest))
+	err := backend.Each(len(rest), func(i int) (err error) {
+		all[i], err = b.Inspect(ctx, rest[i])
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	free := func(st backend.Status) bool { return !st.Held && st.Waiters == 0 }
+	return slices.DeleteFunc(all, free), next, nil
 }
 
 func (b *Backend) namesOn(ctx context.Context, n *node, prefix string) ([]string, error) {

@@ -102,6 +102,33 @@ func (c *Client) Locks(ctx context.Context, prefix string, count int) (all []Sta
 	return all, incomplete, nil
 }
 
+// LockPage is a page of the locks that q asks for.
+func (c *Client) LockPage(ctx context.Context, q LockQuery) (LockPage, error) {
+	args := []string{"LOCKS", "PAGE", q.Cursor}
+	for word, value := range map[string]string{
+		"PREFIX": q.Prefix, "CONTAINS": q.Contains, "STATE": q.State, "SORT": q.Sort, "ORDER": q.Order,
+	} {
+		args = withText(args, word, value)
+	}
+	if q.Limit > 0 {
+		args = append(args, "COUNT", strconv.Itoa(q.Limit))
+	}
+	f, err := c.mapped(ctx, args...)
+	if err != nil {
+		return LockPage{}, err
+	}
+	page := LockPage{Next: f.text("next"), Incomplete: f.text("incomplete")}
+	for _, item := range list(f["items"]) {
+		page.Items = append(page.Items, item.status())
+	}
+	if m, ok := f["counts"].(map[string]any); ok {
+		n := fields(m)
+		page.Locks, page.Held, page.Waiting = int(n.number("locks")), int(n.number("held")), int(n.number("waiting"))
+		page.AtLeast, _ = m["at_least"].(bool)
+	}
+	return page, nil
+}
+
 // NewSession opens a session that ends after keepalive without any command (0:
 // the gateway's default), joins it and returns its token.
 func (c *Client) NewSession(ctx context.Context, keepalive time.Duration) (Token, error) {

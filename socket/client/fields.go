@@ -58,6 +58,10 @@ func (f fields) status() Status {
 		h := fields(m).holder()
 		st.Holder = &h
 	}
+	if m, ok := f["next"].(map[string]any); ok {
+		h := fields(m).holder()
+		st.Next = &h
+	}
 	for _, s := range list(f["holders_list"]) {
 		st.Shares = append(st.Shares, Share{Holder: s.holder(), Fence: uint64(s.number("fence")), TTL: s.milliseconds("ttl_ms")})
 	}

@@ -77,6 +77,7 @@ type Status struct {
 	Holder  *Holder
 	Waiters int      // callers, of all nodes as far as the store knows
 	Queue   []Holder // the gateway's callers, the next one first
+	Next    *Holder  // who gets it after the holder, without Owner a caller of another node; nil: nobody, or it is not known
 	Fence   uint64
 	TTL     time.Duration // rest of the lease
 	Mode    Mode          // while it is held
@@ -90,6 +91,27 @@ type Status struct {
 	// Trouble is why the store gives no answer, here or to those who wait here, or
 	// would not grant the name though it is free; "": it does, and would.
 	Trouble string
+}
+
+// LockQuery says which locks a list is about; a field that is empty narrows nothing.
+type LockQuery struct {
+	Prefix, Contains string // of the name; small and capital letters are alike in Contains
+	State            string // held, free or waited
+	Sort             string // name, holder, held, lease, waiters or fence
+	Order            string // asc or desc
+	Cursor           string // Next of the page before
+	Limit            int    // at most so many; 0: the gateway's default
+}
+
+// LockPage is a part of a list.
+type LockPage struct {
+	Items []Status
+	Next  string // where to go on; "": this is the end
+	// What there is in all, on this page or not: names, those that are held, and callers
+	// that wait. AtLeast: there may be more.
+	Locks, Held, Waiting int
+	AtLeast              bool
+	Incomplete           string // why names are missing; "": none is
 }
 
 // Share is one of those who hold a name together.

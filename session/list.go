@@ -1,0 +1,218 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// ListQuery says which names List tells of, and in which order.
+type ListQuery struct {
+	Prefix   string // names that begin so
+	Contains string // names that have this in them, small and capital letters alike
+	State    State  // held, free or waited; "": any
+	Sort     Order  // "": ByName
+	Order    string // asc or desc; "": texts ascend and numbers descend
+	Cursor   string // "", or the Next of the page before
+	Limit    int    // at most so many; 100
+	// Sees says which names exist for the one who asks; nil: all.
+	Sees func(name string) bool
+}
+
+// Page is a part of a list.
+type Page struct {
+	Items  []Status
+	Next   string // where to go on; "": this is the end
+	Counts Counts // of all names that the query asks for, on this page or not
+	// Incomplete is why names are missing; "": none is.
+	Incomplete string
+}
+
+// Counts is how much there is.
+type Counts struct {
+	Locks, Held int // names; those of them that are held
+	Waiting     int // callers
+	AtLeast     bool
+}
+
+// List tells about names that are held or waited for. A name that is there all the time
+// is on exactly one page, if Sort is ByName; in another order it may move to another
+// page between two requests. CodeInvalid, CodeUnavailable.
+func (m *Manager) List(ctx context.Context, q ListQuery) (Page, error) {
+	from, err := q.check()
+	if err != nil {
+		return Page{}, err
+	}
+	all, err := m.lists.get(ctx, m, q.Prefix, q.Cursor != "")
+	if err != nil {
+		return Page{}, fmt.Errorf("list locks: %w", err)
+	}
+	page := Page{Incomplete: all.incomplete, Counts: Counts{AtLeast: all.incomplete != ""}}
+	var found []*listed
+	for i := range all.names {
+		if l := &all.names[i]; q.wants(l) {
+			found = append(found, l)
+			page.Counts.add(l)
+		}
+	}
+	compare := q.compare()
+	slices.SortFunc(found, compare)
+	if from != nil {
+		begin, exact := slices.BinarySearchFunc(found, from, compare)
+		if exact {
+			begin++
+		}
+		found = found[begin:]
+	}
+	if len(found) > q.Limit {
+		found = found[:q.Limit]
+		page.Next = cursorAfter(found[q.Limit-1])
+	}
+	page.Items, err = m.look(ctx, &q, found)
+	if err != nil {
+		return Page{}, fmt.Errorf("list locks: %w", err)
+	}
+	return page, nil
+}
+
+func (c *Counts) add(l *listed) {
+	c.Locks++
+	c.Waiting += l.waiters
+	if l.state == StateHeld {
+		c.Held++
+	}
+}
+
+// check refuses what List does not know, and returns where to begin.
+func (q *ListQuery) check() (*listed, error) {
+	or(&q.Sort, ByName)
+	or(&q.Limit, 100)
+	if !slices.Contains(Orders, q.Sort) {
+		return nil, Invalid("sort", "%q is not one of %s", q.Sort, joined(Orders))
+	}
+	if q.Order != "" && q.Order != "asc" && q.Order != "desc" {
+		return nil, Invalid("order", "%q is neither asc nor desc", q.Order)
+	}
+	if q.State != "" && !slices.Contains(ListedStates, q.State) {
+		return nil, Invalid("state", "%q is not one of %s", q.State, joined(ListedStates))
+	}
+	if q.Limit < 0 {
+		return nil, Invalid("limit", "is %d; want at least 1", q.Limit)
+	}
+	q.Contains = strings.ToLower(q.Contains)
+	if q.Cursor == "" {
+		return nil, nil
+	}
+	return parseCursor(q.Cursor)
+}
+
+func (q *ListQuery) wants(l *listed) bool {
+	return (q.State == "" || l.state == q.State || q.State == StateWaited && l.waiters > 0) &&
+		(q.Contains == "" || strings.Contains(strings.ToLower(l.name), q.Contains)) && (q.Sees == nil || q.Sees(l.name))
+}
+
+// look asks about each name of a page again: what is known of it may be some seconds
+// old, and tells less than Inspect. A name that is not wanted any more is left out.
+func (m *Manager) look(ctx context.Context, q *ListQuery, names []*listed) ([]Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
+	defer cancel()
+	all := make([]Status, len(names))
+	err := backend.Each(len(names), func(i int) error {
+		st, err := m.b.Inspect(ctx, names[i].name)
+		if err != nil {
+			return err
+		}
+		all[i] = statusOf(st)
+		all[i].Name = names[i].name
+		all[i].Shares = nil // for a page of large semaphores would be large
+		m.addLocal(&all[i])
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	gone := func(st Status) bool {
+		now := listedOf(st)
+		return st.State != StateHeld && st.Waiters == 0 || !q.wants(&now)
+	}
+	all = slices.DeleteFunc(all, gone)
+	compare := q.compare()
+	slices.SortStableFunc(all, func(a, b Status) int { // by what they are now
+		x, y := listedOf(a), listedOf(b)
+		return compare(&x, &y)
+	})
+	return all, nil
+}
+
+// Order is what a list is sorted by.
+type Order string
+
+// The orders. A name of which there is nothing to sort by comes last, whatever the
+// direction; equal ones are in the order of their names.
+const (
+	ByName    Order = "name"
+	ByHolder  Order = "holder"  // its node, then its command
+	ByHeld    Order = "held"    // for how long
+	ByLease   Order = "lease"   // what is left of it
+	ByWaiters Order = "waiters" // how many
+	ByFence   Order = "fence"
+)
+
+// Orders are all of them.
+var Orders = []Order{ByName, ByHolder, ByHeld, ByLease, ByWaiters, ByFence}
+
+// StateWaited, of a list alone, is of names that somebody waits for, held or free.
+const StateWaited State = "waited"
+
+// ListedStates are those that a list can be narrowed to.
+var ListedStates = []State{StateHeld, StateFree, StateWaited}
+
+func joined[T ~string](all []T) string {
+	var words []string
+	for _, o := range all {
+		words = append(words, string(o))
+	}
+	return strings.Join(words, ", ")
+}
+
+// key is what l is sorted by, so that it ascends; known is false if l has nothing of it.
+func (q *ListQuery) key(l *listed) (known bool, number int64, text string) {
+	switch q.Sort {
+	case ByHolder:
+		return l.holder != "", 0, l.holder
+	case ByHeld:
+		return l.since != 0, l.since, ""
+	case ByLease:
+		return l.until != 0, -l.until, ""
+	case ByWaiters:
+		return true, -int64(l.waiters), ""
+	case ByFence:
+		return l.fence != 0, -int64(l.fence), ""
+	default:
+		return true, 0, l.name
+	}
+}
+
+func (q *ListQuery) compare() func(a, b *listed) int {
+	texts := q.Sort == ByName || q.Sort == ByHolder
+	reverse := q.Order == "desc" && texts || q.Order == "asc" && !texts
+	return func(a, b *listed) int {
+		knownA, numberA, textA := q.key(a)
+		knownB, numberB, textB := q.key(b)
+		if knownA != knownB {
+			if knownA {
+				return -1
+			}
+			return 1
+		}
+		by := cmp.Or(cmp.Compare(numberA, numberB), strings.Compare(textA, textB))
+		if reverse {
+			by = -by
+		}
+		return cmp.Or(by, strings.Compare(a.name, b.name))
+	}
+}
