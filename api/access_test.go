@@ -211,6 +211,11 @@ func TestOverTheNetwork(t *testing.T) {
 	for _, path := range []string{"/livez", "/version", "/", "/docs", "/openapi.yaml"} {
 		far.must(200, request{method: "GET", path: path})
 	}
+	for token, told := range map[string]bool{"": false, robot: true} { // where the store is
+		if a := far.must(200, request{method: "GET", path: "/version", token: token}); strings.Contains(a.body, `"store"`) != told {
+			t.Errorf("/version with the token %q = %s, want the store told: %v", token, a.body, told)
+		}
+	}
 	l := into[lock](t, far.must(201, request{method: "PUT", path: "/v1/locks/a", token: robot}))
 	far.must(200, request{method: "GET", path: "/v1/locks/a", token: l.Token})
 	far.must(200, request{method: "DELETE", path: "/v1/locks/a", token: l.Token})

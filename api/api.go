@@ -90,7 +90,7 @@ func New(cfg Config) *Handler {
 		h.engine.Use(cfg.Around)
 	}
 	h.engine.NoRoute(h.answer(noRoute))
-	h.engine.NoMethod(h.answer(noMethod))
+	h.engine.NoMethod(h.answer(h.noMethod))
 	h.routes(h.engine)
 	return h
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -71,6 +73,43 @@ func noRoute(c *gin.Context) error {
 		session.Quote(c.Request.URL.Path))
 }
 
-func noMethod(c *gin.Context) error {
+// noMethod says what is possible. The router's own Allow may have methods of routes that
+// only begin like the path.
+func (h *Handler) noMethod(c *gin.Context) error {
+	c.Writer.Header().Set("Allow", strings.Join(h.methods(c.Request.URL.EscapedPath()), ", "))
 	return refusal(codeMethodNotAllowed, "%s is not possible here; the Allow header says what is", session.Quote(c.Request.Method))
+}
+
+// methods are those of the route that path leads to: of several the one that names
+// more of its parts.
+func (h *Handler) methods(path string) (all []string) {
+	best := -1
+	for _, r := range h.engine.Routes() {
+		switch named := matches(r.Path, path); {
+		case named < 0 || named < best:
+		case named > best:
+			best, all = named, []string{r.Method}
+		default:
+			all = append(all, r.Method)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// matches is how many parts of a path the route names, -1 if it is another's.
+func matches(route, path string) (named int) {
+	parts, got := strings.Split(route, "/"), strings.Split(path, "/")
+	if len(parts) != len(got) {
+		return -1
+	}
+	for i, part := range parts {
+		switch {
+		case part == got[i]:
+			named++
+		case !strings.HasPrefix(part, ":") || got[i] == "":
+			return -1
+		}
+	}
+	return named
 }

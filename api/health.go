@@ -124,14 +124,27 @@ func (e *excluded) Read(v params.Value) error {
 	return nil
 }
 
+// versionInfo is what this gateway is. Who may ask nothing else is told the version alone.
+type versionInfo struct {
+	Version    string `json:"version"`
+	GoVersion  string `json:"go_version"`
+	Node       string `json:"node,omitempty"`
+	Store      string `json:"store,omitempty"` // without secrets
+	Shared     *bool  `json:"shared,omitempty"`
+	Reach      string `json:"reach,omitempty"` // that, in words
+	AdminToken *bool  `json:"admin_token,omitempty"`
+}
+
 func (h *Handler) version(c *gin.Context) error {
 	if err := params.None(c.Request); err != nil {
 		return err
 	}
-	writeJSON(c.Writer, http.StatusOK, struct {
-		Version   string `json:"version"`
-		GoVersion string `json:"go_version"`
-	}{h.Version, runtime.Version()})
+	v := versionInfo{Version: h.Version, GoVersion: runtime.Version()}
+	if h.Access.Known(identityOf(c.Request.Context()).caller) == nil {
+		store, cfg, admin := h.Manager.Info(), h.Manager.Config(), h.Access.HasAdminToken()
+		v.Node, v.Store, v.Shared, v.Reach, v.AdminToken = cfg.Node, cfg.Store, &store.Shared, store.Reach(), &admin
+	}
+	writeJSON(c.Writer, http.StatusOK, v)
 	return nil
 }
 

@@ -19,6 +19,7 @@ func TestHealth(t *testing.T) {
 		{"/readyz?verbose=false", `{"status":"ready"}`},
 		{"/readyz?verbose", `{"status":"ready","checks":[{"name":"store","ok":true},{"name":"serving","ok":true},{"name":"journal","ok":true}]}`},
 		{"/version", `"version":"1.2.3"`},
+		{"/version", `"node":"host-a","store":"memory","shared":false,"reach":"this machine only","admin_token":false}`},
 	}
 	for _, tt := range tests {
 		if a := g.must(200, request{method: "GET", path: tt.path}); !strings.Contains(a.body, tt.want) {

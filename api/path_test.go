@@ -107,6 +107,7 @@ func TestWrongMethod(t *testing.T) {
 		{"/v1/locks", "GET, HEAD", []string{"POST", "OPTIONS"}},
 		{"/v1/sessions", "GET, HEAD, POST", []string{"DELETE", "PUT"}},
 		{"/v1/sessions/other", "DELETE", []string{"GET", "HEAD", "POST", "PUT"}},
+		{"/v1/sessions/self", "GET, HEAD, DELETE", []string{"POST", "PUT", "OPTIONS"}},
 		{"/v1/sessions/self/keepalive", "POST", []string{"GET", "HEAD"}},
 		{"/livez", "GET, HEAD", []string{"POST", "OPTIONS", "FOO"}},
 	}

@@ -234,6 +234,14 @@ type Info struct {
 	MaxTTL   time.Duration // of a lease; 0: any
 }
 
+// Reach says, for people, whom a lock in the store keeps out.
+func (i Info) Reach() string {
+	if i.Shared {
+		return "every machine whose gateway uses this store"
+	}
+	return "this machine only"
+}
+
 // Backend is a store as seen by one node.
 //
 // Every method may be called by many goroutines at once. Each returns

@@ -11,6 +11,7 @@ import (
 // Config of a Manager. The zero value of a field means its default.
 type Config struct {
 	Node     string        // name of this gateway, shown to others
+	Store    string        // address of the store for people, without secrets; its type
 	TTL      time.Duration // lease of a hold that asks for none; 30 s
 	Delay    time.Duration // how long a name stays ungrantable after a lost hold; 0
 	Timeout  time.Duration // how long one operation may wait for the store; 2 s

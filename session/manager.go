@@ -61,6 +61,7 @@ func New(b backend.Backend, cfg Config) *Manager {
 		places: map[placeKey]*place{}, slotted: map[string]*crowd{}, sessions: map[tokenHash]*Session{},
 		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, noted: map[placeKey]struct{}{}, lists: newLists(),
 	}
+	or(&m.cfg.Store, b.Info().Type)
 	if most := b.Info().MaxTTL; most > 0 {
 		m.cfg.Limits.MaxTTL = min(m.cfg.Limits.MaxTTL, most)
 	}

@@ -34,7 +34,8 @@ func info(c *conn, _ []string) error {
 	section("Persistence", "loading", 0)
 	section("Replication", "role", "master", "connected_slaves", 0)
 	section("Lockgw", "sessions", stats.Sessions, "holds", stats.Holds, "waiters", stats.Waiters,
-		"backend", s.cfg.Manager.Info().Type)
+		"backend", s.cfg.Manager.Info().Type, "node", s.cfg.Manager.Config().Node, "store", s.cfg.Manager.Config().Store,
+		"reach", s.cfg.Manager.Info().Reach())
 	c.w.Bulk(b.String())
 	return nil
 }

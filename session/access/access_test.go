@@ -138,6 +138,33 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// Who wants to administer is told what is lacking: an admin token at all, the right one,
+// or any.
+func TestRefusalOfAdministrators(t *testing.T) {
+	set := newControl(t, Config{AdminToken: "sesame-of-administrators"})
+	wrong, shown := set.Show(Caller{}, "wrong")
+	if shown {
+		t.Fatal("a wrong token was taken")
+	}
+	for _, tt := range []struct {
+		c    *Control
+		by   Caller
+		want string
+	}{
+		{set, wrong, "the token that was sent is not the admin token"},
+		{set, Caller{}, "send the admin token"},
+		{Open(), wrong, "this gateway has no admin token (admin.token_file is not set)"},
+		{Open(), Caller{}, "this gateway has no admin token"},
+	} {
+		if err := tt.c.May(tt.by, Admin, "a"); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("err = %v, want %q in it", err, tt.want)
+		}
+	}
+	if Open().HasAdminToken() || !set.HasAdminToken() {
+		t.Error("HasAdminToken is wrong")
+	}
+}
+
 func TestWithoutRules(t *testing.T) {
 	for _, by := range []Caller{{}, unixCaller(1000), {via: viaLoopback}} {
 		if err := Open().May(by, Lock, "a"); err != nil {

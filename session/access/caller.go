@@ -19,6 +19,7 @@ type Caller struct {
 	certs  []string // names of the client's certificate
 	token  string   // name of the access token
 	admin  *hash    // of the admin token that was shown
+	stray  bool     // a token was shown that is neither
 }
 
 // via is the way by which a caller comes.

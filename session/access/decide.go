@@ -12,7 +12,7 @@ import (
 // admin token; then it may be that of a session.
 func (c *Control) Show(by Caller, token string) (_ Caller, ok bool) {
 	p := c.policy.Load()
-	if token == "" || p.admin == nil && len(p.tokens.names) == 0 {
+	if token == "" {
 		return by, false
 	}
 	h := hashOf(token)
@@ -24,8 +24,12 @@ func (c *Control) Show(by Caller, token string) (_ Caller, ok bool) {
 		by.token = name
 		return by, true
 	}
+	by.stray = true
 	return by, false
 }
+
+// HasAdminToken says whether there is one that could be shown.
+func (c *Control) HasAdminToken() bool { return c.policy.Load().admin != nil }
 
 // Known refuses who comes over the network and has neither a certificate nor a
 // token: CodeNoSession.
@@ -56,6 +60,12 @@ func (c *Control) May(by Caller, right Right, name string) error {
 	}
 	e := &session.Error{Code: CodeForbidden, Lock: name}
 	switch {
+	case right == Admin && p.admin == nil:
+		e.Detail = "only an administrator may, and this gateway has no admin token (admin.token_file is not set): " +
+			"use a Unix socket as root or as the gateway's own user"
+	case right == Admin && by.stray:
+		e.Detail = "only an administrator may, and the token that was sent is not the admin token: " +
+			"it is in the file of admin.token_file"
 	case right == Admin:
 		e.Detail = "only an administrator may: send the admin token, or use a Unix socket as root or as the gateway's own user"
 	case len(own) == 0:

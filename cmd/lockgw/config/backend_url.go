@@ -15,6 +15,20 @@ var laterSchemes = []string{
 	"postgres", "mysql", "zookeeper", "etcd",
 }
 
+// StoreText is where a store is, for everybody who may see that: without a user, a
+// password and options.
+func StoreText(raw string) string {
+	scheme, rest, _ := strings.Cut(raw, "://")
+	if end := strings.IndexAny(rest, "?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	hosts, path := rest, ""
+	if end := strings.IndexByte(rest, '/'); end >= 0 {
+		hosts, path = rest[:end], rest[end:]
+	}
+	return scheme + "://" + hosts[strings.LastIndexByte(hosts, '@')+1:] + path
+}
+
 const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster:// and redlock://"
 
 // CheckBackendURL says why openBackend would not know what to open. It does not

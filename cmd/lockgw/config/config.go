@@ -192,6 +192,7 @@ func defaultStateDir() string {
 func (c Config) Manager() session.Config {
 	return session.Config{
 		Node:    c.Node,
+		Store:   StoreText(c.Backend.URL),
 		TTL:     c.Lock.TTL,
 		Delay:   c.Lock.Delay,
 		Timeout: c.Backend.Timeout,

@@ -211,6 +211,9 @@ func TestConfigHidesPassword(t *testing.T) {
 		if got := withoutPassword(raw); strings.Contains(got, "sesame") {
 			t.Errorf("withoutPassword(%q) = %q", raw, got)
 		}
+		if got := StoreText(raw); CheckBackendURL(raw) == nil && strings.Contains(got, "sesame") {
+			t.Errorf("StoreText(%q) = %q", raw, got)
+		}
 	}
 	for _, raw := range []string{"memory://", "redis://host:6379/0", "redis+unix:///run/redis.sock?db=1"} {
 		if got := withoutPassword(raw); got != raw {
@@ -234,7 +237,7 @@ limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12
 		t.Fatal(err)
 	}
 	want := session.Config{
-		Node: "n", Timeout: time.Second, TTL: 2 * time.Second, Delay: 4 * time.Second, KeepHolds: true,
+		Node: "n", Store: "memory://", Timeout: time.Second, TTL: 2 * time.Second, Delay: 4 * time.Second, KeepHolds: true,
 		Fairness: session.Fairness{Strict: true, MaxTurns: 7, MaxTurnTime: 8 * time.Second, ExactOwner: true},
 		Session:  session.Lifetime{Keepalive: 5 * time.Second, AnonymousMaxHold: 6 * time.Second, Reattach: 7 * time.Second},
 		Limits: session.Limits{

@@ -89,7 +89,8 @@ func serve(ctx context.Context, load func() (config.Settings, error)) error {
 	seen.watch(g.manager, log)
 	ls.serve(a, g)
 	a.start(func() error { return signals.wait(r) })
-	log.Info("serving", "node", s.Node, "store", store.Info().Type, "sockets", ls.addresses("unix"), "http", ls.addresses("tcp"), "version", cli.Version())
+	log.Info("serving", "node", s.Node, "store", config.StoreText(s.Backend.URL), "reach", store.Info().Reach(),
+		"sockets", ls.addresses("unix"), "http", ls.addresses("tcp"), "version", cli.Version())
 	service.start(g)
 	defer service.close()
 

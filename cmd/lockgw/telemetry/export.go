@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -113,10 +114,25 @@ func (t *Telemetry) openLogs(ctx context.Context, res *resource.Resource) {
 	t.closers = append(t.closers, lp.Shutdown)
 }
 
+// metricsHandler sends the metrics when all of them are written: promhttp logs each write
+// that fails, and a scraper that hangs up is no mistake of anybody here.
 func metricsHandler(registry *prometheus.Registry, log *slog.Logger) http.Handler {
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+	inner := promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, // with exemplars, which lead from a slow acquire to its trace
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		ErrorHandling:     promhttp.ContinueOnError,
 	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		whole := &wholeAnswer{ResponseWriter: w}
+		inner.ServeHTTP(whole, r)
+		_, _ = w.Write(whole.body.Bytes()) // nobody to be told
+	})
 }
+
+// wholeAnswer keeps the body.
+type wholeAnswer struct {
+	http.ResponseWriter
+	body bytes.Buffer
+}
+
+func (a *wholeAnswer) Write(b []byte) (int, error) { return a.body.Write(b) }
