@@ -7,31 +7,38 @@ import { showHealth } from "./health.js";
 import * as history from "./history.js";
 import { forget } from "./lease.js";
 import { breakFacts, showLock } from "./lock.js";
-import { showLocks } from "./locks.js";
+import { firstPage, query, showLocks, useList } from "./locks.js";
+import { showPlace } from "./place.js";
 import { endFacts, showSessions } from "./sessions.js";
 import { clock, plural, who } from "./text.js";
 
 const lookEvery = 2000; // ms
-const mostLocks = 500;
+const mostLocks = 1000; // that the sessions are told by
 const mostSessions = 500;
 
 const view = {
-  locks: [], known: false, more: false, incomplete: "", prefix: "", age: 0, at: 0,
-  lock: null, lockAt: 0,
+  locks: [], counts: { locks: 0, held: 0, waiting: 0, at_least: false }, next: "", query: {}, known: false, incomplete: "", age: 0, at: 0,
+  lock: null, lockAt: 0, wrongName: "",
+  part: [], partOf: null, // the locks that the sessions are told by, and their counts
   sessions: null, moreSessions: false, sessionsAt: 0, // null: the gateway was not asked, or did not tell
   ready: null, version: null,
-  followed: false, trouble: "",
+  followed: false, trouble: "", pause: lookEvery,
 };
 
 // The address.
 
+const pages = { locks: "Locks", lock: "", sessions: "Sessions", health: "Health", nowhere: "No such page" };
+
 function route() {
-  const [, kind, name] = location.hash.match(/^#\/(locks|sessions|health)(?:\/(.+))?$/) ?? [null, "locks"];
+  if (["", "#", "#/"].includes(location.hash)) return { page: "locks" };
+  const [, kind, slash, name] = location.hash.match(/^#\/(locks|sessions|health)(\/(.*))?$/) ?? [];
   try {
-    return kind === "locks" && name ? { page: "lock", name: decodeURIComponent(name) } : { page: kind };
+    if (kind && !slash) return { page: kind };
+    if (kind === "locks" && name) return { page: "lock", name: decodeURIComponent(name) };
   } catch {
-    return { page: "locks" }; // half a percent sign
+    // half a percent sign
   }
+  return { page: "nowhere", name: location.hash };
 }
 
 let here = {};
@@ -40,17 +47,24 @@ function go() {
   if (location.hash && !location.hash.startsWith("#/")) return; // the skip link
   const first = here.page === undefined;
   here = route();
-  for (const page of ["locks", "lock", "sessions", "health"]) byId(page).hidden = page !== here.page;
+  for (const page of Object.keys(pages)) byId(page).hidden = page !== here.page;
   for (const link of document.querySelectorAll("nav a")) {
     const current = link.hash === `#/${here.page === "lock" ? "locks" : here.page}`;
     current ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   }
   view.lock = view.locks.find((lock) => lock.name === here.name) ?? null;
   view.lockAt = view.at;
-  document.title = `${{ locks: "Locks", lock: here.name, sessions: "Sessions", health: "Health" }[here.page]} - lockgw`;
+  view.wrongName = "";
+  setText(byId("nowhere-text"), here.name === "#/locks/" ? "The address names no lock: it ends after #/locks/."
+    : `This page has nothing at ${here.name ?? ""}. It has the locks, the sessions and the health of the gateway.`);
+  showTitle();
   draw();
   if (!first) byId(`${here.page}-title`).focus();
   look();
+}
+
+function showTitle() {
+  document.title = [pages[here.page] || here.name, view.version?.node, "lockgw"].filter(Boolean).join(" - ");
 }
 
 // Drawing: after each answer, and each second for what counts by itself.
@@ -59,12 +73,13 @@ function draw() {
   const now = performance.now();
   view.age = now - view.at;
   if (here.page === "locks") showLocks(view);
-  if (here.page === "lock") showLock(here.name, view.lock, now - view.lockAt, view.followed);
+  if (here.page === "lock") showLock(here.name, view.lock, now - view.lockAt, view.followed, view.wrongName);
   if (here.page === "sessions") showSessions(view, askToEnd);
   if (here.page === "health") showHealth(view.ready, view.version);
+  showPlace(view.version);
 }
 
-// Looking. The next look waits for ten times as long as the last one took, so
+// Looking. The next look waits for four times as long as the last one took, so
 // that a page that is left open costs a slow store little.
 
 let timer = 0;
@@ -79,13 +94,14 @@ async function look() {
   clearTimeout(timer);
   looking = true;
   const begun = performance.now();
-  await Promise.all([lookAtLocks(), lookAtSessions(), lookAtHealth()]);
+  await Promise.all([lookAtPage(), lookAtSessions(), lookAtHealth()]);
   looking = false;
+  view.pause = Math.max(lookEvery, 4 * (performance.now() - begun));
+  if (view.trouble === "") answered();
   warn();
   draw();
-  const pause = again ? 50 : Math.max(lookEvery, 10 * (performance.now() - begun));
+  if (!document.hidden) timer = setTimeout(look, again ? 50 : view.pause);
   again = false;
-  if (!document.hidden) timer = setTimeout(look, pause);
 }
 
 let soon = 0;
@@ -94,21 +110,52 @@ const lookSoon = () => {
   soon = setTimeout(look, 150); // many events come at once
 };
 
-async function lookAtLocks() {
-  const { page, name } = here;
-  const prefix = byId("prefix").value.trim();
+/** lookAtPage asks for what is shown, and no more. */
+async function lookAtPage() {
   try {
-    const [list, one] = await Promise.all([
-      gateway.locks(prefix, mostLocks), page === "lock" ? gateway.lock(name) : null]);
-    const locks = list.items.sort((a, b) => (a.name < b.name ? -1 : 1));
-    history.meet(one ? [...locks, one] : locks);
-    if (view.known && prefix === view.prefix) compare(view.locks, locks);
-    Object.assign(view, { locks, more: list.next !== "", incomplete: list.incomplete ?? "", known: true, prefix, at: performance.now() });
-    if (one && name === here.name) Object.assign(view, { lock: one, lockAt: performance.now() });
-    answered();
+    if (here.page === "lock") await lookAtLock(here.name);
+    else if (here.page === "sessions") await lookAtPart();
+    else if (here.page === "locks") await lookAtLocks(query());
+    else await gateway.version(); // whether it answers
+    view.trouble = "";
   } catch (err) {
     unanswered(err);
   }
+}
+
+async function lookAtLock(name) {
+  try {
+    const lock = await gateway.lock(name);
+    history.meet([lock]);
+    if (name !== here.name) return;
+    if (view.lock?.name === name) tell(name, history.changes(view.lock, lock));
+    Object.assign(view, { lock, lockAt: performance.now(), wrongName: "" });
+  } catch (err) {
+    if (err.status !== 400) throw err;
+    if (name === here.name) view.wrongName = err.message; // no lock can have that name
+  }
+}
+
+async function lookAtLocks(asked) {
+  const list = await gateway.locks(asked);
+  if (list.items.length === 0 && asked.cursor !== "") { // the last page is gone
+    firstPage();
+    again = true;
+    return;
+  }
+  history.meet(list.items);
+  const whole = asked.cursor === "" && list.next === "";
+  if (view.known && JSON.stringify(asked) === JSON.stringify(view.query)) compare(view.locks, list.items, whole && view.next === "");
+  Object.assign(view, {
+    locks: list.items, counts: list.counts, next: list.next, query: asked, incomplete: list.incomplete ?? "",
+    known: true, at: performance.now(),
+  });
+}
+
+/** lookAtPart is for the sessions: their locks tell more of their clients, and without the admin token all. */
+async function lookAtPart() {
+  const list = await gateway.locks({ limit: mostLocks });
+  Object.assign(view, { part: list.items, partOf: list.counts });
 }
 
 /** lookAtSessions asks only where they are shown: there may be very many. */
@@ -125,19 +172,20 @@ async function lookAtSessions() {
 
 async function lookAtHealth() {
   try {
-    view.ready = await gateway.health();
-    view.version ??= await gateway.version();
+    [view.ready, view.version] = await Promise.all([gateway.health(), gateway.version()]);
+    showTitle();
   } catch {
     view.ready = null;
   }
 }
 
-/** compare says and keeps what is new. */
-function compare(before, now) {
+/** compare says and keeps what is new; whole: both are all there is, so that what is missing is free. */
+function compare(before, now, whole) {
   const was = new Map(before.map((lock) => [lock.name, lock]));
   const is = new Map(now.map((lock) => [lock.name, lock]));
   const said = [];
   for (const name of new Set([...was.keys(), ...is.keys()])) {
+    if (!whole && !(was.has(name) && is.has(name))) continue;
     const changed = history.changes(was.get(name), is.get(name));
     history.look(name, changed);
     said.push(...changed.map((change) => `${name} ${change.said}`));
@@ -146,14 +194,19 @@ function compare(before, now) {
   if (said.length > 0) say(said.length > 3 ? `${plural(said.length, "change")} in the list of locks` : said.join(". "));
 }
 
+/** tell says and keeps what is new of one lock. */
+function tell(name, changed) {
+  history.look(name, changed);
+  if (changed.length > 0) say(changed.map((change) => `${name} ${change.said}`).join(". "));
+}
+
 const say = (text) => setText(byId("announce"), text);
 
 // What is told at the top of the page.
 
 function answered() {
-  view.trouble = "";
   byId("live-mark").dataset.state = "good";
-  setText(byId("live"), view.followed ? "Live, by events" : "Live, every 2 s");
+  setText(byId("live"), view.followed ? "Live, by events" : `Live, every ${Math.ceil(view.pause / 1000)} s`);
 }
 
 function unanswered(err) {
@@ -204,6 +257,7 @@ function heard(event) {
 function setFollowed(on) {
   view.followed = on;
   setText(byId("admin"), gateway.isAdmin() ? "Administrator: on" : "Administrator");
+  if (view.trouble === "") answered();
   draw();
 }
 
@@ -211,15 +265,17 @@ function unfollow() {
   following?.abort();
   gateway.forgetToken();
   setFollowed(false);
-  answered();
   look();
 }
 
 // What is done to others.
 
-function askToBreak(lock) {
+/** askToBreak asks the gateway once more first: who is next may have changed since the last look. */
+async function askToBreak(name) {
+  const lock = await gateway.lock(name).catch(() => view.lock);
+  if (here.name !== name || !lock?.holder) return look();
   confirm({
-    title: "Break this lock?", verb: "Break the lock", about: breakFacts(lock),
+    title: "Break this lock?", verb: "Break the lock", about: breakFacts(lock), hasToken: view.version?.admin_token,
     warning: "The next in the queue gets the lock. The holder is told that it has lost it, but a program that does not"
       + " listen works on: be sure that it is dead, or that what it works on compares fences.",
     act: (token) => gateway.breakLock(lock.name, lock.fence, token),
@@ -229,7 +285,7 @@ function askToBreak(lock) {
 
 function askToEnd(session) {
   confirm({
-    title: "End this session?", verb: "End the session", about: endFacts(session),
+    title: "End this session?", verb: "End the session", about: endFacts(session), hasToken: view.version?.admin_token,
     warning: "What it waits for ends, and what it holds goes to those who are next. Its client is told, but a program that"
       + " does not listen works on: be sure that it is dead, or that what it works on compares fences.",
     act: (token) => gateway.endSession(session.id, token),
@@ -248,12 +304,10 @@ function done(what) {
 
 // The parts of the page.
 
-useAdminDialog(follow, unfollow);
+useAdminDialog(follow, unfollow, () => view.version?.admin_token);
 useConfirmDialog();
-byId("lock-break").addEventListener("click", () => view.lock?.holder && askToBreak(view.lock));
-byId("filter").addEventListener("submit", (event) => event.preventDefault());
-byId("prefix").addEventListener("input", lookSoon);
-byId("state").addEventListener("change", draw);
+useList(() => view.next, (delay) => (delay ? lookSoon() : look()));
+byId("lock-break").addEventListener("click", () => view.lock?.holder && askToBreak(view.lock.name));
 addEventListener("hashchange", go);
 document.addEventListener("visibilitychange", () => document.hidden || look());
 setInterval(draw, 1000);

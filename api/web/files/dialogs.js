@@ -26,8 +26,9 @@ function useDialog(dialog, submit) {
 let asked = null;
 
 /**
- * confirm asks about something that is done to others: {title, about, warning, verb, act, done}. about are
- * the facts, act does it with the token that was typed, done is called when it was done.
+ * confirm asks about something that is done to others: {title, about, warning, verb, hasToken, act, done}. about
+ * are the facts, hasToken is false if the gateway has no admin token, act does it with the token that was typed,
+ * done is called when it was done.
  */
 export function confirm(question) {
   asked = question;
@@ -37,7 +38,9 @@ export function confirm(question) {
   setText(byId("confirm-warning"), question.warning);
   setText(dialog.querySelector("button[type=submit]"), question.verb);
   setText(byId("confirm-error"), "");
-  byId("confirm-token-label").hidden = isAdmin();
+  byId("confirm-token-label").hidden = isAdmin() || question.hasToken === false;
+  dialog.querySelector("button[type=submit]").disabled = !isAdmin() && question.hasToken === false;
+  sayNone("confirm-none", !isAdmin() && question.hasToken === false);
   dialog.showModal();
   if (isAdmin()) dialog.querySelector("button[value=cancel]").focus();
 }
@@ -56,12 +59,26 @@ export function useConfirmDialog() {
   });
 }
 
-/** useAdminDialog calls follow with the token typed; it settles when that is accepted or refused. */
-export function useAdminDialog(follow, forget) {
+/** sayNone says that there is no admin token. */
+function sayNone(id, none) {
+  byId(id).hidden = !none;
+  setText(byId(id), none ? "This gateway has no admin token: admin.token_file is not set in its configuration."
+    + " Without one, root and the gateway's own user administer it on the machine itself, as by lockgw break." : "");
+}
+
+/**
+ * useAdminDialog calls follow with the token typed; it settles when that is accepted or refused. hasToken tells
+ * whether the gateway has an admin token.
+ */
+export function useAdminDialog(follow, forget, hasToken) {
   const dialog = byId("admin-dialog");
   byId("admin").addEventListener("click", () => {
     setText(byId("admin-error"), "");
     byId("admin-forget").hidden = !isAdmin();
+    const none = hasToken() === false;
+    sayNone("admin-none", none);
+    byId("admin-token-label").hidden = none;
+    dialog.querySelector("button[type=submit]").hidden = none;
     dialog.showModal();
   });
   byId("admin-forget").addEventListener("click", () => {

@@ -37,8 +37,9 @@ async function json(path) {
   return (await ask(path, { signal: soon() })).json();
 }
 
-/** locks is a page of names that begin with prefix. */
-export const locks = (prefix, limit) => json(`/v1/locks?${new URLSearchParams({ prefix, limit })}`);
+/** locks is a page of a list: {contains, state, sort, order, cursor, limit}; what is "" is left out. */
+export const locks = (query) =>
+  json(`/v1/locks?${new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""))}`);
 
 export const pathOf = (name) => `/v1/locks/${encodeURIComponent(name)}`;
 

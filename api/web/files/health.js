@@ -1,12 +1,19 @@
 // Whether locks can be had here, and if not why not.
 
 import { byId, el, facts, mark, setChildren, setText } from "./dom.js";
+import { placeFacts } from "./place.js";
 
 /** showHealth draws an answer of /readyz; null: there was none. */
 export function showHealth(ready, version) {
   const state = ready === null ? "unknown" : ready.status === "ready" ? "good" : "bad";
   const word = { unknown: "no answer", good: "ready", bad: "not ready" }[state];
   setChildren(byId("health-state"), state, () => [mark(state), word]);
+  const place = placeFacts(version);
+  setChildren(byId("health-place"), JSON.stringify(place), () => {
+    const list = el("dl");
+    facts(list, place);
+    return [...list.children];
+  });
   const checks = ready?.checks ?? [];
   setChildren(byId("health-checks"), JSON.stringify(checks), () => {
     const list = el("dl");

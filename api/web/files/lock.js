@@ -8,8 +8,8 @@ import { clock, command, duration, moment, noteBeside, plural, quoted, state, wh
 
 let shown = { name: null, bar: null, held: null };
 
-/** showLock draws a lock; before the first answer lock is null. */
-export function showLock(name, lock, age, followed) {
+/** showLock draws a lock; before the first answer lock is null. wrong: why no lock can have that name. */
+export function showLock(name, lock, age, followed, wrong) {
   if (shown.name !== name) start(name);
   byId("lock-break").disabled = lock?.state !== "held" || !lock.fence;
   if (lock) {
@@ -17,10 +17,14 @@ export function showLock(name, lock, age, followed) {
     showHolder(lock, age);
     showHolders(lock, age);
     showQueue(lock, age);
-    setText(byId("lock-trouble"), lock.trouble ?? "");
   }
+  setText(byId("lock-trouble"), wrong ? `No lock can have this name: ${wrong}` : lock?.trouble ?? unknown(lock));
   showHistory(name, followed);
 }
+
+/** unknown is what to say of a name that nobody ever held, as far as the store remembers. */
+const unknown = (lock) => (lock && lock.state === "free" && !lock.fence && lock.waiters === 0
+  ? "Nobody holds this lock, and the store remembers no earlier holder: look whether the name is right." : "");
 
 function start(name) {
   shown = { name, bar: leaseBar(), held: el("span") };
@@ -107,7 +111,8 @@ function makeEvent(e) {
 function commands(name) {
   const url = (query) => quoted(`${location.origin}${pathOf(name)}${query}`);
   return [
-    ["Acquire it, and keep the token", `T=$(curl -fsS -X PUT -H 'Accept: text/plain' ${url("?wait=30s&max_hold=2h")})`],
+    ["Acquire it in a script, and keep the token; without the lock the script ends",
+      `T=$(curl -fsS -X PUT -H 'Accept: text/plain' ${url("?wait=30s&max_hold=2h")}) || exit 75`],
     ["Release it", `curl -fsS -X DELETE --oauth2-bearer "$T" ${url("")}`],
     ["Hold it until Ctrl-C", `curl -N -X POST ${url("/hold")}`],
   ];
@@ -137,5 +142,11 @@ async function copy(text, code, button) {
 export const breakFacts = (lock) => [
   ["Lock", lock.name], ["Holder", who(lock.holder)], ["Note", noteBeside(lock.holder)],
   ["Held for", lock.holder.since ? duration(lock.holder.held_ms) : ""], ["Fence", String(lock.fence)],
-  ["Next", lock.queue.length > 0 ? who(lock.queue[0]) : lock.waiters > 0 ? "a caller on another machine" : "nobody waits"],
+  ["Next", next(lock)],
 ];
+
+const next = (lock) => {
+  if (lock.next) return who(lock.next);
+  if (lock.next_elsewhere) return "a caller on another machine";
+  return lock.waiters > 0 ? "not known" : "nobody waits";
+};

@@ -2,7 +2,7 @@
 
 import { byId, cell, el, rows, setChildren, setText } from "./dom.js";
 import { linkTo } from "./locks.js";
-import { duration, moment, plural, sessionOf, who } from "./text.js";
+import { atLeast, duration, moment, number, plural, sessionOf, who } from "./text.js";
 
 /** sessionsOf groups holders and waiters by their session. */
 export function sessionsOf(locks) {
@@ -76,7 +76,7 @@ function setNames(node, names, count) {
 
 /** showSessions draws what the gateway has listed, null: what the locks tell. end is called with a session that is to end. */
 export function showSessions(view, end) {
-  const seen = sessionsOf(view.locks);
+  const seen = sessionsOf(view.part);
   const byUUID = new Map(seen.map((session) => [session.uuid, session]));
   const all = view.sessions?.map((session) => told(session, byUUID)) ?? seen;
   const table = byId("sessions-table");
@@ -84,11 +84,14 @@ export function showSessions(view, end) {
   const age = performance.now() - view.sessionsAt;
   rows(table.tBodies[0], all, (s) => s.uuid, (s) => make(s, end), (row, s) => update(row, s, age));
   table.hidden = all.length === 0;
-  const known = view.sessions ? true : view.known;
+  const known = view.sessions !== null || view.partOf !== null;
+  const partly = !view.sessions && view.partOf?.locks > view.part.length;
+  byId("sessions-part").hidden = !partly;
+  setText(byId("sessions-part"), partly ? `Of ${number(view.part.length)} of ${atLeast(view.partOf)}${number(view.partOf.locks)} locks: there are more sessions than these.` : "");
   byId("sessions-empty").hidden = all.length > 0 || !known;
   byId("sessions-more").hidden = !(view.sessions && view.moreSessions);
   setText(byId("sessions-empty"), view.sessions ? "Nobody has a session here." : "No session holds a lock or waits for one.");
-  setText(byId("sessions-count"), known ? plural(all.length, "session") : "");
+  setText(byId("sessions-count"), known ? `${partly ? "at least " : ""}${plural(all.length, "session")}` : "");
   setText(byId("sessions-note"), view.sessions ? "Every session of this gateway. A session ends by itself when what it lives by is over."
     : "Sessions that hold a lock or wait for one. With the admin token: every session of this gateway, what it lives by, and a way to end it.");
 }

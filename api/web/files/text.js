@@ -10,7 +10,13 @@ export function duration(ms) {
   return `${s}s`;
 }
 
-export const plural = (n, one, many = one + "s") => `${n} ${n === 1 ? one : many}`;
+/** number is 5,100. */
+export const number = (n) => n.toLocaleString("en");
+
+export const plural = (n, one, many = one + "s") => `${number(n)} ${n === 1 ? one : many}`;
+
+/** atLeast stands before a number that may be too low. */
+export const atLeast = (counts) => (counts.at_least ? "at least " : "");
 
 const two = (n) => String(n).padStart(2, "0");
 
@@ -32,6 +38,9 @@ export function state(lock) {
   if (lock.mode === "semaphore") return `held, ${lock.holders} of ${lock.limit}`;
   return lock.state;
 }
+
+/** stateInList is the same in a narrow column: that several hold it says that it is held. */
+export const stateInList = (lock) => state(lock).replace(/^held, /, "");
 
 /** command is the note of a process of lockgw itself: it tells more than its name. */
 export const command = (holder) => (holder.command === "lockgw" && holder.note) || holder.command;
