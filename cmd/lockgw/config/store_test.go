@@ -4,7 +4,7 @@ import "testing"
 
 func TestStoreText(t *testing.T) {
 	for raw, want := range map[string]string{
-		"memory://":                                     "memory://",
+		"memory://": "memory://",
 		"redis://user:sesame@host:1/2?protocol=2":       "redis://host:1/2",
 		"redis+unix:///run/redis.sock?db=1":             "redis+unix:///run/redis.sock",
 		"redlock://:a@h1:1,h2:2,h3:3?max_ttl=5m":        "redlock://h1:1,h2:2,h3:3",
