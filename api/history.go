@@ -24,6 +24,7 @@ type person struct {
 	PID     int           `json:"pid,omitempty"`
 	Command string        `json:"command,omitempty"`
 	UID     *int          `json:"uid,omitempty"`
+	AskedBy *asker        `json:"asked_by,omitempty"`
 	Note    string        `json:"note,omitempty"`
 }
 
@@ -70,7 +71,7 @@ type quantity struct {
 
 func personOf(h *session.Holder) person {
 	p := holderOf(h)
-	return person{p.Owner, p.Node, p.PID, p.Command, p.UID, p.Note}
+	return person{p.Owner, p.Node, p.PID, p.Command, p.UID, p.AskedBy, p.Note}
 }
 
 func spanOf(s *history.Span) span { return span{personOf(&s.Who), inUTC(s.From), inUTC(s.Until)} }

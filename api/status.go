@@ -39,9 +39,32 @@ type holder struct {
 	PID     int           `json:"pid,omitempty"`
 	Command string        `json:"command,omitempty"`
 	UID     *int          `json:"uid,omitempty"`
+	AskedBy *asker        `json:"asked_by,omitempty"`
 	Note    string        `json:"note,omitempty"`
 	Since   time.Time     `json:"since,omitzero"`
 	HeldMS  int64         `json:"held_ms"` // since then; of a waiter: how long it has waited
+}
+
+// asker is the process that asked for a hold that belongs to another.
+type asker struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command,omitempty"`
+	UID     *int   `json:"uid,omitempty"`
+}
+
+func askerOf(p *session.Peer) *asker {
+	if p == nil {
+		return nil
+	}
+	return &asker{p.PID, p.Command, uidOf(p.UID)}
+}
+
+// uidOf is nil of somebody of whom that is not known.
+func uidOf(uid int) *int {
+	if uid < 0 {
+		return nil
+	}
+	return &uid
 }
 
 func statusOf(st session.Status) status {
@@ -69,10 +92,8 @@ func holderOf(h *session.Holder) *holder {
 	if h == nil {
 		return nil
 	}
-	out := &holder{Owner: h.Owner, Node: h.Node, PID: h.PID, Command: h.Command, Note: h.Note}
-	if h.UID >= 0 {
-		uid := h.UID
-		out.UID = &uid
+	out := &holder{
+		Owner: h.Owner, Node: h.Node, PID: h.PID, Command: h.Command, UID: uidOf(h.UID), AskedBy: askerOf(h.AskedBy), Note: h.Note,
 	}
 	if !h.Since.IsZero() {
 		out.Since = h.Since.UTC()

@@ -195,7 +195,9 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 
 // holder is who a hold of the session by that thread belongs to.
 func (s *Session) holder(thread int64, note string) Holder {
-	return Holder{Owner: s.owner(thread), Node: s.m.cfg.Node, Session: s.o.Name, Peer: s.o.Peer, Note: note}
+	h := Holder{Owner: s.owner(thread), Node: s.m.cfg.Node, Session: s.o.Name, Note: note}
+	h.belongTo(s)
+	return h
 }
 
 func (s *Session) owner(thread int64) backend.Owner {

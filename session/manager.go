@@ -90,6 +90,9 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 	}
 	s := m.newSession(t.hash(), o)
 	s.id, s.uuid, s.since = uuid.NewString()[:idLength], uuid.NewString(), time.Now()
+	if o.Process.PID != 0 && o.Process.Command != "" {
+		s.shown.Store(o.Process.peer())
+	}
 	if same, err := m.register(s); same != s {
 		s.cancel(nil)
 		if err != nil {
@@ -110,7 +113,7 @@ func (m *Manager) register(s *Session) (*Session, error) {
 	defer m.mu.Unlock()
 	switch same := m.sessions[s.hash]; {
 	case same == nil:
-	case same.o.Process != s.o.Process:
+	case !same.o.Process.is(s.o.Process):
 		return nil, &Error{Code: CodeConflict, Detail: "this request id was used for a session with another proof of life"}
 	default:
 		return same, nil

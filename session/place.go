@@ -251,6 +251,9 @@ func (p *place) finish(l *Lease, why *Error, e EventType, reason string) {
 		p.m.event(e, l, reason)
 		p.observeEnd(l, e, reason)
 		l.recordEnd(e, reason)
+		if e == EventLost {
+			l.logLoss(reason)
+		}
 	}
 	close(l.done)
 	l.s.over(l, e, reason)

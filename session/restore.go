@@ -65,6 +65,9 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 		lost := &Lease{name: k.Name, fence: backend.Fence(l.Fence)}
 		s.lost[holdKey{k.Name, k.Thread}] = lost.lostError(l.Reason)
 	}
+	if p := c.Shown; p != nil {
+		s.shown.Store(&Peer{PID: p.PID, UID: p.UID, Command: p.Command})
+	}
 	m.sessions[s.hash] = s
 	m.roster.add(s)
 	return s

@@ -21,6 +21,7 @@ package session
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -58,7 +59,14 @@ type Options struct {
 type Process struct {
 	PID     int
 	Started time.Duration // when it began, on CLOCK_BOOTTIME
+
+	// UID and Command are for people; nobody is told from others by them.
+	UID     int
+	Command string
 }
+
+// is: p and q are one process.
+func (p Process) is(q Process) bool { return p.PID == q.PID && p.Started == q.Started }
 
 // Life is what a session lives by.
 type Life = journal.Life
@@ -81,6 +89,7 @@ type Session struct {
 	since  time.Time
 	ctx    context.Context // ends with the session
 	cancel context.CancelCauseFunc
+	shown  atomic.Pointer[Peer] // see Show; nil: who has opened it
 
 	mu        sync.Mutex // guards the fields below
 	closed    bool

@@ -22,9 +22,10 @@ type Holder struct {
 	Owner   backend.Owner `json:"owner"`
 	Node    string        `json:"node,omitempty"` // the name of the gateway's machine
 	Session string        `json:"session,omitempty"`
-	Peer
-	Note  string    `json:"note,omitempty"`
-	Since time.Time `json:"since,omitzero"` // when it was granted, or began to wait
+	Peer                  // the process that the hold lives by, or the one that asked
+	AskedBy *Peer         `json:"asked_by,omitempty"` // the one that asked, if that is another
+	Note    string        `json:"note,omitempty"`
+	Since   time.Time     `json:"since,omitzero"` // when it was granted, or began to wait
 }
 
 // State of a name or a hold.

@@ -85,7 +85,7 @@ func (c *conn) writeStatus(st session.Status) {
 	}
 }
 
-const holderPairs = 9
+const holderPairs = 10
 
 func (c *conn) writeHolder(h session.Holder) {
 	c.w.Map(holderPairs)
@@ -99,9 +99,23 @@ func (c *conn) holderPairs(h session.Holder) {
 	c.pairKnown("pid", h.PID, h.PID > 0)
 	c.pairKnown("uid", h.UID, h.UID >= 0)
 	c.pair("command", h.Command)
+	c.w.Bulk("asked_by")
+	c.writePeer(h.AskedBy)
 	c.pair("note", h.Note)
 	c.pairTime("since", h.Since)
 	c.pairInt("held_ms", age(h.Since).Milliseconds())
+}
+
+// writePeer: nil is null.
+func (c *conn) writePeer(p *session.Peer) {
+	if p == nil {
+		c.w.Null()
+		return
+	}
+	c.w.Map(3)
+	c.pairKnown("pid", p.PID, p.PID > 0)
+	c.pairKnown("uid", p.UID, p.UID >= 0)
+	c.pair("command", p.Command)
 }
 
 // age of a holder, or how long a waiter has waited.

@@ -20,7 +20,7 @@ func sessionCommands() []command {
 	return []command{
 		{
 			name: "SESSION", least: 1, most: 9, slow: true, run: sessionCommand,
-			args: "NEW [KEEPALIVE seconds] [BIND pid:n] | ATTACH token | INFO | END | " +
+			args: "NEW [KEEPALIVE seconds] [BIND pid:n] | ATTACH token | SHOW pid:n | INFO | END | " +
 				"LIST [PREFIX p] [CURSOR c] [COUNT n] [TOKEN admin-token] | KILL id [TOKEN admin-token]",
 			summary: "Opens, joins, shows or ends the session that holds this connection's locks. For administrators: lists all sessions, ends another's.",
 		},
@@ -39,6 +39,8 @@ func sessionCommand(c *conn, args []string) error {
 		return sessionNew(c, rest)
 	case sub == "ATTACH" && len(rest) == 1:
 		return authenticate(c, rest[0])
+	case sub == "SHOW" && len(rest) == 1:
+		return sessionShow(c, rest)
 	case sub == "INFO" && len(rest) == 0:
 		return sessionInfo(c)
 	case sub == "END" && len(rest) == 0:
@@ -47,10 +49,10 @@ func sessionCommand(c *conn, args []string) error {
 		return sessionList(c, rest)
 	case sub == "KILL" && len(rest) > 0:
 		return sessionKill(c, rest)
-	case sub == "ATTACH", sub == "INFO", sub == "END", sub == "KILL":
+	case sub == "ATTACH", sub == "SHOW", sub == "INFO", sub == "END", sub == "KILL":
 		return wrongArguments("session|" + sub)
 	default:
-		return session.Invalid("subcommand", "%s is not one of NEW, ATTACH, INFO, END, LIST, KILL", session.Quote(args[1]))
+		return session.Invalid("subcommand", "%s is not one of NEW, ATTACH, SHOW, INFO, END, LIST, KILL", session.Quote(args[1]))
 	}
 }
 
@@ -101,6 +103,30 @@ func (c *conn) bind(o *session.Options, pid int) (err error) {
 		o.Process, err = peer.Identify(pid)
 	}
 	return err
+}
+
+// sessionShow says whose the holds of the session are, for people.
+func sessionShow(c *conn, args []string) error {
+	o := options{args: append([]string{"SHOW"}, args...)}
+	o.next()
+	pid := o.process()
+	if o.err != nil {
+		return o.err
+	}
+	s := c.member.s
+	if s == nil {
+		return &session.Error{Code: session.CodeNoSession, Detail: "this connection has no session"}
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	p, err := peer.Named(pid, c.peer)
+	if err != nil {
+		return err
+	}
+	s.Show(p)
+	c.w.Simple("OK")
+	return nil
 }
 
 // sessionInfo tells the token only where it has just been made: it is not kept

@@ -256,3 +256,28 @@ func TestSessionOfOneself(t *testing.T) {
 		t.Errorf("session = %+v, %v, want one that holds and lives as long as this process", s, err)
 	}
 }
+
+// SESSION SHOW says whose the holds are: a process of the same user, known to the kernel.
+func TestSessionShow(t *testing.T) {
+	g := start(t)
+	w := g.dial3()
+	w.wantError("NOSESSION this connection has no session", "SESSION", "SHOW", "pid:1")
+	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.lock("a")
+	w.want("OK", "SESSION", "SHOW", fmt.Sprintf("pid:%d", cmd.Process.Pid))
+	holder, _ := w.do("LOCKINFO", "a").(map[string]any)["holder"].(map[string]any)
+	by, _ := holder["asked_by"].(map[string]any)
+	if holder["pid"] != int64(cmd.Process.Pid) || holder["command"] != "sleep" || by["pid"] != int64(os.Getpid()) {
+		t.Errorf("holder %v, want pid %d (sleep), asked for by this process", holder, cmd.Process.Pid)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	for _, bad := range []string{"1", "pid:", "pid:0", fmt.Sprintf("pid:%d", cmd.Process.Pid)} {
+		if err, ok := w.do("SESSION", "SHOW", bad).(error); !ok || !strings.HasPrefix(err.Error(), "INVALID") {
+			t.Errorf("SESSION SHOW %s = %v, want INVALID", bad, err)
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 func newRootCommand() *cobra.Command {
 	root := cli.NewRoot()
 	root.AddGroup(&cobra.Group{ID: "locks", Title: "Locks:"}, &cobra.Group{ID: "gateway", Title: "Gateway:"})
-	addToGroup(root, "locks", run.New(), verbs.NewLock(), verbs.NewUnlock(), verbs.NewRenew(), verbs.NewStatus(), verbs.NewList(),
+	addToGroup(root, "locks", run.New(), verbs.NewLock(), verbs.NewUnlock(), verbs.NewRenew(), verbs.NewStatus(), verbs.NewHistory(), verbs.NewList(),
 		top.New(), verbs.NewWatch(), verbs.NewBreak(), verbs.NewSession())
 	addToGroup(root, "gateway", serve.New(), config.New(), doctor.New(), verbs.NewBench(), verbs.NewMan(), verbs.NewVersion())
 	root.AddCommand(run.NewGuardian())

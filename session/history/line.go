@@ -43,8 +43,16 @@ type who struct {
 	PID     int       `json:"pid,omitempty"`
 	UID     *int      `json:"uid,omitempty"`
 	Command string    `json:"command,omitempty"`
+	AskedBy *asker    `json:"asked_by,omitempty"`
 	Note    string    `json:"note,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
+}
+
+// asker is the process that asked for a hold that belongs to another.
+type asker struct {
+	PID     int    `json:"pid"`
+	UID     int    `json:"uid"`
+	Command string `json:"command,omitempty"`
 }
 
 func whoOf(h *session.Holder, since bool) *who {
@@ -55,6 +63,9 @@ func whoOf(h *session.Holder, since bool) *who {
 	if h.UID >= 0 {
 		uid := h.UID
 		w.UID = &uid
+	}
+	if p := h.AskedBy; p != nil {
+		w.AskedBy = &asker{p.PID, p.UID, p.Command}
 	}
 	if since && !h.Since.IsZero() {
 		w.Since = short(h.Since)
@@ -71,6 +82,9 @@ func (w *who) holder() *session.Holder {
 	}
 	if w.UID != nil {
 		h.UID = *w.UID
+	}
+	if p := w.AskedBy; p != nil {
+		h.AskedBy = &session.Peer{PID: p.PID, UID: p.UID, Command: p.Command}
 	}
 	return h
 }

@@ -22,6 +22,9 @@ func (r *record) encode(b []byte) []byte {
 	if r.Session != nil {
 		b = r.Session.encode(append(b, `,"s":`...))
 	}
+	if r.Shown != nil {
+		b = rare(append(b, `,"shown":`...), r.Shown)
+	}
 	if r.Turn != nil {
 		b = r.Turn.encode(append(b, `,"t":`...))
 	}
@@ -56,6 +59,9 @@ func (s *Session) encode(b []byte) []byte {
 	b = quote(append(b, `,"life":`...), string(s.Life))
 	b = number(b, `,"pid":`, int64(s.PID))
 	b = number(b, `,"started":`, int64(s.Started))
+	if s.Shown != nil {
+		b = rare(append(b, `,"shown":`...), s.Shown)
+	}
 	return append(b, '}')
 }
 

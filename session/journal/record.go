@@ -28,6 +28,7 @@ type record struct {
 	ID      string   `json:"i,omitempty"` // of a session
 	Node    *Node    `json:"node,omitempty"`
 	Session *Session `json:"s,omitempty"`
+	Shown   *Peer    `json:"shown,omitempty"`
 	Turn    *Turn    `json:"t,omitempty"`
 	Answer  *Answer  `json:"a,omitempty"`
 	Lost    *Lost    `json:"lost,omitempty"`
@@ -42,6 +43,7 @@ const (
 	opOpened     op = "open"
 	opClosed     op = "close"
 	opSpent      op = "spent"
+	opShown      op = "shown"
 	opAnswered   op = "answer"
 	opUnanswered op = "unanswer"
 	opLost       op = "lost"

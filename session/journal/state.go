@@ -58,10 +58,18 @@ type Session struct {
 	Life      Life              `json:"life"`
 	PID       int               `json:"pid,omitempty"`
 	Started   time.Duration     `json:"started,omitempty"` // on CLOCK_BOOTTIME
+	Shown     *Peer             `json:"shown,omitempty"`
 
 	Spent   bool              `json:"-"`
 	Answers map[string]Answer `json:"-"` // by the key of the request
 	Losses  map[Owner]Lost    `json:"-"`
+}
+
+// Peer is the process that is shown as the holder in place of the one that asked.
+type Peer struct {
+	PID     int    `json:"pid"`
+	UID     int    `json:"uid"`
+	Command string `json:"command,omitempty"`
 }
 
 // Owner is a hold of a session.
@@ -149,7 +157,7 @@ func (s *State) apply(r *record) {
 		delete(s.Sessions, r.ID)
 	case opFence:
 		s.raise(uint64(r.Number))
-	case opSpent, opAnswered, opUnanswered, opLost:
+	case opSpent, opAnswered, opUnanswered, opLost, opShown:
 		if c := s.Sessions[r.ID]; c != nil {
 			c.apply(r)
 		}
@@ -162,6 +170,8 @@ func (c *Session) apply(r *record) {
 	switch r.Op {
 	case opSpent:
 		c.Spent = true
+	case opShown:
+		c.Shown = r.Shown
 	case opAnswered:
 		c.Answers[r.Answer.Key] = *r.Answer
 	case opUnanswered:

@@ -8,6 +8,9 @@ func (j *Journal) Opened(s Session) { j.write(&record{Op: opOpened, Session: &s}
 // Closed: the session has ended.
 func (j *Journal) Closed(id string) { j.write(&record{Op: opClosed, ID: id}, nil) }
 
+// Shown: the holds of the session belong to that process, for people.
+func (j *Journal) Shown(id string, p Peer) { j.write(&record{Op: opShown, ID: id, Shown: &p}, nil) }
+
 // Spent: the one lock of the session was released; it only repeats answers.
 func (j *Journal) Spent(id string) { j.write(&record{Op: opSpent, ID: id}, nil) }
 

@@ -15,7 +15,27 @@ func Identify(pid int) (session.Process, error) {
 	if err != nil {
 		return session.Process{}, invalid("there is no process %d, or it cannot be seen", pid)
 	}
-	return session.Process{PID: pid, Started: began}, nil
+	st, err := readStatus(pid)
+	if err != nil {
+		st.uid = -1
+	}
+	return session.Process{PID: pid, Started: began, UID: st.uid, Command: command(pid)}, nil
+}
+
+// Named identifies the process pid, as the client by names it; what Process says of
+// that goes for this, too. It is not held on to.
+func Named(pid int, by session.Peer) (session.Process, error) {
+	if by.UID < 0 {
+		return session.Process{}, invalid("a process can be named over a Unix socket only")
+	}
+	if err := sameNamespace(by); err != nil {
+		return session.Process{}, err
+	}
+	p, err := Identify(pid)
+	if err == nil && by.UID != 0 && p.UID != by.UID {
+		err = invalid("process %d does not belong to uid %d", pid, by.UID)
+	}
+	return p, err
 }
 
 // Again is the liveness of a process that was identified before, by this gateway

@@ -147,6 +147,12 @@ func (c *Client) BindSession(ctx context.Context, pid int) (Token, error) {
 	return Token(token), err
 }
 
+// Show says which process the holds of the session belong to, for people.
+func (c *Client) Show(ctx context.Context, pid int) error {
+	_, err := c.Do(ctx, "SESSION", "SHOW", fmt.Sprintf("pid:%d", pid))
+	return err
+}
+
 // Session tells about the session of this connection. If there is none yet it is
 // opened, and this is the only time its token is told.
 func (c *Client) Session(ctx context.Context) (SessionInfo, error) {

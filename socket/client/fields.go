@@ -80,6 +80,10 @@ func (f fields) holder() Holder {
 	if uid, ok := f["uid"].(int64); ok {
 		h.UID = int(uid)
 	}
+	if by, ok := f["asked_by"].(map[string]any); ok {
+		asked := fields(by).holder().Process
+		h.AskedBy = &asked
+	}
 	return h
 }
 

@@ -66,8 +66,9 @@ type Holder struct {
 	Node    string `json:"node,omitempty"` // the name of the gateway's machine
 	Session string `json:"session,omitempty"`
 	Process
-	Note  string    `json:"note,omitempty"`
-	Since time.Time `json:"since,omitzero"` // when it was granted, or began to wait
+	AskedBy *Process  `json:"asked_by,omitempty"` // the one that asked, if that is another
+	Note    string    `json:"note,omitempty"`
+	Since   time.Time `json:"since,omitzero"` // when it was granted, or began to wait
 }
 
 // Status is what is known of a name.

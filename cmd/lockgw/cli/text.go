@@ -18,17 +18,26 @@ func HolderText(h *client.Holder) string {
 	if h.PID != 0 {
 		parts = append(parts, fmt.Sprintf("pid %d", h.PID))
 	}
-	command := h.Command
-	if command == "lockgw" && h.Note != "" {
-		command = h.Note
-	}
-	if command != "" {
-		parts = append(parts, "("+command+")")
+	if what := workText(h); what != "" {
+		parts = append(parts, "("+what+")")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, string(h.Owner))
 	}
 	return Printable(strings.Join(parts, " "))
+}
+
+// workText is the command and the note, where that says more: of a process of this
+// program the note alone does, and the kernel cuts the name of a command.
+func workText(h *client.Holder) string {
+	switch {
+	case h.Note == "":
+		return h.Command
+	case h.Command == "lockgw", strings.HasPrefix(h.Note, h.Command):
+		return h.Note
+	default:
+		return h.Command + ", " + h.Note
+	}
 }
 
 // Printable keeps what others have chosen from commanding the terminal.

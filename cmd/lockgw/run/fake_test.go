@@ -77,6 +77,8 @@ func (c *fakeConnection) BindSession(context.Context, int) (client.Token, error)
 	return "token", c.bind
 }
 
+func (c *fakeConnection) Show(context.Context, int) error { return nil }
+
 func (c *fakeConnection) Session(ctx context.Context) (client.SessionInfo, error) {
 	c.mu.Lock()
 	silent, err := c.lease == 0, c.session

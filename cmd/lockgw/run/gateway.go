@@ -10,6 +10,7 @@ import (
 // is one.
 type gateway interface {
 	BindSession(ctx context.Context, pid int) (client.Token, error)
+	Show(ctx context.Context, pid int) error
 	Session(ctx context.Context) (client.SessionInfo, error)
 	Lock(ctx context.Context, name string, o client.LockOptions) (client.Hold, error)
 	Unlock(ctx context.Context, name string, o client.UnlockOptions) (int, error)

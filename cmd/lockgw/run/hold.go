@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -17,6 +18,9 @@ import (
 // longestWait is how long one request waits at most; a longer wait is made of
 // several. It is the gateway's default lock.max_wait.
 const longestWait = 5 * time.Minute
+
+// showTimeout bounds how long the gateway may take to learn who the command is.
+const showTimeout = 5 * time.Second
 
 // hold is the locks of one command. They live by the guardian, or, where that is
 // not to be had, by the connection of this process.
@@ -95,6 +99,9 @@ func (h *hold) connect(ctx context.Context, k *guardian) (err error) {
 	}
 	if err := h.bind(ctx, k.p.Pid); err != nil {
 		return err
+	}
+	if h.bound { // until there is a command it is this process that waits, not the guardian
+		_ = h.gateway().Show(ctx, os.Getpid())
 	}
 	info, err := h.gateway().Session(ctx)
 	if err != nil {
@@ -202,6 +209,18 @@ func (h *hold) notLocked(ctx context.Context, name string, err error) error {
 		err = cli.NotAcquired(ctx, h.gateway(), name)
 	}
 	return cli.Conflict(notCommands(cli.GatewayError(h.socket, err)), h.o.conflictCode)
+}
+
+// show has the gateway tell others that the locks belong to the command: the guardian, by
+// which they live, means nothing to anybody. It does not wait for that.
+func (h *hold) show(pid int) {
+	h.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(h.ctx, showTimeout)
+		defer cancel()
+		if c := h.gateway(); c != nil {
+			_ = c.Show(ctx, pid) // an older gateway cannot; the guardian is shown then
+		}
+	})
 }
 
 func (h *hold) names() []string {

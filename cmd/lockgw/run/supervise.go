@@ -67,6 +67,7 @@ func supervise(o *options, r *report, path string, k *guardian, h *hold, signals
 	if err != nil {
 		return outcome{}, err
 	}
+	h.show(p.pid)
 	s := &supervisor{o: o, r: r, h: h, k: k, guard: g, p: p, tty: openTerminal(), stop: &escalation{p: p, o: o, r: r, alarm: kill}}
 	defer s.tty.Close()
 	code := s.run(signals)

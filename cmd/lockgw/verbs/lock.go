@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,6 +75,7 @@ func lock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string
 	if err != nil {
 		return err
 	}
+	_ = c.Show(ctx, os.Getppid()) // the script that goes on with the lock; this process is about to end
 	if _, err := c.Lock(ctx, name, o); err != nil {
 		_ = c.EndSession(ctx) // it would live on for nothing; the gateway ends it at last
 		if errors.Is(err, client.ErrNotAcquired) {

@@ -122,6 +122,9 @@ func holderLines(line func(label, format string, args ...any), h client.Holder, 
 	if h.PID != 0 {
 		line("Process", "pid %d (%s), uid %s", h.PID, h.Command, cli.UIDText(h.UID))
 	}
+	if by := h.AskedBy; by != nil {
+		line("Asked by", "pid %d (%s), uid %s", by.PID, by.Command, cli.UIDText(by.UID))
+	}
 	if !h.Since.IsZero() {
 		line("Since", "%s (%s)", h.Since.Local().Format(time.DateTime), cli.Age(cli.HeldFor(h, now)))
 	}

@@ -1,0 +1,59 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket/client"
+)
+
+// contendedLocks are the locks that were waited for most.
+type contendedLocks struct {
+	Node    string    `json:"node"`
+	Since   time.Time `json:"since,omitzero"`
+	Dropped uint64    `json:"dropped"`
+	Items   []struct {
+		Name string `json:"name"`
+		totals
+	} `json:"items"`
+}
+
+func (o *historyOptions) contended(ctx context.Context, w io.Writer) error {
+	limit := 20
+	if o.all {
+		limit = 1000
+	}
+	var c contendedLocks
+	if err := o.Get(ctx, "/v1/history?"+o.query(limit).Encode(), "", &c); err != nil {
+		return err
+	}
+	switch o.out.Format {
+	case "json":
+		return cli.WriteJSON(w, c)
+	case "name":
+		for _, item := range c.Items {
+			fmt.Fprintln(w, cli.Printable(item.Name))
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "NAME\tATTEMPTS\tWAITED P50\tP99\tWORST\tHELD P50\tP99\tWORST\tREFUSED\tLOST")
+	for _, item := range c.Items {
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", cli.Printable(item.Name), item.Attempts,
+			cli.Dash(took(item.Waited.P50MS)), cli.Dash(took(item.Waited.P99MS)), cli.Dash(took(item.Waited.WorstMS)),
+			cli.Dash(took(item.Held.P50MS)), cli.Dash(took(item.Held.P99MS)), cli.Dash(took(item.Held.WorstMS)), item.Refused, item.Lost)
+	}
+	return t.Flush()
+}
+
+func (p *person) holder() *client.Holder {
+	h := &client.Holder{Owner: p.Owner, Node: p.Node, Process: client.Process{PID: p.PID, UID: -1, Command: p.Command}, Note: p.Note}
+	if p.UID != nil {
+		h.UID = *p.UID
+	}
+	return h
+}

@@ -1,0 +1,342 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+)
+
+// historyOptions say how far back to look.
+type historyOptions struct {
+	cli.Gateway
+	out   cli.Output
+	since time.Duration
+	all   bool
+}
+
+// historyRows is how many attempts are shown without --all.
+const historyRows = 50
+
+// NewHistory is the command `history`.
+func NewHistory() *cobra.Command {
+	o := historyOptions{since: 24 * time.Hour}
+	cmd := &cobra.Command{
+		Use:   "history [NAME]",
+		Short: "Show why a job was late: who asked for a lock, waited, held it, and how that ended",
+		Long: `Show how the callers of this gateway came to a lock: when each asked, behind whom it
+waited, how long it held the lock and how that ended; the newest last. Each gateway
+keeps a history of its own callers (history.keep, history.max_size). Of the holders on
+other machines it knows what those who waited here were told.
+
+Without NAME it lists the locks that were waited for most.`,
+		Example: `  lockgw history nightly
+  lockgw history nightly --since 7d -o json
+  lockgw history`,
+		Args:              cli.UsageArgs(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: o.CompleteFirst,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckNames(args...); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return o.contended(cmd.Context(), cmd.OutOrStdout())
+			}
+			return o.show(cmd.Context(), cmd.OutOrStdout(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	o.AddFlag(f)
+	o.out.AddFlag(f)
+	cli.PositiveVar(f, &o.since, "since", "how far back to look")
+	f.BoolVar(&o.all, "all", false, "show all that is kept, however old and however much")
+	return cmd
+}
+
+func (o *historyOptions) query(limit int) url.Values {
+	q := url.Values{"limit": {strconv.Itoa(limit)}}
+	if o.all {
+		q.Set("all", "true")
+	} else {
+		q.Set("since", o.since.String())
+	}
+	return q
+}
+
+// The answers of the gateway, as openapi.yaml describes them.
+type (
+	lockHistory struct {
+		Name      string    `json:"name"`
+		Node      string    `json:"node"`
+		Since     time.Time `json:"since,omitzero"`
+		Oldest    time.Time `json:"oldest,omitzero"`
+		Totals    totals    `json:"totals"`
+		Counted   int       `json:"counted"`
+		Dropped   uint64    `json:"dropped"`
+		Items     []attempt `json:"items"`
+		Elsewhere []span    `json:"elsewhere"`
+		Next      string    `json:"next"`
+	}
+	attempt struct {
+		person
+		Mode       string    `json:"mode"`
+		Asked      time.Time `json:"asked,omitzero"`
+		WaitedMS   int64     `json:"waited_ms"`
+		Granted    time.Time `json:"granted,omitzero"`
+		HeldMS     int64     `json:"held_ms"`
+		Ended      time.Time `json:"ended,omitzero"`
+		Outcome    string    `json:"outcome"`
+		Reason     string    `json:"reason,omitempty"`
+		Fence      uint64    `json:"fence,omitempty"`
+		Ahead      int       `json:"ahead"`
+		Behind     []span    `json:"behind"`
+		BehindMore int       `json:"behind_more,omitempty"`
+	}
+	span struct {
+		person
+		From  time.Time `json:"from,omitzero"`
+		Until time.Time `json:"until,omitzero"`
+	}
+	totals struct {
+		Attempts int      `json:"attempts"`
+		Refused  int      `json:"refused"`
+		Lost     int      `json:"lost"`
+		Waited   quantity `json:"waited"`
+		Held     quantity `json:"held"`
+	}
+	quantity struct {
+		P50MS   int64 `json:"p50_ms"`
+		P99MS   int64 `json:"p99_ms"`
+		WorstMS int64 `json:"worst_ms"`
+		TotalMS int64 `json:"total_ms"`
+	}
+)
+
+// person is as a holder of a lock, without times.
+type person struct {
+	Owner   string `json:"owner"`
+	Node    string `json:"node,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	Command string `json:"command,omitempty"`
+	UID     *int   `json:"uid,omitempty"`
+	AskedBy *asker `json:"asked_by,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+type asker struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command,omitempty"`
+	UID     *int   `json:"uid,omitempty"`
+}
+
+// show asks for as many pages as are wanted, and puts them together.
+func (o *historyOptions) show(ctx context.Context, w io.Writer, name string) error {
+	limit := historyRows
+	if o.all || o.out.Format == "json" {
+		limit = 1000
+	}
+	q := o.query(limit)
+	var h lockHistory
+	for {
+		var page lockHistory
+		if err := o.Get(ctx, "/v1/locks/"+url.PathEscape(name)+"/history?"+q.Encode(), "", &page); err != nil {
+			return err
+		}
+		items := append(h.Items, page.Items...)
+		if len(h.Items) == 0 {
+			h = page
+		}
+		h.Items, h.Next = items, page.Next
+		if !o.all || page.Next == "" {
+			break
+		}
+		q.Set("cursor", page.Next)
+	}
+	switch o.out.Format {
+	case "json":
+		return cli.WriteJSON(w, h)
+	case "name":
+		_, err := fmt.Fprintln(w, cli.Printable(name))
+		return err
+	default:
+		return o.write(w, &h)
+	}
+}
+
+func (o *historyOptions) write(w io.Writer, h *lockHistory) error {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprint(t, "ASKED\tWAITED\tHELD\tOUTCOME\tWHO\tBEHIND")
+	if o.out.Format == "wide" {
+		fmt.Fprint(t, "\tFENCE\tOWNER")
+	}
+	fmt.Fprintln(t)
+	for i := len(h.Items) - 1; i >= 0; i-- { // as in a log
+		a := &h.Items[i]
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s", clock(a.begun()), cli.Dash(took(a.WaitedMS)), cli.Dash(a.heldText()), a.outcomeText(), a.text(h.Node), cli.Dash(a.behindText(h.Node)))
+		if o.out.Format == "wide" {
+			fmt.Fprintf(t, "\t%s\t%s", cli.Dash(fenceText(a.Fence)), cli.Printable(a.Owner))
+		}
+		fmt.Fprintln(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return h.writeFoot(w)
+}
+
+// writeFoot says what the rows come to, and what is not among them.
+func (h *lockHistory) writeFoot(w io.Writer) error {
+	n := &h.Totals
+	since := "of all that is kept"
+	if !h.Since.IsZero() {
+		since = "since " + clock(h.Since)
+	}
+	lines := []string{fmt.Sprintf("%s on %s %s: waited %s, held %s", count(n.Attempts, "attempt"), h.Node, since, n.Waited.text(), n.Held.text())}
+	if n.Refused+n.Lost > 0 {
+		lines = append(lines, fmt.Sprintf("%d refused or given up, %d lost or broken", n.Refused, n.Lost))
+	}
+	if h.Counted > 0 {
+		lines = append(lines, fmt.Sprintf("%d of them were soon over, or too many, and are only counted", h.Counted))
+	}
+	if h.Next != "" {
+		lines = append(lines, "older ones are not shown; --all shows them")
+	}
+	if h.Dropped > 0 {
+		lines = append(lines, fmt.Sprintf("%d steps of locks could not be kept; the log of the gateway says more", h.Dropped))
+	}
+	if h.Oldest.IsZero() {
+		lines = append(lines, "nothing is kept yet")
+	}
+	_, err := fmt.Fprintln(w, cli.Printable(strings.Join(lines, "; ")))
+	return err
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// took is a duration with as much of it as people want to know; "" of none.
+func took(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d == 0:
+		return ""
+	case d < 10*time.Second:
+		return cli.Duration(d.Round(10 * time.Millisecond))
+	default:
+		return cli.Age(d)
+	}
+}
+
+func (q *quantity) text() string {
+	if q.WorstMS == 0 {
+		return "not at all"
+	}
+	or0 := func(ms int64) string {
+		if ms == 0 {
+			return "0s"
+		}
+		return took(ms)
+	}
+	return fmt.Sprintf("%s (p50), %s (p99), %s at worst", or0(q.P50MS), or0(q.P99MS), or0(q.WorstMS))
+}
+
+func fenceText(fence uint64) string {
+	if fence == 0 {
+		return ""
+	}
+	return strconv.FormatUint(fence, 10)
+}
+
+func (a *attempt) begun() time.Time {
+	if a.Asked.IsZero() {
+		return a.Granted
+	}
+	return a.Asked
+}
+
+func (a *attempt) heldText() string {
+	if a.Granted.IsZero() {
+		return ""
+	}
+	if a.HeldMS == 0 {
+		return "0s"
+	}
+	return took(a.HeldMS)
+}
+
+func (a *attempt) outcomeText() string {
+	text := strings.ReplaceAll(a.Outcome, "_", " ")
+	if a.Reason != "" {
+		text += " (" + a.Reason + ")"
+	}
+	return cli.Printable(text)
+}
+
+// text is who somebody is; the name of this node goes without saying.
+func (p *person) text(here string) string {
+	h := *p.holder()
+	if h.Node == here {
+		h.Node = ""
+	}
+	return cli.HolderText(&h)
+}
+
+// behindText is who held the lock for longest of the wait, and how many others did.
+func (a *attempt) behindText(here string) string {
+	var longest *span
+	var most time.Duration
+	until := a.Granted
+	if until.IsZero() {
+		until = a.Ended
+	}
+	for i := range a.Behind {
+		s := &a.Behind[i]
+		if d := s.within(a.Asked, until); longest == nil || d > most {
+			longest, most = s, d
+		}
+	}
+	if longest == nil {
+		return ""
+	}
+	text := longest.text(here)
+	if most >= time.Second {
+		text += " for " + cli.Age(most)
+	}
+	if more := len(a.Behind) - 1 + a.BehindMore; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// within is how much of that time s covers, as far as is known.
+func (s *span) within(from, until time.Time) time.Duration {
+	if until.IsZero() {
+		until = time.Now()
+	}
+	if !s.Until.IsZero() && s.Until.Before(until) {
+		until = s.Until
+	}
+	if s.From.After(from) {
+		from = s.From
+	}
+	return until.Sub(from)
+}
