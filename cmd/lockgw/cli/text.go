@@ -31,7 +31,7 @@ func HolderText(h *client.Holder) string {
 // program the note alone does, and the kernel cuts the name of a command.
 func workText(h *client.Holder) string {
 	switch {
-	case h.Note == "":
+	case h.Note == "", h.Node == "" && h.Command == "": // the owner id tells one from another then
 		return h.Command
 	case h.Command == "lockgw", strings.HasPrefix(h.Note, h.Command):
 		return h.Note

@@ -14,7 +14,7 @@ func TestHolderText(t *testing.T) {
 		want string
 	}{
 		{client.Holder{Node: "n", Process: client.Process{PID: 1, Command: "lockgw"}, Note: "job"}, "n pid 1 (job)"},
-		{client.Holder{Node: "n", Process: client.Process{PID: 1, Command: "sh"}, Note: "job"}, "n pid 1 (sh)"},
+		{client.Holder{Node: "n", Process: client.Process{PID: 1, Command: "sh"}, Note: "job"}, "n pid 1 (sh, job)"},
 		{client.Holder{Node: "n\x1b[2J", Owner: "u:1"}, "n?[2J"},
 		{client.Holder{Owner: "u:1"}, "u:1"},
 	} {
