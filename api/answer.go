@@ -1,12 +1,16 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/lockgw/lockgw/session/peer"
 )
 
 // writeTimeout is how long a client may take to read an answer, or one event.
@@ -49,4 +53,20 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 // request, and cut off those who wait for a lock.
 func deadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // not every ResponseWriter has one
+}
+
+// errHungUp: nobody is left to be answered, though the request's context is not done.
+var errHungUp = errors.New("the client has hung up")
+
+// present is why a request must not be told that it was granted something: its
+// client is gone. After a byte too many net/http does not read a connection any more
+// and sees no end of it, and over TCP the answer could still be written.
+func present(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if peer.HungUp(identityOf(ctx).conn) {
+		return errHungUp
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -366,7 +367,13 @@ func TestSentDescriptors(t *testing.T) {
 
 func pipe() (r, w int, err error) {
 	var fds [2]int
-	err = syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK)
+	if err := syscall.Pipe(fds[:]); err != nil {
+		return 0, 0, err
+	}
+	for _, fd := range fds {
+		syscall.CloseOnExec(fd)
+		err = errors.Join(err, syscall.SetNonblock(fd, true))
+	}
 	return fds[0], fds[1], err
 }
 

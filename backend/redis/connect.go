@@ -16,7 +16,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -179,7 +178,7 @@ func setUserTimeout(network, _ string, c syscall.RawConn) error {
 	}
 	var failed error
 	err := c.Control(func(fd uintptr) {
-		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(userTimeout.Milliseconds()))
+		failed = limitUnanswered(int(fd))
 	})
 	return errors.Join(err, failed)
 }

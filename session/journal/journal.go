@@ -131,14 +131,6 @@ func (j *Journal) begin() error {
 	return nil
 }
 
-func bootID() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", fmt.Errorf("tell one start of the machine from another: %w", err)
-	}
-	return string(b), nil
-}
-
 // Err says why the journal is not written at present, nil if it is.
 func (j *Journal) Err() error {
 	if j == nil {

@@ -103,11 +103,7 @@ func (t *tail) grow(n int) error {
 // allocate has the file be size bytes long, on disk and in memory.
 func (t *tail) allocate(size int64) error {
 	fd := int(t.f.Fd())
-	err := unix.Fallocate(fd, 0, t.size, size-t.size)
-	for errors.Is(err, unix.EINTR) {
-		err = unix.Fallocate(fd, 0, t.size, size-t.size)
-	}
-	if err != nil {
+	if err := reserve(fd, t.size, size-t.size); err != nil {
 		return err
 	}
 	mem, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)

@@ -43,15 +43,15 @@ func Named(pid int, by session.Peer) (session.Process, error) {
 // account, however many there are already. An error means that it is gone.
 func (d *Descriptors) Again(is session.Process, by session.Peer) (session.Liveness, error) {
 	gone := fmt.Errorf("process %d has exited while the gateway was away", is.PID)
-	fd, err := unix.PidfdOpen(is.PID, unix.PIDFD_NONBLOCK)
+	h, err := open(is.PID)
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", gone, err)
 	}
-	// The number cannot pass on while the pidfd says that its process lives, which
+	// The number cannot pass on while the handle says that its process lives, which
 	// watch looks at next.
 	if began, err := readStart(is.PID); err != nil || began != is.Started {
-		_ = unix.Close(fd)
+		_ = unix.Close(h)
 		return nil, gone
 	}
-	return watch(fd, fmt.Sprintf("process %d", is.PID), d.keep(User(by.UID))), nil
+	return watch(h, fmt.Sprintf("process %d", is.PID), d.keep(User(by.UID))), nil
 }

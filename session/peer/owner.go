@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
 // Owner is on whose account a descriptor goes.
@@ -46,9 +44,9 @@ func OwnerOf(c net.Conn) Owner {
 	if uc, ok := c.(*net.UnixConn); ok {
 		uid := -1
 		_ = control(uc, func(fd int) error { // an error is that the connection is closed
-			cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+			_, id, err := credentials(fd)
 			if err == nil {
-				uid = identified(int(cred.Uid))
+				uid = identified(id)
 			}
 			return err
 		})

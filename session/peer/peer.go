@@ -1,11 +1,11 @@
-// Package peer asks the kernel who is at the other end of a Unix socket, and
-// whether a process still lives. What follows from the answers is decided in
-// package session.
+// Package peer asks the kernel who is at the other end of a connection, and whether
+// a process still lives. What follows from the answers is decided in package session.
 //
-// A process is watched by a pidfd, which stays with the process it was opened
-// for: a later process with the same number is never mistaken for it. The Go
-// poller waits for the pidfd, so that a watched process costs one descriptor and
-// one goroutine, no thread and no polling.
+// On Linux a process is watched by a pidfd, which stays with the process it was opened
+// for: a later process with the same number is never mistaken for it. The Go poller
+// waits for the pidfd, so that a watched process costs one descriptor and one goroutine,
+// no thread and no polling. On macOS and FreeBSD it is a kqueue, which costs a thread
+// and two descriptors more: good enough for the machine of somebody who develops.
 package peer
 
 import (
@@ -30,21 +30,21 @@ func Of(c net.Conn) (session.Peer, error) {
 	if !ok {
 		return session.NoPeer(), nil
 	}
-	var cred *unix.Ucred
+	var pid, uid int
 	err := control(uc, func(fd int) (err error) {
-		cred, err = unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+		pid, uid, err = credentials(fd)
 		return err
 	})
 	if err != nil {
 		return session.NoPeer(), fmt.Errorf("peer credentials: %w", err)
 	}
-	return session.Peer{PID: int(cred.Pid), UID: identified(int(cred.Uid)), Command: command(int(cred.Pid))}, nil
+	return session.Peer{PID: pid, UID: identified(uid), Command: command(pid)}, nil
 }
 
 // Conn is the liveness of the process that connected the Unix socket c, which was
-// accepted at that time on CLOCK_BOOTTIME. It is for a client that names itself,
+// accepted at that time on session.Boottime. It is for a client that names itself,
 // and leaves less time than Process in which another one could take the number:
-// none since Linux 6.5, where the kernel hands out the process itself. Before, a
+// none since Linux 6.5, where the kernel hands out the process itself. Elsewhere a
 // process with that number is refused if it began after the connection. What is
 // said of Process goes for the rest. The error is errors.ErrUnsupported for other
 // sockets.
@@ -57,56 +57,33 @@ func (d *Descriptors) Conn(c net.Conn, accepted time.Duration) (session.Liveness
 	if err != nil {
 		return nil, err
 	}
-	fd, err := peerPidfd(uc)
-	if errors.Is(err, unix.ENOPROTOOPT) {
-		fd, err = openOlder(by.PID, accepted)
-	}
+	h, err := openPeer(uc, by.PID, accepted)
 	if err != nil {
 		return nil, d.openError(by.PID, err)
 	}
 	if err = sameNamespace(by); by.UID < 0 {
 		err = invalid("the gateway cannot tell your user from others: it runs in a user namespace without it")
 	}
-	if gone(fd) { // so what was looked at may have been another process
+	if gone(h) { // so what was looked at may have been another process
 		err = invalid("the process %d that made the connection has exited", by.PID)
 	}
 	if err != nil {
-		_ = unix.Close(fd)
+		_ = unix.Close(h)
 		return nil, err
 	}
-	return d.watchFor(by, fd, by.PID)
-}
-
-// peerPidfd: ENOPROTOOPT before Linux 6.5.
-func peerPidfd(c syscall.Conn) (pidfd int, err error) {
-	err = control(c, func(fd int) (err error) {
-		pidfd, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
-		return err
-	})
-	switch {
-	case errors.Is(err, unix.EINVAL): // before Linux 6.16, of a process that is no more
-		return 0, unix.ESRCH
-	case err != nil:
-		return 0, err
-	}
-	if err := unix.SetNonblock(pidfd, true); err != nil {
-		_ = unix.Close(pidfd)
-		return 0, err
-	}
-	return pidfd, nil
+	return d.watchFor(by, h, by.PID)
 }
 
 // openOlder opens the process pid unless it began after that time: ESRCH.
-func openOlder(pid int, than time.Duration) (pidfd int, err error) {
-	pidfd, err = unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+func openOlder(pid int, than time.Duration) (handle int, err error) {
+	handle, err = open(pid)
 	if err != nil {
 		return 0, err
 	}
-	began, err := readStart(pid)
-	if err == nil && began <= than {
-		return pidfd, nil
+	if older, err := began(pid, than); err == nil && older {
+		return handle, nil
 	}
-	_ = unix.Close(pidfd)
+	_ = unix.Close(handle)
 	return 0, unix.ESRCH
 }
 

@@ -1,11 +1,8 @@
 package peer
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,27 +29,27 @@ func (d *Descriptors) Process(pid int, by session.Peer) (session.Liveness, error
 	if err := sameNamespace(by); err != nil {
 		return nil, err
 	}
-	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	h, err := open(pid)
 	if err != nil {
 		return nil, d.openError(pid, err)
 	}
-	// Only now is the owner looked at: while the pidfd says that the process
+	// Only now is the owner looked at: while the handle says that the process
 	// lives, the number cannot have passed to another one.
-	if err := allowed(pid, fd, by); err != nil {
-		_ = unix.Close(fd)
+	if err := allowed(pid, h, by); err != nil {
+		_ = unix.Close(h)
 		return nil, err
 	}
-	return d.watchFor(by, fd, pid)
+	return d.watchFor(by, h, pid)
 }
 
 // watchFor is watch, if by's user has a descriptor to spare.
-func (d *Descriptors) watchFor(by session.Peer, fd, pid int) (session.Liveness, error) {
-	use, err := d.Take(User(by.UID), fd)
+func (d *Descriptors) watchFor(by session.Peer, handle, pid int) (session.Liveness, error) {
+	use, err := d.Take(User(by.UID), handle)
 	if err != nil {
-		_ = unix.Close(fd)
+		_ = unix.Close(handle)
 		return nil, fmt.Errorf("watch process %d: %w", pid, err)
 	}
-	return watch(fd, fmt.Sprintf("process %d", pid), use), nil
+	return watch(handle, fmt.Sprintf("process %d", pid), use), nil
 }
 
 func (d *Descriptors) openError(pid int, err error) error {
@@ -72,62 +69,23 @@ func (d *Descriptors) openError(pid int, err error) error {
 	}
 }
 
-func allowed(pid, fd int, by session.Peer) error {
-	st, err := readStatus(pid)
-	if err != nil || gone(fd) {
+func allowed(pid, handle int, by session.Peer) error {
+	uid, err := owner(pid)
+	if err != nil || gone(handle) {
 		return invalid("there is no process %d, or it cannot be seen", pid)
 	}
-	if by.UID != 0 && st.uid != by.UID {
+	if by.UID != 0 && uid != by.UID {
 		return invalid("process %d does not belong to uid %d", pid, by.UID)
-	}
-	return nil
-}
-
-// sameNamespace: in a container with pids of its own a client would name one
-// process and the gateway would watch another.
-func sameNamespace(by session.Peer) error {
-	if by.PID <= 0 {
-		return invalid("the caller's process ids are not those of the gateway; run both in one pid namespace")
-	}
-	st, err := readStatus(by.PID)
-	if err != nil {
-		return invalid("the process %d that made the connection is gone or cannot be seen", by.PID)
-	}
-	if st.levels != 1 {
-		return invalid("the caller's process ids are not those of the gateway; run both in one pid namespace")
 	}
 	return nil
 }
 
 func invalid(format string, args ...any) error { return session.Invalid("bind", format, args...) }
 
-// watch makes a Liveness of a non-blocking pidfd, which it owns from now on, as well as
-// its use.
-func watch(fd int, what string, use *Use) session.Liveness {
-	f := os.NewFile(uintptr(fd), "pidfd")
-	runtime.AddCleanup(f, (*Use).Release, use) // of one that is never called
-	return func(ctx context.Context) error {
-		defer use.Release()
-		defer f.Close()
-		defer context.AfterFunc(ctx, func() { f.Close() })()
-		rc, err := f.SyscallConn()
-		if err != nil {
-			return fmt.Errorf("watch %s: %w", what, err)
-		}
-		err = rc.Read(func(fd uintptr) bool { return gone(int(fd)) })
-		if err == nil {
-			return fmt.Errorf("%s has exited", what)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return fmt.Errorf("watch %s: %w", what, err)
-	}
-}
-
-// gone: a pidfd is readable once its process has exited, and stays so.
-func gone(pidfd int) bool {
-	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+// gone: the handle of a process, a descriptor, is readable once it has exited, and
+// stays so.
+func gone(handle int) bool {
+	fds := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
 	for {
 		n, err := unix.Poll(fds, 0)
 		if !errors.Is(err, unix.EINTR) {

@@ -41,8 +41,11 @@ func sharesOf(limit uint64) shares {
 func descriptorLimit() (uint64, error) {
 	var limit unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit)
-	return limit.Cur, err
+	return unsigned(limit.Cur), err
 }
+
+// unsigned: the limit is signed on FreeBSD.
+func unsigned[N int64 | uint64](n N) uint64 { return uint64(n) }
 
 // exhausted: accept or another call has failed because the process, or the machine, has
 // no descriptor left.

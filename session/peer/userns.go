@@ -2,9 +2,7 @@ package peer
 
 import (
 	"bytes"
-	"os"
 	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -22,21 +20,6 @@ var (
 	users  = sync.OnceValue(func() idMap { return readIDMap("uid") })
 	groups = sync.OnceValue(func() idMap { return readIDMap("gid") })
 )
-
-// readIDMap: what cannot be read is taken for a part, so that nobody is taken for
-// somebody else.
-func readIDMap(kind string) idMap {
-	m := idMap{partial: true, overflow: 65534}
-	if b, err := os.ReadFile("/proc/self/" + kind + "_map"); err == nil {
-		m.partial = !whole(b)
-	}
-	if b, err := os.ReadFile("/proc/sys/kernel/overflow" + kind); err == nil {
-		if id, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
-			m.overflow = id
-		}
-	}
-	return m
-}
 
 // whole: the lines of the map (first id inside, outside, how many) leave no id out that
 // somebody could have. -1 is nobody's.

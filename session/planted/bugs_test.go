@@ -298,7 +298,7 @@ var bugs = []bug{
 		old: "f := max(l.top+1, backend.Fence(time.Now().UnixMicro()), least+1)", new: "f := max(l.top+1, least+1)",
 	},
 	{
-		name: "the time of day as the clock", file: "session/clock.go",
+		name: "the time of day as the clock", file: "backend/boottime/alarm_linux.go",
 		old: "unix.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME,", new: "unix.SYS_CLOCK_GETTIME, unix.CLOCK_REALTIME,",
 	},
 	{

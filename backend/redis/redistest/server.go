@@ -154,7 +154,7 @@ func (s *Server) launch() error {
 	s.cmd = exec.Command(path, append(args, s.args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
 	// A test binary that is killed must not leave servers behind.
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s.cmd.SysProcAttr = dieWithParent()
 	if err := s.cmd.Start(); err != nil {
 		s.cmd = nil
 		return err

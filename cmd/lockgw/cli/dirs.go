@@ -5,7 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // The sockets of a gateway, in its socket.dir.
@@ -15,15 +18,20 @@ const (
 )
 
 // systemSocketDir is where the gateway of a machine has its sockets.
-const systemSocketDir = "/run/lockgw"
+func systemSocketDir() string {
+	if runtime.GOOS == "linux" {
+		return "/run/lockgw"
+	}
+	return "/var/run/lockgw"
+}
 
 // maxSocketPath is what the kernel's sockaddr_un has room for, less the final 0.
-const maxSocketPath = 107
+const maxSocketPath = len(unix.RawSockaddrUnix{}.Path) - 1
 
 // DefaultSocketDir is the directory for sockets of whoever runs this process.
 func DefaultSocketDir() string {
 	if os.Geteuid() == 0 {
-		return systemSocketDir
+		return systemSocketDir()
 	}
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "lockgw")

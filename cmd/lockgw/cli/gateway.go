@@ -35,7 +35,7 @@ func (g Gateway) Path() (string, error) {
 	if dir := os.Getenv("LOCKGW_SOCKET_DIR"); dir != "" { // where `lockgw serve` makes it
 		return filepath.Join(dir, RespSocket), nil
 	}
-	return findSocket(DefaultSocketDir(), systemSocketDir, os.Geteuid())
+	return findSocket(DefaultSocketDir(), systemSocketDir(), os.Geteuid())
 }
 
 // findSocket prefers a gateway of this user to that of the machine. It refuses a

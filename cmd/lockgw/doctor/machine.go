@@ -35,8 +35,11 @@ func checkFiles() finding {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return finding{redis.Fail, "open files", err.Error(), "see why this process may not ask for its limits"}
 	}
-	return filesFinding(limit.Max) // up to which Go raises the other limit by itself
+	return filesFinding(unsigned(limit.Max)) // up to which Go raises the other limit by itself
 }
+
+// unsigned: what is never below 0 is signed on some systems.
+func unsigned[N int32 | uint32 | int64 | uint64](n N) uint64 { return uint64(n) }
 
 func filesFinding(limit uint64) finding {
 	detail := fmt.Sprintf("up to %d at a time, when started from here", limit)
@@ -142,7 +145,7 @@ func checkSpace(dir string, f finding) finding {
 	for unix.Statfs(dir, &disk) != nil && dir != filepath.Dir(dir) {
 		dir = filepath.Dir(dir)
 	}
-	return spaceFinding(f, disk.Bavail*uint64(disk.Bsize))
+	return spaceFinding(f, unsigned(disk.Bavail)*unsigned(disk.Bsize))
 }
 
 func spaceFinding(f finding, free uint64) finding {

@@ -24,8 +24,8 @@ import (
 // locks to the command, and the guardian guards it; one that is not gives them back
 // itself, after the last of the command's process group and after --min-hold.
 //
-// The guardian starts the command too. Otherwise a run that is killed between the
-// start and telling of it would leave a command that nobody knows of.
+// On Linux the guardian starts the command too. Otherwise a run that is killed between
+// the start and telling of it would leave a command that nobody knows of.
 
 // startOrder is what the run asks of its guardian, once.
 type startOrder struct {
@@ -42,6 +42,8 @@ type startOrder struct {
 	Token     client.Token
 	Signal    syscall.Signal
 	KillAfter time.Duration
+	// PID of the command where the run itself has to start it; see start.
+	PID int
 }
 
 // startAnswer is what the guardian answers.
@@ -81,7 +83,7 @@ func keep(run *os.File) error {
 	if err := gob.NewDecoder(run).Decode(&o); err != nil {
 		return nil // the run has ended before
 	}
-	answer, pidfd := o.start()
+	answer, handle := o.start()
 	_ = gob.NewEncoder(run).Encode(answer) // a run that has ended is seen below
 	// Whoever reads what the command writes waits for the last one to close it.
 	err := errors.Join(os.Stdin.Close(), os.Stdout.Close(), os.Stderr.Close(), os.Chdir("/"))
@@ -93,31 +95,30 @@ func keep(run *os.File) error {
 	case answer.PID == 0, len(o.Views) == 0:
 		return nil
 	case o.Bound:
-		return o.takeOver(answer.PID, pidfd)
+		return o.takeOver(answer.PID, handle)
 	default:
 		return unix.Kill(-answer.PID, unix.SIGKILL) // a run that ends well has ended its guardian before
 	}
 }
 
-// start starts the command as a child of the run, beside the guardian.
-func (o startOrder) start() (a startAnswer, pidfd int) {
+// launch starts the command as sys says, unless it is too late for that.
+func (o startOrder) launch(sys *syscall.SysProcAttr) (a startAnswer) {
 	if o.Deadline > 0 && session.Boottime() >= o.Deadline {
-		return startAnswer{Late: true}, -1
+		return startAnswer{Late: true}
 	}
-	sys := &syscall.SysProcAttr{Setpgid: true, Cloneflags: unix.CLONE_PARENT, PidFD: &pidfd}
 	p, err := os.StartProcess(o.Path, o.Argv, &os.ProcAttr{Env: o.Env, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: sys})
 	if err == nil {
-		return startAnswer{PID: p.Pid}, pidfd
+		return startAnswer{PID: p.Pid}
 	}
 	if !errors.As(err, &a.Errno) {
 		a.Errno = unix.EIO // never seen: what the kernel answers is an Errno
 	}
-	return a, -1
+	return a
 }
 
-// waitExit waits until the process of a pidfd has ended.
-func waitExit(pidfd int) error {
-	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+// waitExit waits until the process of a handle, which is readable then, has ended.
+func waitExit(handle int) error {
+	fds := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
 	for {
 		_, err := unix.Poll(fds, -1)
 		if !errors.Is(err, unix.EINTR) {

@@ -55,7 +55,7 @@ func (c *process) signal(s syscall.Signal) { _ = syscall.Kill(-c.pid, s) } // no
 // adopt makes this process the parent of those who lose theirs from now on, so
 // that it can see them end. The first process of a container often does not wait
 // for its children, and as zombies they count as alive.
-func (c *process) adopt() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+func (c *process) adopt() { becomeReaper() }
 
 // othersAlive tells, when the leader has ended, whether somebody else of the
 // group is left.

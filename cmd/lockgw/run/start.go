@@ -26,12 +26,16 @@ type guardian struct {
 
 // startGuardian starts a guardian that has nothing to keep yet. Close it.
 func startGuardian() (*guardian, error) {
+	self, err := executable()
+	if err != nil {
+		return nil, fmt.Errorf("start the guardian of the locks: %w", err)
+	}
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, fmt.Errorf("socket of the guardian: %w", err)
 	}
 	defer unix.Close(theirs)
-	p, err := os.StartProcess("/proc/self/exe", []string{"lockgw", "guardian", strconv.Itoa(theirs)}, &os.ProcAttr{
+	p, err := os.StartProcess(self, []string{"lockgw", "guardian", strconv.Itoa(theirs)}, &os.ProcAttr{
 		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 		// A group of its own: what is typed on the terminal is for the run.
 		Sys: &syscall.SysProcAttr{Setpgid: true},
@@ -52,7 +56,7 @@ func startGuardian() (*guardian, error) {
 // it has here. Among ProcAttr.Files it would get the number of a descriptor that
 // the command may be meant to inherit.
 func socketPair() (ours *os.File, theirs int, err error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	pair, err := cloexecPair()
 	if err != nil {
 		return nil, -1, err
 	}
@@ -63,18 +67,23 @@ func socketPair() (ours *os.File, theirs int, err error) {
 	return os.NewFile(uintptr(pair[0]), "guardian"), pair[1], nil
 }
 
+// ask gives the guardian its order.
+func (k *guardian) ask(o startOrder) (a startAnswer, err error) {
+	if err := k.socket.SetDeadline(time.Now().Add(startTimeout)); err != nil {
+		return a, err
+	}
+	if err := gob.NewEncoder(k.socket).Encode(o); err != nil {
+		return a, err
+	}
+	err = gob.NewDecoder(k.socket).Decode(&a)
+	return a, err
+}
+
 // start has the guardian start the command, and returns it. It may be called once.
 // On an error nothing was started, unless somebody has killed the guardian between
 // the start and its answer.
 func (k *guardian) start(o startOrder) (*process, error) {
-	if err := k.socket.SetDeadline(time.Now().Add(startTimeout)); err != nil {
-		return nil, err
-	}
-	var a startAnswer
-	err := gob.NewEncoder(k.socket).Encode(o)
-	if err == nil {
-		err = gob.NewDecoder(k.socket).Decode(&a)
-	}
+	a, err := k.launch(o)
 	switch {
 	case err != nil:
 		k.Close() // it must not start the command later on

@@ -16,11 +16,11 @@ const takeoverTime = time.Second
 // takeOver guards the command after a run that has ended before it, until it ends
 // too. If its locks are lost it is stopped as the run would have done it; nobody
 // is left to be told.
-func (o startOrder) takeOver(pid, pidfd int) error {
+func (o startOrder) takeOver(pid, handle int) error {
 	p := &process{pid: pid, done: make(chan struct{})}
 	var err error
 	go func() { // ends before supervisor.run does
-		err = waitExit(pidfd)
+		err = waitExit(handle)
 		close(p.done)
 	}()
 	h := newHold(&options{Gateway: cli.Gateway{Socket: o.Socket}, signal: o.Signal, killAfter: o.KillAfter})

@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket/client"
 )
@@ -217,21 +216,4 @@ func TestTopNarrow(t *testing.T) {
 			}
 		}
 	}
-}
-
-// On a real terminal, from a real gateway: it follows, breaks and gives the
-// terminal back.
-func TestTopTerminal(t *testing.T) {
-	path := e2e.StartGateway(t)
-	s, cmd := e2e.OnTerminal(t, path, "top", "--every", "50ms")
-	s.Await(`No lock is held or waited for`)
-	holder, _ := e2e.OnTerminal(t, path, "run", "nightly", "--", "sleep", "600")
-	s.Await(`nightly +held`)
-	s.Typed("b")
-	s.Await(`Take nightly from .*\(sleep\)`)
-	s.Typed("y")
-	s.Await(`nightly is taken from the holder`)
-	holder.Await(`nightly .*was lost: broken \(an administrator has ended it\)`)
-	s.Typed("q")
-	e2e.WantExit(t, cmd, 0)
 }

@@ -26,6 +26,19 @@ func readStatus(pid int) (status, error) {
 	return status{uid: uid, levels: len(bytes.Fields(field(b, "NSpid:")))}, nil
 }
 
+// owner is the real uid of the process pid.
+func owner(pid int) (int, error) {
+	st, err := readStatus(pid)
+	return st.uid, err
+}
+
+// began says whether the process pid began before that time on session.Boottime, as
+// far as a tick tells.
+func began(pid int, before time.Duration) (bool, error) {
+	start, err := readStart(pid)
+	return start <= before, err
+}
+
 // tick is the unit of times in /proc, the same on every machine.
 const tick = 10 * time.Millisecond
 

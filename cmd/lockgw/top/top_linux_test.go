@@ -1,0 +1,24 @@
+package top
+
+import (
+	"testing"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+)
+
+// On a real terminal, from a real gateway: it follows, breaks and gives the
+// terminal back.
+func TestTopTerminal(t *testing.T) {
+	path := e2e.StartGateway(t)
+	s, cmd := e2e.OnTerminal(t, path, "top", "--every", "50ms")
+	s.Await(`No lock is held or waited for`)
+	holder, _ := e2e.OnTerminal(t, path, "run", "nightly", "--", "sleep", "600")
+	s.Await(`nightly +held`)
+	s.Typed("b")
+	s.Await(`Take nightly from .*\(sleep\)`)
+	s.Typed("y")
+	s.Await(`nightly is taken from the holder`)
+	holder.Await(`nightly .*was lost: broken \(an administrator has ended it\)`)
+	s.Typed("q")
+	e2e.WantExit(t, cmd, 0)
+}

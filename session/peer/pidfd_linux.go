@@ -1,0 +1,94 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+func credentials(fd int) (pid, uid int, err error) {
+	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return 0, 0, err
+	}
+	return int(cred.Pid), int(cred.Uid), nil
+}
+
+// open is a pidfd of the process pid, non-blocking.
+func open(pid int) (pidfd int, err error) { return unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK) }
+
+// openPeer is a pidfd of the process pid that made the connection.
+func openPeer(c *net.UnixConn, pid int, accepted time.Duration) (pidfd int, err error) {
+	pidfd, err = peerPidfd(c)
+	if errors.Is(err, unix.ENOPROTOOPT) {
+		return openOlder(pid, accepted)
+	}
+	return pidfd, err
+}
+
+// peerPidfd: ENOPROTOOPT before Linux 6.5.
+func peerPidfd(c *net.UnixConn) (pidfd int, err error) {
+	err = control(c, func(fd int) (err error) {
+		pidfd, err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+		return err
+	})
+	switch {
+	case errors.Is(err, unix.EINVAL): // before Linux 6.16, of a process that is no more
+		return 0, unix.ESRCH
+	case err != nil:
+		return 0, err
+	}
+	if err := unix.SetNonblock(pidfd, true); err != nil {
+		_ = unix.Close(pidfd)
+		return 0, err
+	}
+	return pidfd, nil
+}
+
+// sameNamespace: in a container with pids of its own a client would name one
+// process and the gateway would watch another.
+func sameNamespace(by session.Peer) error {
+	if by.PID <= 0 {
+		return invalid("the caller's process ids are not those of the gateway; run both in one pid namespace")
+	}
+	st, err := readStatus(by.PID)
+	if err != nil {
+		return invalid("the process %d that made the connection is gone or cannot be seen", by.PID)
+	}
+	if st.levels != 1 {
+		return invalid("the caller's process ids are not those of the gateway; run both in one pid namespace")
+	}
+	return nil
+}
+
+// watch makes a Liveness of a non-blocking pidfd, which it owns from now on, as well as
+// its use.
+func watch(fd int, what string, use *Use) session.Liveness {
+	f := os.NewFile(uintptr(fd), "pidfd")
+	runtime.AddCleanup(f, (*Use).Release, use) // of one that is never called
+	return func(ctx context.Context) error {
+		defer use.Release()
+		defer f.Close()
+		defer context.AfterFunc(ctx, func() { f.Close() })()
+		rc, err := f.SyscallConn()
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", what, err)
+		}
+		err = rc.Read(func(fd uintptr) bool { return gone(int(fd)) })
+		if err == nil {
+			return fmt.Errorf("%s has exited", what)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("watch %s: %w", what, err)
+	}
+}
