@@ -35,6 +35,9 @@ func (p *place) show(l *Lease) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l.holder.belongTo(l.s)
+	if l.told && l.phase == granted {
+		l.record(Step{Kind: StepResumed})
+	}
 	if p.cur == l && p.phase == holding {
 		p.hold.described, p.hold.describe = 0, p.m.cfg.Clock()
 		p.advance()

@@ -23,7 +23,7 @@ type StepKind int
 const (
 	StepWaits    StepKind = iota + 1
 	StepGranted           // the caller is told so
-	StepResumed           // a hold of the process before this one goes on
+	StepResumed           // a hold goes on, of the process before this one or as that of another client process
 	StepReleased          // Reason: why, if its client did not ask for it
 	StepLost              // Reason: as in the event
 	StepRefused           // Reason: the code of the error, or ReasonHungUp

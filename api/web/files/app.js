@@ -5,6 +5,7 @@ import { byId, setText } from "./dom.js";
 import * as gateway from "./gateway.js";
 import { showHealth } from "./health.js";
 import * as history from "./history.js";
+import { lookBack, showContended, showLate, useRanges } from "./late.js";
 import { forget } from "./lease.js";
 import { breakFacts, showLock } from "./lock.js";
 import { firstPage, query, showLocks, useList } from "./locks.js";
@@ -27,11 +28,11 @@ const view = {
 
 // The address.
 
-const pages = { locks: "Locks", lock: "", sessions: "Sessions", health: "Health", nowhere: "No such page" };
+const pages = { locks: "Locks", lock: "", contended: "Contention", sessions: "Sessions", health: "Health", nowhere: "No such page" };
 
 function route() {
   if (["", "#", "#/"].includes(location.hash)) return { page: "locks" };
-  const [, kind, slash, name] = location.hash.match(/^#\/(locks|sessions|health)(\/(.*))?$/) ?? [];
+  const [, kind, slash, name] = location.hash.match(/^#\/(locks|contended|sessions|health)(\/(.*))?$/) ?? [];
   try {
     if (kind && !slash) return { page: kind };
     if (kind === "locks" && name) return { page: "lock", name: decodeURIComponent(name) };
@@ -74,6 +75,8 @@ function draw() {
   view.age = now - view.at;
   if (here.page === "locks") showLocks(view);
   if (here.page === "lock") showLock(here.name, view.lock, now - view.lockAt, view.followed, view.wrongName);
+  if (here.page === "lock") showLate();
+  if (here.page === "contended") showContended();
   if (here.page === "sessions") showSessions(view, askToEnd);
   if (here.page === "health") showHealth(view.ready, view.version);
   showPlace(view.version);
@@ -113,7 +116,8 @@ const lookSoon = () => {
 /** lookAtPage asks for what is shown, and no more. */
 async function lookAtPage() {
   try {
-    if (here.page === "lock") await lookAtLock(here.name);
+    if (here.page === "lock") await Promise.all([lookAtLock(here.name), lookBack(here.name)]);
+    else if (here.page === "contended") await lookBack("");
     else if (here.page === "sessions") await lookAtPart();
     else if (here.page === "locks") await lookAtLocks(query());
     else await gateway.version(); // whether it answers
@@ -306,6 +310,7 @@ function done(what) {
 
 useAdminDialog(follow, unfollow, () => view.version?.admin_token);
 useConfirmDialog();
+useRanges(look);
 useList(() => view.next, (delay) => (delay ? lookSoon() : look()));
 byId("lock-break").addEventListener("click", () => view.lock?.holder && askToBreak(view.lock.name));
 addEventListener("hashchange", go);

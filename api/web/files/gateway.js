@@ -45,6 +45,12 @@ export const pathOf = (name) => `/v1/locks/${encodeURIComponent(name)}`;
 
 export const lock = (name) => json(pathOf(name));
 
+/** lockHistory is how this gateway's callers came to a lock, the newest limit of them. */
+export const lockHistory = (name, since, limit) => json(`${pathOf(name)}/history?${new URLSearchParams({ since, limit })}`);
+
+/** mostContended are the locks that were waited for most. */
+export const mostContended = (since) => json(`/v1/history?${new URLSearchParams({ since, limit: 50 })}`);
+
 export const version = () => json("/version");
 
 /** health is the answer of /readyz, whether it is good or not. */
