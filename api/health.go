@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -25,6 +26,8 @@ type check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"`
+
+	after time.Duration // when it will be right; 0: not known
 }
 
 // checkNames are those of h.checks.
@@ -76,6 +79,11 @@ func (h *Handler) readyz(c *gin.Context) error {
 	if h.draining() {
 		refused = newProblem(session.CodeDraining, refused.Detail)
 	}
+	for _, k := range failed {
+		if k.after > 0 {
+			refused.RetryAfterMS = ceil(k.after, time.Millisecond)
+		}
+	}
 	refused.Checks = shown
 	return refused
 }
@@ -85,10 +93,15 @@ func (h *Handler) checks(ctx context.Context) []check {
 	defer cancel()
 	// Ready in part is ready: whoever sends callers elsewhere for it, as a load balancer
 	// does, would find all gateways of the store alike, and take the names that can be
-	// locked from those who want them.
+	// locked from those who want them. A quarantine is not: it is over soon, and until
+	// then a new program is better not started.
 	store := check{Name: "store", OK: true}
 	if err := h.Manager.Ping(ctx); err != nil {
+		var later *backend.Later
 		store = check{Name: "store", OK: errors.Is(err, backend.ErrPartly), Detail: err.Error()}
+		if errors.As(err, &later) {
+			store.OK, store.after = false, later.After
+		}
 	}
 	serving := check{Name: "serving", OK: true}
 	if h.draining() {

@@ -32,6 +32,20 @@ func TestStoreServesInPart(t *testing.T) {
 	}
 }
 
+// A quarantine is not ready, and says when it is over.
+func TestQuarantineIsNotReady(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	var lacks error = &backend.Later{Err: fmt.Errorf("%w: new locks from 2026-11-22T07:53:49Z (27s)", backend.ErrPartly), After: 26500 * time.Millisecond}
+	g.store.lacks.Store(&lacks)
+	a := g.do(request{method: "GET", path: "/readyz"})
+	p := refused(t, a, 503, session.CodeUnavailable)
+	if !strings.Contains(p.Detail, "new locks from 2026-11-22T07:53:49Z") || a.header.Get("Retry-After") != "27" {
+		t.Errorf("/readyz = %+v, Retry-After %s; want the end of the quarantine, 27", p, a.header.Get("Retry-After"))
+	}
+	g.store.lacks.Store(nil)
+	g.must(200, request{method: "GET", path: "/readyz"})
+}
+
 // A store that knows for how long it refuses is not asked again before.
 func TestRetryAfterOfStore(t *testing.T) {
 	g := newGateway(t, session.Config{})

@@ -73,7 +73,7 @@ func newBreaker(b backend.Backend, log *slog.Logger) *breaker {
 				g.until.Store(time.Now().Add(openFor).UnixNano())
 				log.Warn("the store does not answer; new locks are refused", "retry_after", openFor)
 			case gobreaker.StateClosed:
-				log.Info("the store answers again; new locks are granted")
+				log.Info("the store answers again") // whether it grants locks is for others to say
 			}
 		},
 	})

@@ -52,6 +52,9 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 		x.sentinel, _ = sentinelOptions(cfg.URL) // Open has read it
 	}
 	if err := x.connect(ctx); err != nil {
+		if refusedLogin(err) {
+			return []Finding{{Fail, "password", err.Error(), mendLogin}}
+		}
 		return []Finding{{Fail, "connection", err.Error(), mendConnection}}
 	}
 	x.servers(ctx)
@@ -62,6 +65,9 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 }
 
 const mendConnection = "see that the server runs, that it can be reached from here, and that the address, user and password are right"
+
+const mendLogin = "correct the user and password in backend.url, or in the file of backend.password_file; " +
+	"on the server, requirepass or ACL LIST says which there are. The server runs and can be reached"
 
 // examination of one server, or of all masters of a cluster.
 type examination struct {

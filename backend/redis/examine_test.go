@@ -155,8 +155,8 @@ func TestExamineWithoutServer(t *testing.T) {
 	gone.Kill()
 	for _, tt := range []struct{ name, url, prefix, check, text string }{
 		{"no server", gone.URL(), "", "connection", "not reachable"},
-		{"no password", locked.URL(), "", "connection", "NOAUTH"},
-		{"wrong password", "redis://:wrong@" + locked.Addr, "", "connection", "WRONGPASS"},
+		{"no password", locked.URL(), "", "password", "NOAUTH"},
+		{"wrong password", "redis://:wrong@" + locked.Addr, "", "password", "WRONGPASS"},
 		{"bad option", locked.URL() + "?max_retries=3", "", "address", "max_retries"},
 		{"bad prefix", locked.URL(), "{a}", "address", "key_prefix"},
 	} {

@@ -154,6 +154,6 @@ func (g *Gate) report(before Eviction) {
 	case g.eviction.Policy == "":
 		g.log.Warn("Redis does not say whether it may drop locks when its memory is full; allow it INFO, or see that its maxmemory-policy is noeviction")
 	case before.Err() != nil:
-		g.log.Info("Redis does not drop locks any more; new ones are granted")
+		g.log.Info("Redis does not drop locks any more; that keeps no new ones from being granted")
 	}
 }

@@ -152,7 +152,7 @@ func TestGateAsksAgain(t *testing.T) {
 		s.says(safe, nil)
 		asks("drops", 10*time.Second, 1)
 		wantGate(t, g, "")
-		logs(1, "new ones are granted")
+		logs(1, "keeps no new ones from being granted")
 		asks("safe", 3*time.Minute, 3, backend.HintFree)
 		if len(hints) != 2 || hints[0] != backend.HintResync || hints[1] != backend.HintFree {
 			t.Errorf("hints passed on = %v, want both", hints)

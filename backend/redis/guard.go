@@ -131,10 +131,10 @@ func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bo
 	return nil
 }
 
-// quarantine says what it means, and until when.
+// quarantine says until when it lasts, by the one clock that times are told by everywhere.
 func quarantine(end time.Time) string {
-	return fmt.Sprintf("Redis was restarted or failed over and may have forgotten locks; it grants no new ones until %s, for another %v; "+
-		"what is held goes on (backend.redis.guard)", end.UTC().Format(time.RFC3339), time.Until(end).Round(time.Second/10))
+	return fmt.Sprintf("Redis was restarted or failed over; new locks from %s (%v), what is held goes on (backend.redis.guard)",
+		end.UTC().Format(time.RFC3339), max(time.Second, time.Until(end).Round(time.Second)))
 }
 
 func (g *guard) known(id string) (since time.Time, trusted bool) {
@@ -164,7 +164,7 @@ func (g *guard) trust(id string) {
 		return // another request has met it at the same time
 	}
 	if _, strange := g.strange[id]; strange {
-		g.log.Info("what Redis may have forgotten is over; it grants locks again", "server", id)
+		g.log.Info("the quarantine of a Redis is over; it grants locks", "server", id, "others_in_quarantine", len(g.strange)-1)
 	}
 	g.forgetRun(id)
 	g.trusted = append(g.trusted, id)

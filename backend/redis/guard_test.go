@@ -128,10 +128,14 @@ func TestQuarantine(t *testing.T) {
 			t.Errorf("err = %v, want one that says when to ask again, within %v", err, quarantine)
 		}
 	}
-	if err := a.Ping(t.Context()); !errors.Is(err, backend.ErrPartly) || !strings.Contains(err.Error(), "no new ones until 20") {
+	if err := a.Ping(t.Context()); !errors.Is(err, backend.ErrPartly) || !strings.Contains(err.Error(), "new locks from 20") {
 		t.Errorf("ping = %v, want %v with the end of the quarantine", err, backend.ErrPartly)
 	}
-	if st, err := a.Inspect(t.Context(), "new"); err != nil || st.Held || !strings.Contains(st.Refusing, "no new ones until 20") {
+	var end *backend.Later
+	if err := a.Ping(t.Context()); !errors.As(err, &end) || end.After <= 0 || end.After > quarantine {
+		t.Errorf("ping = %v, want one that says when it is over", err)
+	}
+	if st, err := a.Inspect(t.Context(), "new"); err != nil || st.Held || !strings.Contains(st.Refusing, "new locks from 20") {
 		t.Errorf("status = %+v, %v, want the end of the quarantine", st, err)
 	}
 	for {
@@ -182,7 +186,7 @@ func TestGuardOfNewCluster(t *testing.T) {
 	b.Listen(func(backend.Hint) {})
 	within(t, "the rest is ready", func() bool {
 		err := b.Ping(t.Context())
-		return errors.Is(err, backend.ErrPartly) && strings.Contains(err.Error(), "1 of 3 masters") && strings.Contains(err.Error(), "no new ones until")
+		return errors.Is(err, backend.ErrPartly) && strings.Contains(err.Error(), "1 of 3 masters") && strings.Contains(err.Error(), "new locks from")
 	})
 	_, err := b.Acquire(t.Context(), ask(names[1], 2))
 	wantQuarantine(t, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -87,8 +88,23 @@ func (h health) hopeless() bool {
 	return !slices.ContainsFunc(h.wrong, func(err error) bool { return err == nil || quarantined(err) })
 }
 
-// err is what is wrong where not all is.
+// err is what is wrong where not all is; a backend.Later if a quarantine is part of it.
 func (h health) err() error {
+	err := h.lacking()
+	left := time.Duration(0)
+	for _, wrong := range h.wrong {
+		var later *backend.Later
+		if errors.As(wrong, &later) {
+			left = max(left, later.After)
+		}
+	}
+	if err == nil || left == 0 {
+		return err
+	}
+	return &backend.Later{Err: err, After: left}
+}
+
+func (h health) lacking() error {
 	var why []string
 	for i, err := range h.wrong {
 		if err != nil && len(h.masters) > 1 {

@@ -106,7 +106,11 @@ func (h *hub) run(ctx context.Context) {
 		h.onLoss()
 		if h.note(false) {
 			backoff = minBackoff
-			h.log.Warn("no wake-up messages from Redis; until they are back, waiters are served by timers", "err", err)
+			if refusedLogin(err) {
+				h.log.Error("Redis refuses the user or the password of backend.url (backend.password_file): no lock can be had until that is corrected", "err", outcome(err))
+			} else {
+				h.log.Warn("no wake-up messages from Redis; until they are back, waiters are served by timers", "err", err)
+			}
 		}
 		select {
 		case <-ctx.Done():

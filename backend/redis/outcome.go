@@ -30,6 +30,11 @@ var refusals = []struct{ prefix, advice string }{
 	{"ERR max number of clients reached", "raise maxclients of Redis"},
 }
 
+// refusedLogin: the server knows no such user and password, or wants one.
+func refusedLogin(err error) bool {
+	return err != nil && (strings.Contains(err.Error(), "WRONGPASS ") || strings.Contains(err.Error(), "NOAUTH "))
+}
+
 // redirections are the refusals of a server that does not have all of the keys.
 var redirections = []struct{ prefix, advice string }{
 	{"MOVED ", "this Redis is part of a cluster: use redis+cluster://"},
