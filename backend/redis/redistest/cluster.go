@@ -156,9 +156,30 @@ func (c *Cluster) Move(key string, from, to *Server) {
 	}
 	c.do(to, "cluster", "setslot", slot, "node", c.ids[to])
 	c.do(from, "cluster", "setslot", slot, "node", c.ids[to])
-	// Whoever is told by gossip may be told late; a slot that moves on before that
-	// is claimed by two.
-	c.await("all servers know who has a slot", func(s *Server) bool { return c.ownerID(s, int(slot)) == c.ids[to] })
+	c.tellOwner(int(slot), to)
+}
+
+// tellOwner has all masters know that to has slot, and waits for the replicas. Gossip tells
+// them late, on a busy machine after many seconds, and a slot that moves on before that is
+// claimed by two; so each is told, and again if it has believed an older claim since.
+func (c *Cluster) tellOwner(slot int, to *Server) {
+	c.t.Helper()
+	tell := func(s *Server) { // it may be a replica, or know already
+		_ = s.control().Do(c.t.Context(), "cluster", "setslot", slot, "node", c.ids[to]).Err()
+	}
+	for _, s := range c.Masters {
+		tell(s)
+	}
+	tries := 0
+	c.await("all servers know who has a slot", func(s *Server) bool {
+		if c.ownerID(s, slot) == c.ids[to] {
+			return true
+		}
+		if tries++; tries%50 == 0 {
+			tell(s)
+		}
+		return false
+	})
 }
 
 // ownerID is the server that has slot, as s sees it.
