@@ -16,6 +16,8 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockgw/lockgw/backend/resplimit"
 )
 
 const (
@@ -166,10 +168,17 @@ func dialer(timeout time.Duration, config *tls.Config) func(context.Context, str
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 2},
 		Control:         setUserTimeout,
 	}
-	if config == nil {
-		return d.DialContext
+	dial := d.DialContext
+	if config != nil {
+		dial = (&tls.Dialer{NetDialer: d, Config: config}).DialContext
 	}
-	return (&tls.Dialer{NetDialer: d, Config: config}).DialContext
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return resplimit.Conn(c), nil
+	}
 }
 
 func setUserTimeout(network, _ string, c syscall.RawConn) error {

@@ -1,7 +1,7 @@
 package redis
 
 import (
-	"net"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +20,7 @@ func TestDialerBoundsDeadPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	raw, err := c.(*net.TCPConn).SyscallConn()
+	raw, err := c.(syscall.Conn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}

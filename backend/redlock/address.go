@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -15,6 +16,8 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockgw/lockgw/backend/resplimit"
 )
 
 const (
@@ -178,6 +181,14 @@ func (a *address) options(i int) *goredis.Options {
 	}
 	m := *o.MaintNotificationsConfig
 	o.MaintNotificationsConfig = &m
+	dial := goredis.NewDialer(&o)
+	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return resplimit.Conn(c), nil
+	}
 	return &o
 }
 

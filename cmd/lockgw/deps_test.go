@@ -31,12 +31,16 @@ var rules = []rule{
 		why: "every store and the core are written against it, so it drags nothing in",
 	},
 	{
-		pkg: "backend/", ours: []string{"backend", "backend/boottime"},
+		pkg: "backend/", ours: []string{"backend", "backend/boottime", "backend/resplimit"},
 		why: "a store answers one question at a time and knows no sessions, no other store and no front",
 	},
 	{
 		pkg: "backend/boottime", closed: true, theirs: []string{"golang.org/x/sys"},
 		why: "the clock of deadlines is the same for stores, the core and commands",
+	},
+	{
+		pkg: "backend/resplimit", closed: true,
+		why: "what a Redis server may answer is the same for all stores over one, so this knows none",
 	},
 	{
 		pkg: "backend/backendtest", ours: []string{"backend"},

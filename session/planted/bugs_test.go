@@ -677,6 +677,22 @@ var bugs = []bug{
 		old: "sweep()\n\n-- late", new: "\n-- late", run: "TestBackend/modes",
 	},
 	{
+		name: "a reply of Redis announces as many elements as it likes", file: "backend/resplimit/resplimit.go", test: "./backend/resplimit",
+		old: "	case is(kind, arrays) && n > maxElements-l.elements:\n", new: "	case false:\n",
+	},
+	{
+		name: "a reply of Redis is as deep as it likes", file: "backend/resplimit/resplimit.go", test: "./backend/resplimit",
+		old: "	case is(kind, arrays) && n > 0 && len(l.left) == maxDepth:\n", new: "	case false:\n",
+	},
+	{
+		name: "replies of Redis are not limited", file: "backend/redis/connect.go", test: "./backend/redis", run: "^TestHugeReplyIsRefused$",
+		old: "		return resplimit.Conn(c), nil\n", new: "		_ = resplimit.Conn\n		return c, nil\n",
+	},
+	{
+		name: "redlock: replies are not limited", file: "backend/redlock/address.go", test: redlock,
+		old: "		return resplimit.Conn(c), nil\n", new: "		_ = resplimit.Conn\n		return c, nil\n", run: "HugeReplyIsRefused",
+	},
+	{
 		name: "redlock: a server that lost its disk counts", file: "backend/redlock/memory.go", test: redlock,
 		old: "durable && mark == markDurable, evicts", new: "durable, evicts", run: "RestartedEmpty/lost",
 	},
