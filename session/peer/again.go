@@ -15,11 +15,11 @@ func Identify(pid int) (session.Process, error) {
 	if err != nil {
 		return session.Process{}, invalid("there is no process %d, or it cannot be seen", pid)
 	}
-	st, err := readStatus(pid)
+	uid, err := owner(pid)
 	if err != nil {
-		st.uid = -1
+		uid = -1
 	}
-	return session.Process{PID: pid, Started: began, UID: st.uid, Command: command(pid)}, nil
+	return session.Process{PID: pid, Started: began, UID: uid, Command: command(pid)}, nil
 }
 
 // Named identifies the process pid, as the client by names it; what Process says of
