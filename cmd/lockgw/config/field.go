@@ -138,8 +138,7 @@ func (f field) text(c *Config) string {
 	}
 }
 
-// kind names the type in the usage of the flag. It must not be one that viper
-// converts by itself, and silently wrong: bool, int.
+// kind names the type in the usage of the flag.
 func (f field) kind() string {
 	switch {
 	case len(f.oneOf) > 0:

@@ -43,13 +43,15 @@ func (l loader) load() (Settings, error) {
 	entries, err := l.readFile(&s)
 	problems, bad := []error{err}, map[string]bool{}
 	fields := fields()
-	layers := l.layer(fields, entries)
+	given := layers(fromFile(entries, s.File), fromEnv(fields), l.fromFlags(fields))
 	for _, f := range fields {
-		s.Origins[f.key] = l.origin(f, entries, s.File)
-		if s.Origins[f.key] == originDefault {
+		v, ok := given.Get(f.key).(value)
+		if !ok {
+			s.Origins[f.key] = originDefault
 			continue
 		}
-		if err := f.set(&s.Config, layers.GetString(f.key)); err != nil {
+		s.Origins[f.key] = v.origin
+		if err := f.set(&s.Config, v.text); err != nil {
 			problems = append(problems, s.problem(f.key, err))
 			bad[f.key] = true // its default stands in for it, of which nothing is to be reported
 		}
@@ -74,37 +76,49 @@ func (l loader) readFile(s *Settings) (map[string]entry, error) {
 	return entries, err
 }
 
-// layer leaves the order of the layers to viper. Its keys are kept flat and its
-// values texts: nothing is guessed from a type or a nested map.
-func (l loader) layer(fields []field, entries map[string]entry) *viper.Viper {
+const originDefault = "default"
+
+// value is what a layer says of a key, and where, for people.
+type value struct{ text, origin string }
+
+// layers has viper merge the layers: of a key that several set, the last one counts, and
+// brings its origin along. The keys are kept flat and the values texts: nothing is guessed
+// from a type or a nested map.
+func layers(all ...map[string]any) *viper.Viper {
 	v := viper.NewWithOptions(viper.KeyDelimiter("::"))
-	texts := map[string]any{}
-	for key, e := range entries {
-		texts[key] = e.text
-	}
-	_ = v.MergeConfigMap(texts) // fails never: the map has no nested ones
-	for _, f := range fields {
-		_ = v.BindEnv(f.key, f.env()) // fails only without arguments
-		if flag := l.flags.Lookup(f.flag()); flag != nil {
-			_ = v.BindPFlag(f.key, flag) // fails only for nil
-		}
+	for _, layer := range all {
+		_ = v.MergeConfigMap(layer) // fails never: the map has no nested ones
 	}
 	return v
 }
 
-const originDefault = "default"
+func fromFile(entries map[string]entry, path string) map[string]any {
+	values := map[string]any{}
+	for key, e := range entries {
+		values[key] = value{e.text, fmt.Sprintf("%s:%d", path, e.line)}
+	}
+	return values
+}
 
-func (l loader) origin(f field, entries map[string]entry, file string) string {
-	if flag := l.flags.Lookup(f.flag()); flag != nil && flag.Changed {
-		return "--" + f.flag()
+// fromEnv: an empty variable sets nothing.
+func fromEnv(fields []field) map[string]any {
+	values := map[string]any{}
+	for _, f := range fields {
+		if text := os.Getenv(f.env()); text != "" {
+			values[f.key] = value{text, f.env()}
+		}
 	}
-	if os.Getenv(f.env()) != "" { // as viper: an empty variable sets nothing
-		return f.env()
+	return values
+}
+
+func (l loader) fromFlags(fields []field) map[string]any {
+	values := map[string]any{}
+	for _, f := range fields {
+		if flag := l.flags.Lookup(f.flag()); flag != nil && flag.Changed {
+			values[f.key] = value{flag.Value.String(), "--" + f.flag()}
+		}
 	}
-	if e, ok := entries[f.key]; ok {
-		return fmt.Sprintf("%s:%d", file, e.line)
-	}
-	return originDefault
+	return values
 }
 
 // unknownVariables warns of names that nothing reads. It is no error: a variable
