@@ -98,7 +98,7 @@ func waiters(web bool, n int) func(context.Context, *gateway) (crew, error) {
 	}
 }
 
-func (g *gateway) waited(i int) string { return g.name + "-" + strconv.Itoa(i/waitsEach) }
+func (g *gateway) waited(i int) string { return g.Name + "-" + strconv.Itoa(i/waitsEach) }
 
 // awaitQueue waits until so many callers stand in the queues.
 func (g *gateway) awaitQueue(ctx context.Context, c *client.Client, n int) error {

@@ -71,8 +71,8 @@ func (r *rig) profile(ctx context.Context, prefix, url string, n int, lock func(
 		return "", err
 	}
 	var count, size float64
-	if _, err := fmt.Sscan(p.said(), &count, &size); err != nil {
-		return "", fmt.Errorf("what the gateway printed: %w\n%s", err, p.said())
+	if _, err := fmt.Sscan(p.Said(), &count, &size); err != nil {
+		return "", fmt.Errorf("what the gateway printed: %w\n%s", err, p.Said())
 	}
 	pairs := float64(s.ops)
 	return fmt.Sprintf("%7.0f pairs/s, p50 %s us, %.1f allocations and %.0f bytes per pair", s.rate, us(s.p50), count/pairs, size/pairs), nil

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,56 +20,49 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 const (
-	patience   = 20 * time.Second
+	patience   = e2e.Patience
 	adminToken = "a-secret-of-more-than-16-characters"
 )
 
 // program builds lockgw.
 func program(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "lockgw")
-	out, err := exec.Command("go", "build", "-o", path, "../../cmd/lockgw").CombinedOutput()
+	path, err := e2e.Build(t.TempDir())
 	if err != nil {
-		t.Fatalf("build lockgw: %v\n%s", err, out)
+		t.Fatal(err)
 	}
 	return path
 }
 
 // gateway is a real one, on ports and sockets of its own.
 type gateway struct {
-	t            *testing.T
-	program, url string
-	socket       string
-	process      *os.Process
+	*e2e.Gateway
+	t   *testing.T
+	url string
 }
+
+const gatewayConfig = `http: {listen: ["%[1]s"]}
+admin: {token_file: "%[2]s"}
+log: {level: error}
+`
 
 func startGateway(t *testing.T, program string, more ...string) *gateway {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "lockgw") // of a short name: there is a socket in it
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	token := filepath.Join(dir, "token")
-	if err := os.WriteFile(token, []byte(adminToken), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	addr := freeAddress(t)
-	g := &gateway{t: t, program: program, url: "http://" + addr, socket: filepath.Join(dir, "resp.sock")}
-	g.process = g.start(append([]string{
-		"serve", "--http-listen", addr, "--socket-dir", dir, "--state-dir", filepath.Join(dir, "state"),
-		"--admin-token-file", token, "--node", "host-a", "--log-level", "error",
-	}, more...)...)
-	g.until("the gateway answers", func() bool {
-		resp, err := http.Get(g.url + "/readyz")
-		if err == nil {
-			resp.Body.Close()
-		}
-		return err == nil && resp.StatusCode == http.StatusOK
-	})
+	config := fmt.Sprintf(gatewayConfig, addr, e2e.SecretFile(t, adminToken))
+	g := &gateway{e2e.NewGateway(t, e2e.ShortDir(t), "host-a", program, config), t, "http://" + addr}
+	g.Args = more
+	if err := g.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return g
 }
 
@@ -87,8 +79,8 @@ func freeAddress(t *testing.T) string {
 // start runs lockgw until the test ends.
 func (g *gateway) start(args ...string) *os.Process {
 	g.t.Helper()
-	cmd := exec.Command(g.program, args...)
-	cmd.Env = append(os.Environ(), "LOCKGW_SOCKET="+g.socket, "TZ=UTC")
+	cmd := exec.Command(g.Program, args...)
+	cmd.Env = append(os.Environ(), "LOCKGW_SOCKET="+g.Socket(), "TZ=UTC")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		g.t.Fatal(err)

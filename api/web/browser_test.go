@@ -225,7 +225,7 @@ func TestBrowser(t *testing.T) {
 		g.run("nightly")
 		p := open(t, g, "/")
 		p.awaitText("#locks-table", "nightly")
-		_ = g.process.Signal(syscall.SIGTERM)
+		g.Signal(syscall.SIGTERM)
 		p.awaitText("#banner", "The gateway does not answer. What is shown is of ")
 		p.awaitText("#live", "Not live")
 	})

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e/process"
 )
 
 // mall is a Redis with the shop's stock in it, and the gateways over the same
@@ -19,7 +21,7 @@ import (
 type mall struct {
 	dir      string
 	redis    *goredis.Client
-	servers  []*process // in the order of their start
+	servers  []*process.Process // in the order of their start
 	gateways []gateway
 	callers  []socketLock // their connections
 }
@@ -169,7 +171,7 @@ func (m *mall) close() error {
 		errs = append(errs, l.conn.Close())
 	}
 	for i := len(m.servers) - 1; i >= 0; i-- {
-		errs = append(errs, m.servers[i].stop())
+		errs = append(errs, m.servers[i].Stop(stopTimeout))
 	}
 	if m.redis != nil {
 		errs = append(errs, m.redis.Close())

@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e/process"
 )
 
 const (
@@ -16,80 +14,7 @@ const (
 	stopTimeout  = 10 * time.Second
 )
 
-// process is a server that was started here and is stopped here.
-type process struct {
-	name string
-	cmd  *exec.Cmd
-	log  string        // what it writes goes to this file
-	done chan struct{} // closed when it has ended
-}
-
-// start runs a server and returns when ready says so. A server that ends before,
-// or is not ready in time, is an error that shows what it wrote.
-func start(ctx context.Context, dir, name string, ready func(context.Context) error, program string, args ...string) (*process, error) {
-	p := &process{name: name, cmd: exec.Command(program, args...), log: filepath.Join(dir, name+".log"), done: make(chan struct{})}
-	out, err := os.Create(p.log)
-	if err != nil {
-		return nil, err
-	}
-	defer out.Close() // the child has its own descriptor
-	p.cmd.Stdout, p.cmd.Stderr = out, out
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
-	}
-	go func() {
-		_ = p.cmd.Wait() // how it ended is of interest only if nobody stopped it: see the log
-		close(p.done)
-	}()
-	if err := p.await(ctx, ready); err != nil {
-		return nil, errors.Join(err, p.stop())
-	}
-	return p, nil
-}
-
-// await asks ready again and again, as there is nothing to wait on in a server
-// that may not even have opened its socket.
-func (p *process) await(ctx context.Context, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := ready(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-p.done:
-			return fmt.Errorf("%s ended before it was ready:\n%s", p.name, p.said())
-		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w\n%s", p.name, err, p.said())
-		}
-	}
-}
-
-func (p *process) said() string {
-	text, err := os.ReadFile(p.log)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
-}
-
-// stop asks the process to end, and kills it if it does not.
-func (p *process) stop() error {
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); errors.Is(err, os.ErrProcessDone) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("stop %s: %w", p.name, err)
-	}
-	select {
-	case <-p.done:
-		return nil
-	case <-time.After(stopTimeout):
-	}
-	err := p.cmd.Process.Kill()
-	<-p.done
-	return errors.Join(fmt.Errorf("%s did not stop within %v and was killed:\n%s", p.name, stopTimeout, p.said()), err)
+// start runs a server and returns when ready says so. What it writes goes to a file in dir.
+func start(ctx context.Context, dir, name string, ready func(context.Context) error, program string, args ...string) (*process.Process, error) {
+	return process.StartReady(ctx, name, exec.Command(program, args...), filepath.Join(dir, name+".log"), startTimeout, ready)
 }

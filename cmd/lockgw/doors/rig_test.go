@@ -31,9 +31,6 @@ const (
 	bob     = 1003
 )
 
-// program is lockgw, where every user can run it.
-var program string
-
 func TestMain(m *testing.M) {
 	code, err := buildAndRun(m)
 	if err != nil {
@@ -47,20 +44,7 @@ func buildAndRun(m *testing.M) (int, error) {
 	if os.Getuid() != 0 {
 		return 0, fmt.Errorf("these tests need root: only root can be several users")
 	}
-	dir, err := os.MkdirTemp("", "lockgw-doors-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return 0, err
-	}
-	program = filepath.Join(dir, "lockgw")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "github.com/lockgw/lockgw/cmd/lockgw")
-	if text, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build lockgw: %w\n%s", err, text)
-	}
-	return m.Run(), nil
+	return e2e.Main(m)
 }
 
 // as runs f as that user. The thread alone becomes that user, and ends.
@@ -128,9 +112,9 @@ func start(t testing.TB, o setup) *gateway {
 		"--state-dir", filepath.Join(g.dir, "state"), "--log-format=json",
 	}, o.args...)
 	if o.limit != 0 {
-		args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, o.limit), program}, args...)
+		args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, o.limit), e2e.Program()}, args...)
 	} else {
-		args = append([]string{program}, args...)
+		args = append([]string{e2e.Program()}, args...)
 	}
 	g.cmd = exec.Command(args[0], args[1:]...)
 	g.cmd.Env = append(os.Environ(), o.env...)

@@ -10,7 +10,7 @@ import (
 )
 
 // Patience is how long a script waits for what has to come.
-const Patience = 20 * time.Second
+const Patience = 30 * time.Second
 
 // Until waits until f is true, for Patience at most.
 func Until(f func() bool) {

@@ -65,7 +65,7 @@ func (c *caller) run(ctx context.Context) {
 
 func (c *caller) open(ctx context.Context) bool {
 	if c.http {
-		c.door = &httpDoor{client: c.g.http}
+		c.door = &httpDoor{client: c.g.HTTP}
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -122,7 +122,7 @@ func (c *caller) once() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	o := history.Op{Name: cl.name, Caller: c.id, Node: c.g.name, Mode: cl.mode, Wait: cl.wait, TTL: cl.ttl, Fixed: cl.fixed, Call: now()}
+	o := history.Op{Name: cl.name, Caller: c.id, Node: c.g.Name, Mode: cl.mode, Wait: cl.wait, TTL: cl.ttl, Fixed: cl.fixed, Call: now()}
 	t, err := c.door.acquire(ctx, cl)
 	o.Answer = now()
 	var no *refusal

@@ -60,7 +60,7 @@ type socketDoor struct {
 func openSocket(ctx context.Context, g *gateway) (*socketDoor, error) {
 	d := &socketDoor{losses: map[uint64]time.Duration{}}
 	var err error
-	d.client, err = client.Dial(ctx, g.socket(), client.Options{OnNotice: d.notice})
+	d.client, err = client.Dial(ctx, g.Socket(), client.Options{OnNotice: d.notice})
 	return d, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
@@ -26,7 +27,7 @@ const (
 // TestHistories has callers of three gateways compete while things go wrong, and
 // looks at what they were told.
 func TestHistories(t *testing.T) {
-	program, err := build(t.TempDir(), "")
+	program, err := e2e.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +74,8 @@ func report(t testing.TB, r *rig, vs []history.Violation) {
 	}
 	dir := r.rec.keep(t, vs)
 	for _, g := range r.gateways {
-		write(t, dir+"/"+g.name+".log", func(f *os.File) error {
-			_, err := f.WriteString(g.log())
+		write(t, dir+"/"+g.Name+".log", func(f *os.File) error {
+			_, err := f.WriteString(g.Log())
 			return err
 		})
 	}
@@ -99,8 +100,8 @@ func (r *rig) judge() (vs []history.Violation) {
 		vs = append(vs, history.Violation{Rule: "answer", Text: s})
 	}
 	for _, g := range r.gateways {
-		if said := g.complaint(); said != "" {
-			vs = append(vs, history.Violation{Rule: "crash", Text: g.name + ": " + said})
+		if said := g.Complaint(); said != "" {
+			vs = append(vs, history.Violation{Rule: "crash", Text: g.Name + ": " + said})
 		}
 	}
 	return vs
@@ -126,7 +127,7 @@ func (r *rig) probe() (vs []history.Violation) {
 			for _, name := range h.names {
 				for _, m := range h.modes() {
 					if why := r.take(g, 10_000+i, name, m); why != "" {
-						vs = append(vs, history.Violation{Rule: "stuck", Name: name, Text: fmt.Sprintf("after the faults, at %s, %s: %s", g.name, m, why)})
+						vs = append(vs, history.Violation{Rule: "stuck", Name: name, Text: fmt.Sprintf("after the faults, at %s, %s: %s", g.Name, m, why)})
 					}
 				}
 			}
@@ -144,7 +145,7 @@ func (r *rig) take(g *gateway, id int, name string, m history.Mode) string {
 	}
 	defer d.close()
 	cl := claim{name: name, mode: m, wait: 5 * time.Second, ttl: r.s.ttl[0]}
-	o := history.Op{Name: name, Caller: id, Node: g.name, Mode: m, Wait: cl.wait, TTL: cl.ttl, Call: now()}
+	o := history.Op{Name: name, Caller: id, Node: g.Name, Mode: m, Wait: cl.wait, TTL: cl.ttl, Call: now()}
 	got, err := d.acquire(ctx, cl)
 	o.Answer = now()
 	if err != nil {

@@ -91,12 +91,12 @@ func alive(contenders, channels []string) bool {
 func (r *rig) gatewaysLeft() (left []string) {
 	const spare = 45 // connections to Redis that are kept for later
 	for i, g := range r.gateways {
-		g.http.CloseIdleConnections()
-		if n := g.descriptors(); n > r.base[i]+spare {
-			left = append(left, fmt.Sprintf("%d descriptors of %s, %d at the start", n, g.name, r.base[i]))
+		g.HTTP.CloseIdleConnections()
+		if n := g.Descriptors(); n > r.base[i]+spare {
+			left = append(left, fmt.Sprintf("%d descriptors of %s, %d at the start", n, g.Name, r.base[i]))
 		}
 		if info := r.info(g); !strings.Contains(info, "holds:0\r\nwaiters:0\r\n") {
-			left = append(left, g.name+" counts "+info)
+			left = append(left, g.Name+" counts "+info)
 		}
 	}
 	return left

@@ -85,7 +85,7 @@ func (n *nemesis) pick(f func(g *gateway)) (string, bool) {
 	}
 	defer n.busy[i].Unlock()
 	f(n.gateways[i])
-	return n.gateways[i].name, true
+	return n.gateways[i].Name, true
 }
 
 // onRedis has f work unless another fault is at Redis.
@@ -114,9 +114,9 @@ func freezeMessages(n *nemesis) (string, bool) {
 
 func killGateway(n *nemesis) (string, bool) {
 	return n.pick(func(g *gateway) {
-		g.kill()
+		g.Kill()
 		time.Sleep(n.between(0, 1000))
-		if err := g.start(); err != nil {
+		if err := g.Start(); err != nil {
 			n.t.Error(err)
 		}
 	})
@@ -128,9 +128,9 @@ func cutPower(n *nemesis) (string, bool) {
 	return n.pick(func(g *gateway) {
 		g.proxy.freeze(messages)
 		g.proxy.freeze(commands)
-		g.kill()
+		g.Kill()
 		time.Sleep(n.between(0, 1000))
-		if err := g.start(); err != nil {
+		if err := g.Start(); err != nil {
 			n.t.Error(err)
 		}
 	})
@@ -139,9 +139,9 @@ func cutPower(n *nemesis) (string, bool) {
 func pauseGateway(least, most int) func(*nemesis) (string, bool) {
 	return func(n *nemesis) (string, bool) {
 		return n.pick(func(g *gateway) {
-			g.signal(syscall.SIGSTOP)
+			g.Signal(syscall.SIGSTOP)
 			time.Sleep(n.between(least, most))
-			g.signal(syscall.SIGCONT)
+			g.Signal(syscall.SIGCONT)
 		})
 	}
 }

@@ -4,6 +4,4 @@ package history_test
 
 import "time"
 
-var buildFlags []string
-
 const slow = time.Second // how late a busy machine may be

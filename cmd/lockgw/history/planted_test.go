@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
@@ -26,7 +27,7 @@ type bug struct {
 
 // Scenarios with much of the one fault that a bug needs.
 var (
-	slow = only("slow answers", leases, "delay replies", onLane(commands,
+	slowAnswers = only("slow answers", leases, "delay replies", onLane(commands,
 		trouble{mode: delayReplies, chance: 0.7, least: 200 * time.Millisecond, most: 450 * time.Millisecond}, 500, 2000))
 	tardy = leaving(only("late requests", handOffs, "late requests", onLane(commands,
 		trouble{mode: late, chance: 0.15, least: 600 * time.Millisecond, most: 3 * time.Second}, 500, 2000)))
@@ -70,7 +71,7 @@ var bugs = []bug{
 		name: "deadline from the answer instead of the sending", file: "session/answer.go",
 		old: "deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,",
 		new: "deadline: p.m.cfg.Clock() + q.r.TTL - margin(q.r.TTL), fresh: true,",
-		s:   slow, rules: []string{"overlap", "model"},
+		s:   slowAnswers, rules: []string{"overlap", "model"},
 	},
 	{
 		name: "cancel only leaves the queue", file: "backend/redis/common.lua",
@@ -110,11 +111,11 @@ func TestPlanted(t *testing.T) {
 // The control: in the same scenarios the code as it is breaks no rule. Otherwise
 // what they find would say nothing about a bug.
 func TestNotPlanted(t *testing.T) {
-	program, err := build(t.TempDir(), "")
+	program, err := e2e.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []scenario{slow, tardy, unanswered, tardySharers, turnsAmongSharers, unhurried} {
+	for _, s := range []scenario{slowAnswers, tardy, unanswered, tardySharers, turnsAmongSharers, unhurried} {
 		t.Run(strings.ReplaceAll(s.name, " ", "-"), func(t *testing.T) {
 			for seed := range uint64(tries) {
 				r, vs := play(t, s, *seedFlag+seed, program)
@@ -165,7 +166,7 @@ func buildWith(t *testing.T, root string, b bug) string {
 	if err := os.WriteFile(list, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program, err := build(dir, list)
+	program, err := e2e.Build(dir, "-overlay="+list)
 	if err != nil {
 		t.Fatal(err)
 	}

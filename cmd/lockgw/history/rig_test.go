@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 const nodes = 3
@@ -28,16 +28,12 @@ type rig struct {
 }
 
 func newRig(t testing.TB, s scenario, seed uint64, program string) *rig {
-	dir, err := os.MkdirTemp("", "lockgw-") // short: the path of a socket has at most 107 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := e2e.ShortDir(t)
 	r := &rig{t: t, seed: seed, s: s, redis: redistest.Start(t), busy: make([]sync.Mutex, nodes), rec: &recorder{}}
 	for i := range nodes {
 		p := startProxy(t, r.redis.Addr, r.random(100+i))
 		g := newGateway(t, dir, fmt.Sprintf("gateway-%d", i+1), program, p, s)
-		if err := g.start(); err != nil {
+		if err := g.Start(); err != nil {
 			t.Fatal(err)
 		}
 		r.gateways = append(r.gateways, g)
@@ -46,7 +42,7 @@ func newRig(t testing.TB, s scenario, seed uint64, program string) *rig {
 		if err := r.await(g); err != nil {
 			t.Fatal(err)
 		}
-		r.base = append(r.base, g.descriptors())
+		r.base = append(r.base, g.Descriptors())
 	}
 	return r
 }
@@ -56,9 +52,7 @@ func newRig(t testing.TB, s scenario, seed uint64, program string) *rig {
 func (r *rig) random(part int) *rand.Rand { return rand.New(rand.NewPCG(r.seed, uint64(part))) }
 
 func (r *rig) await(g *gateway) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	return g.await(ctx)
+	return g.Await(context.Background())
 }
 
 // run has callers at work, first under faults and then, for the scenario's calm,

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 var (
@@ -22,7 +24,7 @@ func TestSoak(t *testing.T) {
 	if *soakFlag == 0 && *grantsFlag == 0 {
 		t.Skip("takes long: run it with -soak 1h or -grants 100000, and -timeout 0")
 	}
-	program, err := build(t.TempDir(), "")
+	program, err := e2e.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

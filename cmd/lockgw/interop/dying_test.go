@@ -39,7 +39,7 @@ func killUs(t *testing.T, c *column) string {
 	victim := c.start(t, "v-"+name[max(0, len(name)-20):], 0)
 	victim.caller(t).takes(t, name, 0, lease)
 	granted := c.waits(t, "w", name, long)
-	victim.kill()
+	victim.Kill()
 	left := c.store.redis.PTTL(t.Context(), name).Val()
 	died := time.Now()
 	o := <-granted

@@ -18,7 +18,7 @@ type webSession struct {
 
 func (g *gateway) session(t testing.TB) *webSession {
 	t.Helper()
-	resp, err := g.http.Post("http://lockgw/v1/sessions", "application/json", strings.NewReader(`{"keepalive":"1m"}`))
+	resp, err := g.HTTP.Post("http://lockgw/v1/sessions", "application/json", strings.NewReader(`{"keepalive":"1m"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func (s *webSession) call(method, name, query string) (status int, fence uint64,
 		return 0, 0, err
 	}
 	req.Header.Set("Authorization", "Bearer "+s.token)
-	resp, err := s.g.http.Do(req)
+	resp, err := s.g.HTTP.Do(req)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -60,7 +60,7 @@ func (s *webSession) must(t testing.TB, want int, method, name, query string) {
 // withCurl runs f while two calls of curl hold name, as a shell script would.
 func (g *gateway) withCurl(name string, f func() error) error {
 	curl := func(args ...string) (string, error) {
-		out, err := exec.Command("curl", append([]string{"-fsS", "--unix-socket", g.path("http.sock")}, args...)...).Output()
+		out, err := exec.Command("curl", append([]string{"-fsS", "--unix-socket", g.Path("http.sock")}, args...)...).Output()
 		return strings.TrimSpace(string(out)), err
 	}
 	url := "http://lockgw/v1/locks/" + name

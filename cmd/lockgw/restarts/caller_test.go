@@ -72,7 +72,7 @@ func endSession(l *ledger, d door) error {
 // once is one hold, entered once or twice; false: something is wrong.
 func (c *caller) once() bool {
 	o := history.Op{
-		Name: c.names[c.rng.IntN(len(c.names))], Caller: c.id, Node: c.g.name, TTL: ttl,
+		Name: c.names[c.rng.IntN(len(c.names))], Caller: c.id, Node: c.g.Name, TTL: ttl,
 		Wait: 20 * time.Second, Call: now(), Outcome: history.Granted,
 	}
 	l, ok := c.enter(&o, 1)
@@ -103,14 +103,14 @@ func (c *caller) lose() bool {
 	if c.rng.IntN(40) != 0 {
 		return false
 	}
-	before, _ := c.g.starts()
+	before, _ := c.g.Starts()
 	for until := time.Now().Add(5 * time.Second); time.Now().Before(until); {
 		select {
 		case <-c.over:
 			return true
 		case <-time.After(10 * time.Millisecond):
 		}
-		if n, _ := c.g.starts(); n != before {
+		if n, _ := c.g.Starts(); n != before {
 			break
 		}
 	}
@@ -129,7 +129,7 @@ func (c *caller) enter(o *history.Op, entries int) (lock, bool) {
 	case err == nil && l.Count == entries:
 		return l, true
 	case err == nil:
-		c.led.fault("caller %d at %s: entry %d of %s is told as number %d", c.id, c.g.name, entries, o.Name, l.Count)
+		c.led.fault("caller %d at %s: entry %d of %s is told as number %d", c.id, c.g.Name, entries, o.Name, l.Count)
 	case errors.As(err, &no) && no.code == "wait_timeout" && entries == 1:
 		return lock{}, true
 	case errors.As(err, &no) && no.code == "not_owner" && entries == 1:
@@ -138,7 +138,7 @@ func (c *caller) enter(o *history.Op, entries int) (lock, bool) {
 		c.led.count(&c.led.drawn)
 		return lock{}, true
 	default:
-		c.led.fault("caller %d at %s: entry %d of %s: %v\n%s", c.id, c.g.name, entries, o.Name, err, o)
+		c.led.fault("caller %d at %s: entry %d of %s: %v\n%s", c.id, c.g.Name, entries, o.Name, err, o)
 	}
 	return lock{}, false
 }

@@ -87,19 +87,19 @@ func (d *deserter) run(ctx context.Context) {
 	d.line.close()
 	heldIn := 0
 	for ; ctx.Err() == nil; pause(ctx, 20*time.Millisecond) {
-		n, begun := d.g.starts()
+		n, begun := d.g.Starts()
 		state, since := d.g.lockState(ctx, d.name), now()-begun
-		if again, _ := d.g.starts(); again != n {
+		if again, _ := d.g.Starts(); again != n {
 			continue // whose answer it is, is not known
 		}
 		switch {
 		case state == "held" && since < reattach+patience:
 			heldIn = n
 		case state == "held":
-			d.led.fault("%s of %s is not free %v after the start, though its client has not come back", d.name, d.g.name, since)
+			d.led.fault("%s of %s is not free %v after the start, though its client has not come back", d.name, d.g.Name, since)
 			return
 		case state == "free" && heldIn == n && since < reattach:
-			d.led.fault("%s of %s was free %v after the start, want %v at least", d.name, d.g.name, since, reattach)
+			d.led.fault("%s of %s was free %v after the start, want %v at least", d.name, d.g.Name, since, reattach)
 			return
 		case state == "free":
 			return

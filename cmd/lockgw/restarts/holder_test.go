@@ -50,7 +50,7 @@ func (h *holder) take(ctx context.Context, name string, entries int) error {
 		}
 		if n == 1 {
 			h.held[name] = &history.Op{
-				Name: name, Caller: h.id, Node: h.g.name, TTL: ttl, Call: asked, Answer: now(),
+				Name: name, Caller: h.id, Node: h.g.Name, TTL: ttl, Call: asked, Answer: now(),
 				Outcome: history.Granted, Fence: l.Fence, Deadline: l.deadline(),
 			}
 		}
@@ -73,7 +73,7 @@ func (h *holder) run(ctx context.Context) {
 func (h *holder) look() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	before, _ := h.g.starts()
+	before, _ := h.g.Starts()
 	asked := now()
 	held, err := h.door.locks(ctx)
 	no := (*refusal)(nil)
@@ -89,14 +89,14 @@ func (h *holder) look() {
 	}
 	for _, l := range held {
 		if was := h.as[l.Name]; was.Owner != l.Owner || was.Fence != l.Fence || was.Count != l.Count {
-			h.led.fault("holder %d at %s: %+v was %+v before", h.id, h.g.name, l, was)
+			h.led.fault("holder %d at %s: %+v was %+v before", h.id, h.g.Name, l, was)
 			h.gone = true
 			return
 		}
 		o := h.held[l.Name]
 		o.Deadline, o.Proven = max(o.Deadline, l.deadline()), asked
 	}
-	if after, _ := h.g.starts(); after == before {
+	if after, _ := h.g.Starts(); after == before {
 		h.looks.Add(1)
 	}
 }
@@ -106,12 +106,12 @@ func (h *holder) look() {
 func (h *holder) miss(what string) {
 	h.gone = true
 	for _, o := range h.held {
-		if h.g.wasAwayAt(o.Deadline) {
+		if h.g.WasAwayAt(o.Deadline) {
 			h.led.count(&h.led.late)
 			return
 		}
 	}
-	h.led.fault("holder %d at %s, told of %+v: %s\n%s", h.id, h.g.name, h.as, what, h.g.log())
+	h.led.fault("holder %d at %s, told of %+v: %s\n%s", h.id, h.g.Name, h.as, what, h.g.Log())
 }
 
 // leave releases everything, entry by entry, and counts.

@@ -55,7 +55,7 @@ func (g *gateway) send(ctx context.Context, method, path, body string, c credent
 	if c.key != "" {
 		req.Header.Set("Idempotency-Key", c.key)
 	}
-	resp, err := g.http.Do(req)
+	resp, err := g.HTTP.Do(req)
 	if err != nil {
 		return answer{}, err
 	}

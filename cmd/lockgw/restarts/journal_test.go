@@ -33,7 +33,7 @@ func TestJournalThatCannotBeBelieved(t *testing.T) {
 			store := redistest.Start(t)
 			g := lone(t, store.URL())
 			d, _ := mustHold(t, g, "x", `{"keepalive":"1h"}`)
-			g.kill()
+			g.Kill()
 			g.edit(t, tt.change)
 			g.mustStart(t)
 			var no *refusal
@@ -52,7 +52,7 @@ func TestJournalThatCannotBeBelieved(t *testing.T) {
 // that a process that was killed leaves behind them.
 func (g *gateway) edit(t testing.TB, change func([]byte) []byte) {
 	t.Helper()
-	path := filepath.Join(g.state(), "journal")
+	path := filepath.Join(g.State(), "journal")
 	text, err := os.ReadFile(path)
 	if err == nil {
 		err = os.WriteFile(path, change(bytes.TrimRight(text, "\x00")), 0o600)
@@ -71,10 +71,10 @@ func TestJournalBrokenOff(t *testing.T) {
 		g := lone(t, store.URL())
 		told := map[*webDoor]lock{}
 		for n := range 10 {
-			d, l := mustHold(t, g, fmt.Sprint(g.dir[len(g.dir)-9:len(g.dir)-5], "-", n), `{"keepalive":"1h"}`)
+			d, l := mustHold(t, g, fmt.Sprint(g.Dir[len(g.Dir)-9:len(g.Dir)-5], "-", n), `{"keepalive":"1h"}`)
 			told[d] = l
 		}
-		g.kill()
+		g.Kill()
 		g.edit(t, func(b []byte) []byte { return b[:rng.IntN(len(b))] })
 		g.mustStart(t)
 		for d, want := range told {
@@ -88,7 +88,7 @@ func TestJournalBrokenOff(t *testing.T) {
 				t.Errorf("holds %+v, want %+v or nothing", held, want)
 			}
 		}
-		g.kill()
+		g.Kill()
 	}
 }
 
@@ -96,7 +96,7 @@ func TestJournalBrokenOff(t *testing.T) {
 func TestJournalOfAnotherBoot(t *testing.T) {
 	g := lone(t, redistest.Start(t).URL())
 	d, l := mustHold(t, g, "x", `{"keepalive":"1h"}`)
-	g.kill()
+	g.Kill()
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		t.Fatal(err)

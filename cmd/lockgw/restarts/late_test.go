@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 // hundred takes a hundred names, each in a session of its own.
@@ -34,7 +35,7 @@ func TestRestartWithEmptyStore(t *testing.T) {
 	store := redistest.Start(t)
 	g := lone(t, store.URL())
 	told := hundred(t, g)
-	g.kill()
+	g.Kill()
 	store.Restart()
 	g.mustStart(t)
 	c := store.Client()
@@ -59,15 +60,15 @@ func TestRestartWithEmptyStore(t *testing.T) {
 // Without the guard each hold is lost, none is taken anew, and the next fences are larger.
 func TestRestartWithEmptyStoreUnguarded(t *testing.T) {
 	store := redistest.Start(t)
-	g := newGateway(t, shortDir(t), "lone", mustBuild(t), store.URL())
-	text, err := os.ReadFile(filepath.Join(g.dir, "lockgw.yaml"))
+	g := newGateway(t, e2e.ShortDir(t), "lone", store.URL())
+	text, err := os.ReadFile(filepath.Join(g.Dir, "lockgw.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.configure(t, strings.Replace(string(text), "backend:  {", "backend:  {redis: {guard: none}, ", 1))
+	g.Configure(t, strings.Replace(string(text), "backend:  {", "backend:  {redis: {guard: none}, ", 1))
 	g.mustStart(t)
 	told := hundred(t, g)
-	g.kill()
+	g.Kill()
 	store.Restart()
 	g.mustStart(t)
 	c := store.Client()
@@ -98,7 +99,7 @@ func TestRestartTooLate(t *testing.T) {
 	if _, err := line.do(t.Context(), "LOCK", "y", "TTL", "1"); err != nil {
 		t.Fatal(err)
 	}
-	g.kill()
+	g.Kill()
 	c := store.Client()
 	eventually(t, "the leases are over", func() bool { return c.Exists(t.Context(), "x", "y").Val() == 0 })
 	g.mustStart(t)

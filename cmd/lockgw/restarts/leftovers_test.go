@@ -13,10 +13,10 @@ import (
 func (r *rig) clean() {
 	eventually(r.t, "nothing is left in Redis", func() bool { return len(r.keysLeft()) == 0 })
 	for _, g := range r.gateways {
-		eventually(r.t, "no session is left in the journal of "+g.name, func() bool { return g.sessionsLeft(r.t) == 0 })
-		eventually(r.t, "no name is left in the journal of "+g.name, func() bool { return g.stopsClean(r.t) })
+		eventually(r.t, "no session is left in the journal of "+g.Name, func() bool { return g.sessionsLeft(r.t) == 0 })
+		eventually(r.t, "no name is left in the journal of "+g.Name, func() bool { return g.stopsClean(r.t) })
 		if text := g.complaint(); text != "" {
-			r.t.Errorf("%s complains: %s", g.name, text)
+			r.t.Errorf("%s complains: %s", g.Name, text)
 		}
 	}
 }
@@ -34,7 +34,7 @@ func (g *gateway) sessionsLeft(t testing.TB) (n int) {
 
 // stopsClean stops the gateway, and starts it again if its journal still has a name.
 func (g *gateway) stopsClean(t testing.TB) bool {
-	if err := g.stop(); err != nil {
+	if err := g.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	if len(g.journal(t).Places) == 0 {
@@ -48,7 +48,7 @@ func (g *gateway) stopsClean(t testing.TB) bool {
 func (g *gateway) journal(t testing.TB) journal.State {
 	t.Helper()
 	dir := t.TempDir()
-	text, err := os.ReadFile(filepath.Join(g.state(), "journal"))
+	text, err := os.ReadFile(filepath.Join(g.State(), "journal"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "journal"), text, 0o600)
 	}

@@ -46,7 +46,7 @@ func (d *lineDoor) connect(ctx context.Context) error {
 	if d.byAuth = !d.byAuth; !d.byAuth {
 		o.Token = client.Token(d.token)
 	}
-	line, err := client.Dial(ctx, d.g.socket(), o)
+	line, err := client.Dial(ctx, d.g.Socket(), o)
 	if err == nil && d.byAuth && d.token != "" {
 		_, err = line.Do(ctx, "AUTH", d.token)
 	}

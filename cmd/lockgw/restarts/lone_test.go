@@ -1,18 +1,22 @@
 package restarts
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+)
 
 // lone is one gateway that is ready.
 func lone(t *testing.T, url string) *gateway {
 	t.Helper()
-	g := newGateway(t, shortDir(t), "lone", mustBuild(t), url)
+	g := newGateway(t, e2e.ShortDir(t), "lone", url)
 	g.mustStart(t)
 	return g
 }
 
 func (g *gateway) mustStart(t testing.TB) {
 	t.Helper()
-	if err := g.start(); err != nil {
+	if err := g.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.await(); err != nil {

@@ -63,8 +63,8 @@ func (r *rig) round(n int) {
 	var mortals []*mortal
 	var deserters []*deserter
 	for _, g := range victims {
-		mortals = append(mortals, newMortal(r.t, g, fmt.Sprintf("mortal-%s-%d", g.name, n)))
-		deserters = append(deserters, newDeserter(r.t, g, r.led, fmt.Sprintf("deserter-%s-%d", g.name, n)))
+		mortals = append(mortals, newMortal(r.t, g, fmt.Sprintf("mortal-%s-%d", g.Name, n)))
+		deserters = append(deserters, newDeserter(r.t, g, r.led, fmt.Sprintf("deserter-%s-%d", g.Name, n)))
 	}
 	r.sleep(300 * time.Millisecond)
 	began := now()
@@ -89,7 +89,7 @@ func (r *rig) restart(gs []*gateway) {
 	if r.rng.IntN(4) == 0 {
 		r.sleep(60 * time.Millisecond)
 		for _, g := range gs {
-			g.kill()
+			g.Kill()
 			r.kills++
 		}
 		r.start(gs)
@@ -106,12 +106,12 @@ func (r *rig) stop(gs []*gateway) {
 	gently := r.rng.IntN(5) == 0
 	for _, g := range gs {
 		if !gently {
-			g.kill()
+			g.Kill()
 			r.kills++
 			continue
 		}
 		r.stops++
-		if err := g.stop(); err != nil {
+		if err := g.Stop(); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -119,7 +119,7 @@ func (r *rig) stop(gs []*gateway) {
 
 func (r *rig) start(gs []*gateway) {
 	for _, g := range gs {
-		if err := g.start(); err != nil {
+		if err := g.Start(); err != nil {
 			r.t.Fatal(err)
 		}
 	}

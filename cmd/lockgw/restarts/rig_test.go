@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
@@ -37,13 +38,13 @@ type rig struct {
 
 func newRig(t *testing.T, store *redistest.Server, gateways int, seed uint64) *rig {
 	r := &rig{t: t, store: store, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), led: &ledger{}}
-	url, dir, program := "memory://", shortDir(t), mustBuild(t)
+	url, dir := "memory://", e2e.ShortDir(t)
 	if store != nil {
 		url = store.URL()
 		r.watch = newWatch(store.Client(), r.led)
 	}
 	for i := range gateways {
-		r.gateways = append(r.gateways, newGateway(t, dir, fmt.Sprint("g", i+1), program, url))
+		r.gateways = append(r.gateways, newGateway(t, dir, fmt.Sprint("g", i+1), url))
 	}
 	r.start(r.gateways)
 	for _, g := range r.gateways {
@@ -68,7 +69,7 @@ func (r *rig) begin() {
 	}
 	for i := range r.gateways {
 		for _, g := range r.gateways { // those of all gateways wait for what each one holds
-			w := &waiter{id: 200 + len(r.gateways)*i + int(g.name[1]), g: g, led: r.led, name: fmt.Sprintf("bound-%d", i)}
+			w := &waiter{id: 200 + len(r.gateways)*i + int(g.Name[1]), g: g, led: r.led, name: fmt.Sprintf("bound-%d", i)}
 			r.waiters.Go(func() { w.run(all) })
 		}
 	}
@@ -113,7 +114,7 @@ func (r *rig) hold(i int, g *gateway) {
 func (r *rig) call(id int, g *gateway, byLine bool) {
 	c := &caller{
 		id: id, g: g, led: r.led, rng: rand.New(rand.NewPCG(r.seed, uint64(1+id))),
-		names: []string{"hot-1", "hot-2", "hot-3", fmt.Sprint("own-", g.name)}, over: r.working.Done(),
+		names: []string{"hot-1", "hot-2", "hot-3", fmt.Sprint("own-", g.Name)}, over: r.working.Done(),
 	}
 	c.open = func(context.Context) (door, error) { return &webDoor{g: g, lose: c.lose}, nil }
 	if byLine {

@@ -14,13 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 // refusesToStart runs the program, which has to end by itself, and returns what it
 // said.
 func (g *gateway) refusesToStart(t testing.TB) string {
 	t.Helper()
-	cmd := g.command(nil)
+	cmd := g.Command()
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
@@ -38,13 +39,13 @@ func (g *gateway) refusesToStart(t testing.TB) string {
 // The directory is one gateway's.
 func TestTwoGatewaysOfOneState(t *testing.T) {
 	g := lone(t, "memory://")
-	other := newGateway(t, shortDir(t), "other", g.program, "memory://")
-	text, err := os.ReadFile(filepath.Join(other.dir, "lockgw.yaml"))
+	other := newGateway(t, e2e.ShortDir(t), "other", "memory://")
+	text, err := os.ReadFile(filepath.Join(other.Dir, "lockgw.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.configure(t, strings.Replace(string(text), other.state(), g.state(), 1))
-	if said := other.refusesToStart(t); !strings.Contains(said, g.state()) || !strings.Contains(said, "in use by another gateway") {
+	other.Configure(t, strings.Replace(string(text), other.State(), g.State(), 1))
+	if said := other.refusesToStart(t); !strings.Contains(said, g.State()) || !strings.Contains(said, "in use by another gateway") {
 		t.Errorf("it said %q", said)
 	}
 	if err := g.await(); err != nil {
@@ -62,12 +63,12 @@ func mounted(t testing.TB, dir, options string) {
 }
 
 func TestStateCannotBeWritten(t *testing.T) {
-	g := newGateway(t, shortDir(t), "lone", mustBuild(t), "memory://")
-	mounted(t, g.state(), "size=1m")
-	if err := unix.Mount("", g.state(), "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+	g := newGateway(t, e2e.ShortDir(t), "lone", "memory://")
+	mounted(t, g.State(), "size=1m")
+	if err := unix.Mount("", g.State(), "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
-	if said := g.refusesToStart(t); !strings.Contains(said, g.state()) || !strings.Contains(said, "read-only") {
+	if said := g.refusesToStart(t); !strings.Contains(said, g.State()) || !strings.Contains(said, "read-only") {
 		t.Errorf("it said %q", said)
 	}
 }
@@ -75,22 +76,22 @@ func TestStateCannotBeWritten(t *testing.T) {
 // A full disk costs the memory of the next process, and nothing else.
 func TestStateIsFull(t *testing.T) {
 	store := redistest.Start(t)
-	g := newGateway(t, shortDir(t), "lone", mustBuild(t), store.URL())
-	mounted(t, g.state(), "size=64k")
+	g := newGateway(t, e2e.ShortDir(t), "lone", store.URL())
+	mounted(t, g.State(), "size=64k")
 	g.mustStart(t)
 	before := g.journal(t).Node
-	if err := exec.Command("dd", "if=/dev/zero", "of="+filepath.Join(g.state(), "filler"), "bs=4096").Run(); err == nil {
+	if err := exec.Command("dd", "if=/dev/zero", "of="+filepath.Join(g.State(), "filler"), "bs=4096").Run(); err == nil {
 		t.Fatal("the disk is not full")
 	}
 	d, _ := mustHold(t, g, "x", `{"keepalive":"1h"}`)
 	for n := range 100 { // until a record does not fit into the last page
 		mustHold(t, g, fmt.Sprint("y-", n), `{"keepalive":"1h"}`)
 	}
-	if log := g.log(); !strings.Contains(log, "journal") && !strings.Contains(log, "state") {
+	if log := g.Log(); !strings.Contains(log, "journal") && !strings.Contains(log, "state") {
 		t.Errorf("the log does not say so:\n%s", log)
 	}
-	g.kill()
-	if err := os.Remove(filepath.Join(g.state(), "filler")); err != nil {
+	g.Kill()
+	if err := os.Remove(filepath.Join(g.State(), "filler")); err != nil {
 		t.Fatal(err)
 	}
 	g.mustStart(t)

@@ -29,7 +29,7 @@ func TestStopEndsNoSession(t *testing.T) {
 	}
 	for range 10 {
 		time.Sleep(20 * time.Millisecond)
-		if err := g.stop(); err != nil {
+		if err := g.Stop(); err != nil {
 			t.Fatal(err)
 		}
 		g.mustStart(t)

@@ -25,7 +25,7 @@ func (w *waiter) run(ctx context.Context) {
 		}
 		pause(ctx, 5*time.Millisecond)
 	}
-	w.led.fault("waiter %d at %s never got %s", w.id, w.g.name, w.name)
+	w.led.fault("waiter %d at %s never got %s", w.id, w.g.Name, w.name)
 }
 
 func (w *waiter) once(ctx context.Context, key string) (served bool) {
@@ -34,10 +34,10 @@ func (w *waiter) once(ctx context.Context, key string) (served bool) {
 		return false
 	}
 	defer d.close()
-	o := history.Op{Name: w.name, Caller: w.id, Node: w.g.name, TTL: ttl, Call: now(), Outcome: history.Granted}
+	o := history.Op{Name: w.name, Caller: w.id, Node: w.g.Name, TTL: ttl, Call: now(), Outcome: history.Granted}
 	l, err := d.acquire(ctx, w.name, key, 4*time.Minute)
 	if no := (*refusal)(nil); errors.As(err, &no) && no.code != "wait_timeout" {
-		w.led.fault("waiter %d at %s: %v", w.id, w.g.name, err)
+		w.led.fault("waiter %d at %s: %v", w.id, w.g.Name, err)
 	}
 	if err != nil {
 		return false

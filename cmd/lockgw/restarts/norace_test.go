@@ -1,5 +1,0 @@
-//go:build !race
-
-package restarts
-
-var buildFlags []string
