@@ -15,7 +15,7 @@ GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
 ## build: the program, in bin/lockgw
 build:
-	$(GO) build -trimpath -o $(BIN)/lockgw ./cmd/lockgw
+	$(GO) build -trimpath -tags nomsgpack -o $(BIN)/lockgw ./cmd/lockgw
 
 ## cross: the program for developers' laptops, compiled and vetted (see docs/install.md)
 CROSS ?= darwin freebsd

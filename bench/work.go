@@ -33,7 +33,7 @@ func (r *rig) work(ctx context.Context) (w work, err error) {
 		if err != nil {
 			return w, err
 		}
-		switch p.name {
+		switch p.Name {
 		case "redis":
 			w.redis = used.Seconds()
 		case "echo", "delay":

@@ -21,7 +21,7 @@ mkdir -p "$stage/man" "$stage/completion" bin/packages
 trap 'rm -rf "$stage"' EXIT
 
 program() { # arch, file
-	CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath -buildvcs=false \
+	CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath -buildvcs=false -tags nomsgpack \
 		-ldflags "-s -w -X github.com/lockgw/lockgw/cmd/lockgw/cli.release=$version" -o "$2" ./cmd/lockgw
 }
 

@@ -87,7 +87,7 @@ func (g *Gateway) Configuration(t testing.TB) string {
 // Command is the program as it serves. It ends with this process, however that ends.
 func (g *Gateway) Command() *exec.Cmd {
 	cmd := exec.Command(g.Program, append([]string{"serve", "--config", g.Path("lockgw.yaml")}, g.Args...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = dieWithParent()
 	cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1")
 	return cmd
 }
