@@ -462,23 +462,71 @@ func TestBindNeedsPeer(t *testing.T) {
 	}
 }
 
-// A repeat with the key of a request that brought no token gets the first answer.
+// A repeat with the key of a request that brought no token gets the first answer: on a
+// Unix socket, where the user is known, and over TCP if it knows the secret.
 func TestAcquireByKeyAlone(t *testing.T) {
+	for _, unix := range []bool{true, false} {
+		g := newGateway(t, session.Config{})
+		put := func(name, key string) request {
+			r := request{method: "PUT", path: "/v1/locks/" + name, unix: unix, header: http.Header{"Idempotency-Key": {key}}}
+			if !unix {
+				r.header.Set("Lockgw-Secret", "0123456789abcdef0123456789abcdef")
+			}
+			return r
+		}
+		first := into[lock](t, g.must(201, put("a", "one")))
+		again := into[lock](t, g.must(201, put("a", "one")))
+		if again.Token != first.Token || again.Fence != first.Fence || again.Count != 1 {
+			t.Errorf("repeat = %+v, want the first answer, %+v", again, first)
+		}
+		refused(t, g.do(put("b", "one")), 409, session.CodeConflict)
+		refused(t, g.do(put("a", "two")), 423, session.CodeLocked)
+		g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: first.Token})
+		if other := into[lock](t, g.must(201, put("a", "three"))); other.Token == first.Token || other.Fence <= first.Fence {
+			t.Errorf("another key: %+v, after %+v", other, first)
+		}
+	}
+}
+
+// Two callers over TCP who come upon the same key, two jobs that use the date, do not
+// both get the lock and the token.
+func TestSameKeyOfStrangers(t *testing.T) {
 	g := newGateway(t, session.Config{})
-	put := func(name, key string) request {
-		return request{method: "PUT", path: "/v1/locks/" + name, header: http.Header{"Idempotency-Key": {key}}}
+	const dated = "nightly-2026-11-22"
+	put := func(secret string) request {
+		r := request{method: "PUT", path: "/v1/locks/a", header: http.Header{"Idempotency-Key": {dated}}}
+		if secret != "" {
+			r.header.Set("Lockgw-Secret", secret)
+		}
+		return r
 	}
-	first := into[lock](t, g.must(201, put("a", "one")))
-	again := into[lock](t, g.must(201, put("a", "one")))
-	if again.Token != first.Token || again.Fence != first.Fence || again.Count != 1 {
-		t.Errorf("repeat = %+v, want the first answer, %+v", again, first)
+	if p := refused(t, g.do(put("")), 400, session.CodeInvalid); !strings.Contains(p.Detail, "Lockgw-Secret") {
+		t.Errorf("detail = %q, want what to do", p.Detail)
 	}
-	refused(t, g.do(put("b", "one")), 409, session.CodeConflict)
-	refused(t, g.do(put("a", "two")), 423, session.CodeLocked)
-	g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: first.Token})
-	refused(t, g.do(put("a", "two")), 423, session.CodeLocked) // the first answer, again
-	if other := into[lock](t, g.must(201, put("a", "three"))); other.Token == first.Token || other.Fence <= first.Fence {
-		t.Errorf("another key: %+v, after %+v", other, first)
+	if st := g.m.Stats(); st != (session.Stats{}) {
+		t.Errorf("stats = %+v, want that nothing was opened", st)
+	}
+	first := into[lock](t, g.must(201, put("c29tZSByYW5kb20gYnl0ZXM")))
+	stranger := g.do(put("YSBkaWZmZXJlbnQgc2VjcmV0"))
+	refused(t, stranger, 423, session.CodeLocked)
+	if strings.Contains(stranger.body, first.Token) {
+		t.Error("a stranger was told the token")
+	}
+	multi := put("")
+	multi.method, multi.path, multi.body = "POST", multilocks, `{"names":["b"]}`
+	refused(t, g.do(multi), 400, session.CodeInvalid)
+}
+
+func TestSecretMustBeLong(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	for _, secret := range [][]string{
+		{""}, {"short"}, {"2026-11-22-2026-11-22-2026"}, {"0123456789abcdef0123456789abcde"}, {strings.Repeat("x", 129)},
+		{"a secret with white space in it"}, {strings.Repeat("x", 40), strings.Repeat("y", 40)},
+	} {
+		r := request{method: "PUT", path: "/v1/locks/a", unix: true, header: http.Header{"Idempotency-Key": {"k"}, "Lockgw-Secret": secret}}
+		if p := refused(t, g.do(r), 400, session.CodeInvalid); !strings.HasPrefix(p.Detail, "Lockgw-Secret: ") {
+			t.Errorf("%q: detail = %q", secret, p.Detail)
+		}
 	}
 }
 

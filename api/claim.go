@@ -91,7 +91,7 @@ func (h *Handler) begin(c *gin.Context, cl *claim, alive session.Liveness) error
 	}
 	switch {
 	case !who.named():
-		return h.open(who, cl, alive)
+		return h.open(c.Request, who, cl, alive)
 	case cl.pid != 0 && who.token != "":
 		return session.Invalid("bind", "belongs to the session, which is open already; bind it when it is opened")
 	}
@@ -101,7 +101,7 @@ func (h *Handler) begin(c *gin.Context, cl *claim, alive session.Liveness) error
 	return err
 }
 
-func (h *Handler) open(who *identity, cl *claim, alive session.Liveness) error {
+func (h *Handler) open(r *http.Request, who *identity, cl *claim, alive session.Liveness) (err error) {
 	if cl.pid != 0 && alive != nil {
 		return session.Invalid("bind", "a hold ends with its connection and cannot be bound to a process too")
 	}
@@ -112,13 +112,14 @@ func (h *Handler) open(who *identity, cl *claim, alive session.Liveness) error {
 		}
 	}
 	if alive == nil {
-		o.Key = cl.acquire.Key
+		if o.Key, err = sharedKey(r, who, cl.acquire.Key); err != nil {
+			return err
+		}
 	}
 	if o.Alive == nil {
 		o.MaxHold = cmp.Or(o.MaxHold, h.Manager.Config().Session.AnonymousMaxHold)
 	}
-	err := h.sign(who, &o)
-	if err != nil {
+	if err = h.sign(who, &o); err != nil {
 		return err
 	}
 	cl.sess, cl.token, err = h.Manager.Open(o)

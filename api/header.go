@@ -1,6 +1,8 @@
 package api
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,6 +26,55 @@ func idempotencyKey(r *http.Request) (string, error) {
 		return "", session.Invalid("Idempotency-Key", "must be 1 to 64 visible ASCII characters")
 	}
 	return key, nil
+}
+
+// secretHeader carries what only the client that made it can know, so that it is known
+// again where no user is.
+const secretHeader = "Lockgw-Secret"
+
+const (
+	leastSecret = 22 // characters of base64 are 128 bits
+	leastHex    = 32 // likewise
+	mostSecret  = 128
+)
+
+// clientSecret is what the client has made up to be known by, "" if it sends nothing.
+func clientSecret(r *http.Request) (string, error) {
+	values := r.Header.Values(secretHeader)
+	if len(values) == 0 {
+		return "", nil
+	}
+	secret := values[0]
+	visible := func(c rune) bool { return c > ' ' && c <= '~' }
+	hex := func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '-' }
+	switch {
+	case len(values) > 1:
+		return "", session.Invalid(secretHeader, "was sent more than once")
+	case len(secret) > mostSecret || strings.ContainsFunc(secret, func(c rune) bool { return !visible(c) }):
+		return "", session.Invalid(secretHeader, "must be at most %d visible ASCII characters", mostSecret)
+	case len(secret) < leastSecret, len(secret) < leastHex && !strings.ContainsFunc(secret, func(c rune) bool { return !hex(c) }):
+		return "", session.Invalid(secretHeader,
+			"must be 128 random bits at least: %d hexadecimal digits (openssl rand -hex 16) or %d characters of base64", leastHex, leastSecret)
+	}
+	return secret, nil
+}
+
+// sharedKey is by what a repeat of r, which brings no token, finds the session that was
+// opened for it. Where it is not known who asks, everybody who comes upon the same key
+// would be given the same session and its token: so a secret makes up for the user.
+func sharedKey(r *http.Request, who *identity, key string) (string, error) {
+	secret, err := clientSecret(r)
+	switch {
+	case err != nil || key == "":
+		return "", err
+	case secret != "":
+		return fmt.Sprintf("%s\n%x", key, sha256.Sum256([]byte(secret))), nil
+	case who.caller.Identified():
+		return key, nil
+	}
+	return "", session.Invalid("Idempotency-Key", "does not say who repeats the request, which the gateway cannot tell over TCP: send "+
+		secretHeader+" as well, 128 random bits that you keep until you have the answer (openssl rand -hex 16), "+
+		"or open a session first (POST /v1/sessions), or use the Unix socket")
 }
 
 // preferWait is the wait of the Prefer header (RFC 7240), and how it was written.

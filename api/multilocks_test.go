@@ -150,7 +150,7 @@ func TestMultilockRepeats(t *testing.T) {
 	for _, token := range []string{"", g.open()} {
 		r := request{
 			method: "POST", path: multilocks, body: `{"names":["a","b"]}`, token: token,
-			header: http.Header{"Idempotency-Key": {"job-1"}},
+			header: http.Header{"Idempotency-Key": {"job-1"}}, unix: true,
 		}
 		first, again := into[multilock](t, g.must(201, r)), into[multilock](t, g.must(201, r))
 		if again.Token != first.Token || again.Locks[0].Fence != first.Locks[0].Fence || again.Locks[0].Count != 1 {
@@ -160,7 +160,7 @@ func TestMultilockRepeats(t *testing.T) {
 		refused(t, g.do(r), 409, session.CodeConflict)
 		r = request{
 			method: "DELETE", path: multilocks, body: `{"names":["a","b"]}`, token: first.Token,
-			header: http.Header{"Idempotency-Key": {"job-2"}},
+			header: http.Header{"Idempotency-Key": {"job-2"}}, unix: true,
 		}
 		for range 2 {
 			if a := g.must(200, r); !strings.Contains(a.body, `["a","b"]`) {
