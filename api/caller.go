@@ -180,7 +180,7 @@ func (h *Handler) sign(who *identity, o *session.Options) error {
 			return session.Invalid("meta", "%s begins with %s, which the gateway keeps for itself", session.Quote(key), access.Reserved)
 		}
 	}
-	who.caller.Sign(o)
+	h.Access.Sign(who.caller, o)
 	later := who.direct.For(*o) // who comes with the session's token
 	if h.Access.Known(who.caller) == nil && h.Access.Known(later) != nil {
 		return refusal(access.CodeForbidden,

@@ -46,7 +46,9 @@ func clientSecret(r *http.Request) (string, error) {
 	}
 	secret := values[0]
 	visible := func(c rune) bool { return c > ' ' && c <= '~' }
-	hex := func(c rune) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '-' }
+	hex := func(c rune) bool {
+		return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '-'
+	}
 	switch {
 	case len(values) > 1:
 		return "", session.Invalid(secretHeader, "was sent more than once")

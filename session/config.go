@@ -74,7 +74,8 @@ type Limits struct {
 	WaitersPerLock  int           // 10,000
 	HoldsPerSession int           // 1,024
 	WaitsPerSession int           // 64
-	Sessions        int           // 100,000
+	Sessions        int           // 100,000; the last hundredth is for administrators
+	SessionsPerUser int           // 20,000
 	Entries         int           // re-entries of one hold; 1,000
 }
 
@@ -101,6 +102,7 @@ func (c Config) withDefaults() Config {
 	or(&c.Limits.HoldsPerSession, 1024)
 	or(&c.Limits.WaitsPerSession, 64)
 	or(&c.Limits.Sessions, 100_000)
+	or(&c.Limits.SessionsPerUser, 20_000)
 	or(&c.Limits.Entries, 1000)
 	if c.Fairness.Strict {
 		c.Fairness.MaxTurns = 1

@@ -86,7 +86,7 @@ func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.m.cfg.Timeout)
 	defer cancel()
-	e.Released = s.close(ctx, reason, then, nil)
+	e.Released, _ = s.close(ctx, reason, then, nil)
 	e.Pending = ctx.Err() != nil
 	return e
 }
@@ -95,18 +95,20 @@ func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
 // released. It returns the names it has released and waits, until ctx is done,
 // for the store to confirm. reason is for people.
 func (s *Session) Close(ctx context.Context, reason string) []string {
-	return s.close(ctx, reason, giveBack, nil)
+	released, _ := s.close(ctx, reason, giveBack, nil)
+	return released
 }
 
-func (s *Session) closeSoon(reason string) { s.closeIf(nil, reason) }
+func (s *Session) closeSoon(reason string) { _ = s.closeIf(nil, reason) }
 
 // closeIf ends the session if still says so, which is asked under the lock under which
 // signs of life are accepted: what was accepted before is seen, what comes after is
-// refused. nil: in any case.
-func (s *Session) closeIf(still func() bool, reason string) {
+// refused. nil: in any case. The result is whether it has ended by this.
+func (s *Session) closeIf(still func() bool, reason string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), s.m.cfg.Timeout)
 	defer cancel()
-	s.close(ctx, reason, giveBack, still)
+	_, closed := s.close(ctx, reason, giveBack, still)
+	return closed
 }
 
 // fate is what becomes of the holds of a session that ends.
@@ -119,11 +121,11 @@ const (
 )
 
 // close is Close, for any fate. still: see closeIf.
-func (s *Session) close(ctx context.Context, reason string, then fate, still func() bool) []string {
+func (s *Session) close(ctx context.Context, reason string, then fate, still func() bool) (released []string, closed bool) {
 	s.mu.Lock()
 	if s.closed || still != nil && !still() {
 		s.mu.Unlock()
-		return nil
+		return nil, false
 	}
 	s.closed = true
 	why := endedError(reason)
@@ -143,13 +145,13 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 	s.mu.Unlock()
 	s.m.remove(s, why)
 	if then == keep {
-		return nil
+		return nil, true
 	}
 	s.m.cfg.Journal.Closed(s.id)
 	s.m.roster.drop(s)
-	names := endAll(ctx, leases, reason, then)
+	released = endAll(ctx, leases, reason, then)
 	s.m.publish(Event{Type: EventSessionEnded, Session: s.id, Reason: reason})
-	return names
+	return released, true
 }
 
 // endAll ends the leases and waits for the store until ctx is done.

@@ -33,6 +33,8 @@ type Manager struct {
 	slotted  map[string]*crowd // those of them that have a slot, by name
 	empty    chan struct{}     // set by Close; closed when no place is left
 	sessions map[tokenHash]*Session
+	users    map[string]int // how many of them each user has
+	cleared  time.Duration  // when idle sessions were looked for
 	ended    map[tokenHash]ended
 	fences   map[string]backend.Fence // highest seen of names that nobody here uses now
 	mark     backend.Fence            // highest of all those that are not in fences; only of a store that ends with the process
@@ -58,7 +60,7 @@ const (
 func New(b backend.Backend, cfg Config) *Manager {
 	m := &Manager{
 		b: b, cfg: cfg.withDefaults(), drained: make(chan struct{}),
-		places: map[placeKey]*place{}, slotted: map[string]*crowd{}, sessions: map[tokenHash]*Session{},
+		places: map[placeKey]*place{}, slotted: map[string]*crowd{}, sessions: map[tokenHash]*Session{}, users: map[string]int{},
 		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, noted: map[placeKey]struct{}{}, lists: newLists(),
 	}
 	or(&m.cfg.Store, b.Info().Type)
@@ -93,7 +95,11 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 	if o.Process.PID != 0 && o.Process.Command != "" {
 		s.shown.Store(o.Process.peer())
 	}
-	if same, err := m.register(s); same != s {
+	same, err := m.register(s)
+	if CodeOf(err) == CodeTooManySessions && m.clear(o.User) {
+		same, err = m.register(s)
+	}
+	if same != s {
 		s.cancel(nil)
 		if err != nil {
 			return nil, "", err
@@ -118,13 +124,11 @@ func (m *Manager) register(s *Session) (*Session, error) {
 	default:
 		return same, nil
 	}
-	if len(m.sessions) >= m.cfg.Limits.Sessions {
-		return nil, &Error{
-			Code: CodeTooManySessions, RetryAfter: time.Second,
-			Detail: "the limit of sessions (limits.sessions) is reached",
-		}
+	if err := m.roomLocked(s.o); err != nil {
+		return nil, err
 	}
 	m.sessions[s.hash] = s
+	m.users[s.o.User]++
 	delete(m.ended, s.hash)
 	return s, nil
 }
@@ -182,6 +186,9 @@ func (m *Manager) remove(s *Session, why *Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.sessions, s.hash)
+	if m.users[s.o.User]--; m.users[s.o.User] <= 0 {
+		delete(m.users, s.o.User)
+	}
 	looked := 0
 	for h, e := range m.ended { // two out for one in: the map follows the rate of ends
 		if looked++; looked > 2 {

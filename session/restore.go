@@ -57,7 +57,7 @@ func (m *Manager) resumeAll(past journal.State) {
 func (m *Manager) adopt(c *journal.Session) *Session {
 	s := m.newSession(tokenHash(c.Hash), Options{
 		Name: c.Name, Meta: c.Meta, Peer: Peer{PID: c.PeerPID, UID: c.PeerUID, Command: c.Command},
-		TTL: c.TTL, Keepalive: c.Keepalive, MaxHold: c.MaxHold, OneLock: c.OneLock,
+		TTL: c.TTL, Keepalive: c.Keepalive, MaxHold: c.MaxHold, OneLock: c.OneLock, User: c.User,
 		Conns: c.Conns || c.Life == journal.Connection, Process: Process{PID: c.PID, Started: c.Started},
 	})
 	s.id, s.uuid, s.since, s.spent = c.ID, c.UUID, c.Since, c.Spent
@@ -69,6 +69,7 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 		s.shown.Store(&Peer{PID: p.PID, UID: p.UID, Command: p.Command})
 	}
 	m.sessions[s.hash] = s
+	m.users[s.o.User]++
 	m.roster.add(s)
 	return s
 }

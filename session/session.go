@@ -51,6 +51,11 @@ type Options struct {
 	Alive Liveness
 	// Process is the one that Alive waits for.
 	Process Process
+	// User is by whom the session is counted: a user of the machine, a token, a
+	// certificate; all of whom nothing is known are one, "".
+	User string
+	// Administers: the limits leave some room for those who have to clear up.
+	Administers bool
 	// Key makes a repeat of the same Open, by the same user, return the same session.
 	Key string
 }

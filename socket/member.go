@@ -45,7 +45,7 @@ func (c *conn) holding(name string) (*session.Session, error) {
 // open joins a new session, which lives by its connections unless o says more.
 func (c *conn) open(o session.Options) (session.Token, error) {
 	o.Conns, o.Peer, o.Account, o.Name = true, c.peer, c.use.Account(), c.name
-	c.by.Sign(&o)
+	c.srv.cfg.Access.Sign(c.by, &o)
 	if err := c.mayLeave(); err != nil {
 		return "", err
 	}

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
@@ -86,8 +87,15 @@ func (c *conn) pairNames(key string, names []string) {
 	}
 }
 
+// sessionKill ends the session with an id, or all those of a user.
 func sessionKill(c *conn, args []string) error {
-	token := ""
+	token, ofUser := "", strings.EqualFold(args[0], "USER")
+	if ofUser {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return wrongArguments("session|KILL")
+	}
 	o := options{args: args[1:]}
 	for o.next() {
 		if o.is("TOKEN") {
@@ -106,6 +114,9 @@ func sessionKill(c *conn, args []string) error {
 	if err := c.srv.cfg.Access.May(by, access.Admin, ""); err != nil {
 		return err
 	}
+	if ofUser {
+		return c.killUser(args[0], by)
+	}
 	e, err := c.srv.cfg.Manager.EndSession(c.ctx, args[0], by.String())
 	switch {
 	case err != nil:
@@ -118,5 +129,24 @@ func sessionKill(c *conn, args []string) error {
 	for _, name := range e.Released {
 		c.w.Bulk(name)
 	}
+	return nil
+}
+
+// killUser answers with how many sessions have ended.
+func (c *conn) killUser(user string, by access.Caller) error {
+	switch kind, name, _ := strings.Cut(user, ":"); {
+	case user == session.UserName(""):
+		user = ""
+	case name == "" || kind != "user" && kind != "token" && kind != "cert":
+		return session.Invalid("USER", "is %s; it is user: and the number of a user, token: or cert: and a name, or %s for all who are known by none of them",
+			session.Quote(user), session.UserName(""))
+	}
+	e := c.srv.cfg.Manager.EndUser(c.ctx, user, by.String())
+	if e.Pending {
+		return &session.Error{Code: session.CodeUnavailable, Detail: fmt.Sprintf(
+			"%d sessions have ended, but the store has not confirmed that all of their locks are free; they are after %v at the latest",
+			e.Sessions, e.FreeBy.Round(time.Second))}
+	}
+	c.w.Int(int64(e.Sessions))
 	return nil
 }

@@ -135,6 +135,22 @@ func TestSessionKill(t *testing.T) {
 	admin.lock("a")
 }
 
+// All sessions of a user end at once, and no others.
+func TestSessionKillUser(t *testing.T) {
+	g := start(t, withAccess(controlOf(t, sesame)))
+	holder, admin := g.dial3(), g.dial()
+	holder.lock("a")
+	const me = "user:12345" // as the fixture has it
+	admin.wantError("INVALID wrong number", "SESSION", "KILL", "USER")
+	admin.wantError("NOAUTH", "SESSION", "KILL", "USER", me)
+	for _, bad := range []string{"alice", "user:", "group:5", ""} {
+		admin.wantError("INVALID USER", "SESSION", "KILL", "USER", bad, "TOKEN", "sesame")
+	}
+	admin.want(int64(0), "SESSION", "KILL", "USER", "user:4242", "TOKEN", "sesame")
+	admin.want(int64(1), "SESSION", "KILL", "USER", me, "TOKEN", "sesame")
+	admin.lock("a")
+}
+
 // The session ends, but the reply says that its locks are not free yet.
 func TestSessionKillWithoutStore(t *testing.T) {
 	var mute atomic.Bool

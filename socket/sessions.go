@@ -21,8 +21,8 @@ func sessionCommands() []command {
 		{
 			name: "SESSION", least: 1, most: 9, slow: true, run: sessionCommand,
 			args: "NEW [KEEPALIVE seconds] [BIND pid:n] | ATTACH token | SHOW pid:n | INFO | END | " +
-				"LIST [PREFIX p] [CURSOR c] [COUNT n] [TOKEN admin-token] | KILL id [TOKEN admin-token]",
-			summary: "Opens, joins, shows or ends the session that holds this connection's locks. For administrators: lists all sessions, ends another's.",
+				"LIST [PREFIX p] [CURSOR c] [COUNT n] [TOKEN admin-token] | KILL id [TOKEN admin-token] | KILL USER user [TOKEN admin-token]",
+			summary: "Opens, joins, shows or ends the session that holds this connection's locks. For administrators: lists all sessions, ends another's or all of a user.",
 		},
 		{
 			name: "AUTH", least: 1, most: 2, run: auth,

@@ -44,6 +44,12 @@ func TestScripts(t *testing.T) {
 			e.Values[jobsKey{}] = map[string]*job{}
 			return nil
 		},
+		Condition: func(what string) (bool, error) {
+			if what == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", what)
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits,
 			"start": scriptStart,

@@ -221,7 +221,7 @@ func TestShow(t *testing.T) {
 // Over a Unix socket the user counts, whoever's session it speaks for.
 func TestFor(t *testing.T) {
 	o := session.Options{Key: "k", Meta: map[string]string{"a": "b"}}
-	Caller{token: "robot"}.Sign(&o)
+	Open().Sign(Caller{token: "robot"}, &o)
 	if o.Meta["a"] != "b" || o.Key == "k" {
 		t.Errorf("signed options = %+v, want a key of the caller's own, and the meta kept", o)
 	}
@@ -232,7 +232,7 @@ func TestFor(t *testing.T) {
 		t.Errorf("for over a Unix socket = %v, want the user alone", by)
 	}
 	plain := session.Options{Key: "k"}
-	unixCaller(1).Sign(&plain)
+	Open().Sign(unixCaller(1), &plain)
 	if plain.Key != "k" || plain.Meta != nil {
 		t.Errorf("signed by a user = %+v, want it unchanged", plain)
 	}

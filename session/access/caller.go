@@ -69,9 +69,7 @@ func (by Caller) Remote() bool { return by.via == viaNetwork }
 func (by Caller) Named() bool { return by.token != "" }
 
 // Identified: it is known who by is, so that it can be told from every other caller.
-func (by Caller) Identified() bool {
-	return by.token != "" || len(by.certs) > 0 || by.via == viaUnix && by.peer.UID >= 0
-}
+func (by Caller) Identified() bool { return by.user() != "" }
 
 // String is by for people and for the audit record. It has no secret.
 func (by Caller) String() string {

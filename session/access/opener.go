@@ -13,9 +13,13 @@ const Reserved = "lockgw:"
 // restart of the gateway.
 const metaToken = Reserved + "token"
 
-// Sign notes in o who opens the session, so that its token is as good as the one it
+// Sign notes in o that by opens the session, so that its token is as good as the one it
 // was opened with. A request with the same key by another caller is another one.
-func (by Caller) Sign(o *session.Options) {
+func (c *Control) Sign(by Caller, o *session.Options) {
+	o.User, o.Administers = by.user(), c.policy.Load().administers(by)
+	if uid, ok := strings.CutPrefix(o.Account, "uid "); ok && o.User == "" { // as the kernel tells over TCP, too
+		o.User = "user:" + uid
+	}
 	if by.token != "" {
 		meta := map[string]string{metaToken: by.token}
 		for k, v := range o.Meta {

@@ -109,14 +109,24 @@ func (by Caller) Account() string {
 	}
 }
 
-// key is by whom by is counted.
+// key is by whom the requests of by are counted.
 func (by Caller) key(session string) string {
+	if user := by.user(); user != "" {
+		return user
+	}
+	return "session:" + session
+}
+
+// user is by whom by is counted, in the words of the rules; "" if it is not known who by is.
+func (by Caller) user() string {
 	switch {
-	case by.token != "", len(by.certs) > 0:
-		return by.Account()
+	case by.token != "":
+		return "token:" + by.token
+	case len(by.certs) > 0:
+		return "cert:" + by.certs[0]
 	case by.via == viaUnix && by.peer.UID >= 0:
-		return "uid " + strconv.Itoa(by.peer.UID)
+		return "user:" + strconv.Itoa(by.peer.UID)
 	default:
-		return "session " + session
+		return ""
 	}
 }

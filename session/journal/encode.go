@@ -62,6 +62,7 @@ func (s *Session) encode(b []byte) []byte {
 	if s.Shown != nil {
 		b = rare(append(b, `,"shown":`...), s.Shown)
 	}
+	b = text(b, `,"user":`, s.User)
 	return append(b, '}')
 }
 

@@ -59,6 +59,7 @@ type Session struct {
 	PID       int               `json:"pid,omitempty"`
 	Started   time.Duration     `json:"started,omitempty"` // on CLOCK_BOOTTIME
 	Shown     *Peer             `json:"shown,omitempty"`
+	User      string            `json:"user,omitempty"` // by whom it is counted
 
 	Spent   bool              `json:"-"`
 	Answers map[string]Answer `json:"-"` // by the key of the request

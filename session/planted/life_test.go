@@ -87,4 +87,32 @@ var lifeBugs = []bug{
 		name: "the alarm is not set for the next", file: "session/timers.go",
 		old: "	if t.next = 0; len(t.due) > 0 {\n", new: "	if t.next = 0; false {\n",
 	},
+	{
+		name: "no share of sessions", file: "session/share.go",
+		old: "if m.users[o.User] >= m.cfg.Limits.SessionsPerUser {", new: "if false {",
+	},
+	{
+		name: "no sessions for administrators", file: "session/share.go",
+		old: "		most -= most / 100\n", new: "",
+	},
+	{
+		name: "the share is forgotten by a restart", file: "session/restore.go",
+		old: "	m.users[s.o.User]++\n", new: "",
+	},
+	{
+		name: "idle sessions make no room", file: "session/manager.go",
+		old: "&& m.clear(o.User) {", new: "&& false {",
+	},
+	{
+		name: "sessions with a connection make room", file: "session/share.go",
+		old: "s.gathering+s.conns == 0", new: "s.gathering == 0",
+	},
+	{
+		name: "sessions that talk make room", file: "session/share.go",
+		old: "s.m.cfg.Clock()-s.seen > idleGrace", new: "true",
+	},
+	{
+		name: "sessions of others make room", file: "session/share.go",
+		old: "if all || s.o.User == user {", new: "if true {",
+	},
 }

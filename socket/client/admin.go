@@ -51,3 +51,12 @@ func (c *Client) KillSession(ctx context.Context, id, token string) ([]string, e
 	v, err := c.Do(ctx, withText([]string{"SESSION", "KILL", id}, "TOKEN", token)...)
 	return texts(v), err
 }
+
+// KillUser ends all sessions of a user, and returns how many those were. The user is
+// user: and a number, token: or cert: and a name, or unknown for all who are known by
+// none of these. token is as for Break.
+func (c *Client) KillUser(ctx context.Context, user, token string) (int, error) {
+	v, err := c.Do(ctx, withText([]string{"SESSION", "KILL", "USER", user}, "TOKEN", token)...)
+	n, _ := v.(int64)
+	return int(n), err
+}

@@ -107,7 +107,8 @@ type Limits struct {
 	WaitersPerLock  int           `yaml:"waiters_per_lock" jsonschema:"minimum=1" jsonschema_description:"callers that wait here for one name"`
 	HoldsPerSession int           `yaml:"holds_per_session" jsonschema:"minimum=1" jsonschema_description:"names that one session holds"`
 	WaitsPerSession int           `yaml:"waits_per_session" jsonschema:"minimum=1" jsonschema_description:"names that one session waits for"`
-	Sessions        int           `yaml:"sessions" jsonschema:"minimum=1" jsonschema_description:"sessions at one time"`
+	Sessions        int           `yaml:"sessions" jsonschema:"minimum=1" jsonschema_description:"sessions at one time; the last hundredth of them is for administrators"`
+	SessionsPerUser int           `yaml:"sessions_per_user" jsonschema:"minimum=1" jsonschema_description:"of them those of one user, token or certificate; all who come over TCP without any are one user"`
 	EntriesPerHold  int           `yaml:"entries_per_hold" jsonschema:"minimum=1" jsonschema_description:"re-entries of one hold"`
 
 	RequestsPerSecond int `yaml:"requests_per_second" reload:"true" jsonschema:"minimum=0" jsonschema_description:"acquires, looks and new sessions of one caller, on average; 0: as many as it likes"`
@@ -155,7 +156,7 @@ func Default() Config {
 		Fairness: Fairness{Mode: "turns", MaxTurns: 64, MaxTurnTime: 50 * time.Millisecond},
 		Limits: Limits{
 			MinTTL: time.Second, MaxTTL: 24 * time.Hour,
-			WaitersPerLock: 10_000, HoldsPerSession: 1024, WaitsPerSession: 64, Sessions: 100_000, EntriesPerHold: 1000,
+			WaitersPerLock: 10_000, HoldsPerSession: 1024, WaitsPerSession: 64, Sessions: 100_000, SessionsPerUser: 20_000, EntriesPerHold: 1000,
 		},
 		Access:   Access{Rules: AccessRules{}},
 		Shutdown: Shutdown{Holds: "keep", Timeout: 20 * time.Second},
@@ -204,7 +205,7 @@ func (c Config) Manager() session.Config {
 		Limits: session.Limits{
 			MaxWait: c.Lock.MaxWait, MinTTL: c.Limits.MinTTL, MaxTTL: c.Limits.MaxTTL,
 			WaitersPerLock: c.Limits.WaitersPerLock, HoldsPerSession: c.Limits.HoldsPerSession,
-			WaitsPerSession: c.Limits.WaitsPerSession, Sessions: c.Limits.Sessions, Entries: c.Limits.EntriesPerHold,
+			WaitsPerSession: c.Limits.WaitsPerSession, Sessions: c.Limits.Sessions, SessionsPerUser: c.Limits.SessionsPerUser, Entries: c.Limits.EntriesPerHold,
 		},
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os/user"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,22 +107,30 @@ func addAdminToken(cmd *cobra.Command, file *string) {
 
 func newSessionKill() *cobra.Command {
 	var (
-		g    cli.Gateway
-		file string
+		g          cli.Gateway
+		file, whom string
 	)
 	cmd := &cobra.Command{
-		Use:   "kill ID",
-		Short: "End the session of somebody else",
+		Use:   "kill ID | --user USER",
+		Short: "End the session of somebody else, or all of a user",
 		Long: `End a session, by its id as "lockgw session ls" shows it, whatever it lives by. Its waits end, and
 what it holds is lost. It is told, which does not stop a program that does not listen: be sure
 that it is dead, or that what it works on checks fences.
 
+With --user it is all sessions of a user of this machine, by name or number, of an access token
+(token:NAME) or a certificate (cert:NAME), or of all who are known by none of these (unknown).
+
 ` + forAdministrators + ` The gateway's log keeps a record.`,
-		Args: cli.UsageArgs(cobra.ExactArgs(1)),
+		Args: cli.UsageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			token, err := cli.ReadAdminToken(file)
-			if err != nil {
+			switch {
+			case err != nil:
 				return cli.Usagef("--admin-token-file: %w", err)
+			case (len(args) == 1) == (whom != ""):
+				return cli.Usagef("give the id of a session, or --user")
+			case whom != "":
+				return killUser(cmd, &g, whom, token)
 			}
 			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				names, err := c.KillSession(ctx, args[0], token)
@@ -135,6 +145,38 @@ that it is dead, or that what it works on checks fences.
 	}
 	g.AddFlag(cmd.Flags())
 	addAdminToken(cmd, &file)
+	cmd.Flags().StringVar(&whom, "user", "", "end all sessions of this user")
 	cmd.ValidArgsFunction = completeSession(&g, &file)
 	return cmd
+}
+
+func killUser(cmd *cobra.Command, g *cli.Gateway, whom, token string) error {
+	who, err := countedAs(whom)
+	if err != nil {
+		return cli.Usagef("--user: %w", err)
+	}
+	return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
+		n, err := c.KillUser(ctx, who, token)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d sessions of %s have ended\n", n, cli.Printable(whom))
+		return err
+	})
+}
+
+// countedAs is a user as the gateway counts them.
+func countedAs(whom string) (string, error) {
+	if whom == "unknown" || strings.HasPrefix(whom, "token:") || strings.HasPrefix(whom, "cert:") {
+		return whom, nil
+	}
+	name := strings.TrimPrefix(whom, "user:")
+	if _, err := strconv.ParseUint(name, 10, 32); err == nil {
+		return "user:" + name, nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return "", fmt.Errorf("this machine has no user %q", name)
+	}
+	return "user:" + u.Uid, nil
 }

@@ -1,0 +1,102 @@
+package session
+
+import (
+	"context"
+	"time"
+)
+
+// idleGrace is how long a session that holds nothing, waits for nothing and says nothing
+// is left alone where sessions are scarce.
+const idleGrace = time.Minute
+
+// clearEvery: to look at all sessions takes time, which is not for everybody to cause.
+const clearEvery = time.Second
+
+// roomLocked says why there is no room for another session with these Options.
+func (m *Manager) roomLocked(o Options) error {
+	most, detail := m.cfg.Limits.Sessions, "the limit of sessions (limits.sessions) is reached"
+	if !o.Administers {
+		most -= most / 100
+		if m.users[o.User] >= m.cfg.Limits.SessionsPerUser {
+			most, detail = 0, "the limit of sessions of one user (limits.sessions_per_user) is reached"
+			if o.User == "" {
+				detail = "the limit of sessions of one user (limits.sessions_per_user), as who all those count who come over TCP without a token, is reached"
+			}
+		}
+	}
+	if len(m.sessions) < most {
+		return nil
+	}
+	return &Error{Code: CodeTooManySessions, RetryAfter: time.Second, Detail: detail}
+}
+
+// clear ends what idles, of the user if that has too many sessions, else of all. It is
+// false if nothing was ended.
+func (m *Manager) clear(user string) (any bool) {
+	now := m.cfg.Clock()
+	m.mu.Lock()
+	if m.cleared != 0 && now-m.cleared < clearEvery {
+		m.mu.Unlock()
+		return false
+	}
+	m.cleared = now
+	all := m.users[user] < m.cfg.Limits.SessionsPerUser
+	var found []*Session
+	for _, s := range m.sessions {
+		if all || s.o.User == user {
+			found = append(found, s)
+		}
+	}
+	m.mu.Unlock()
+	for _, s := range found {
+		if s.closeIf(s.idleLocked, "it held and waited for nothing, and there were too many sessions") {
+			any = true
+		}
+	}
+	return any
+}
+
+// idleLocked: nobody misses the session, as far as can be told.
+func (s *Session) idleLocked() bool {
+	return len(s.holds)+len(s.waiting)+s.gathering+s.conns == 0 && s.o.Alive == nil && s.o.Keepalive > 0 &&
+		s.m.cfg.Clock()-s.seen > idleGrace
+}
+
+// UserEnded is what the end of all sessions of a user has done.
+type UserEnded struct {
+	Sessions int
+	Ended
+}
+
+// EndUser ends the sessions of a user, as EndSession does, on behalf of an administrator
+// who is named in the audit record.
+func (m *Manager) EndUser(ctx context.Context, user, by string) UserEnded {
+	m.mu.Lock()
+	var found []*Session
+	for _, s := range m.sessions {
+		if s.o.User == user {
+			found = append(found, s)
+		}
+	}
+	m.mu.Unlock()
+	out := UserEnded{Sessions: len(found)}
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout) // for all of them; they end also after it
+	defer cancel()
+	for _, s := range found {
+		e := s.end(ctx, "an administrator has ended all sessions of "+UserName(user), revoke)
+		out.Released = append(out.Released, e.Released...)
+		out.Pending = out.Pending || e.Pending
+		out.FreeBy = max(out.FreeBy, e.FreeBy)
+	}
+	m.cfg.Log.Warn("the sessions of a user were ended", "audit", "end_user", "user", UserName(user),
+		"sessions", out.Sessions, "locks", len(out.Released), "by", by)
+	return out
+}
+
+// UserName is a user for people.
+func UserName(user string) string {
+	if user == "" {
+		return "unknown"
+	}
+	return user
+}
