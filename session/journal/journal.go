@@ -22,7 +22,8 @@
 //
 // If a record cannot be written, the file is emptied, because what is behind the
 // truth is worse than nothing: a process that starts then is a new node. The
-// journal is written anew as soon as that succeeds.
+// journal is written anew as soon as that succeeds. Until when somebody may hold
+// something all the same is kept beside it, see State.Until.
 package journal
 
 import (
@@ -45,6 +46,11 @@ const (
 	retry = 5 * time.Second
 	// slack is how large a file may be in any case, in bytes.
 	slack = 4 << 20
+	// most is how large it becomes: what it says of answers is left out rather, and it
+	// is written anew more often.
+	most = 64 << 20
+	// part of its file system that it may have: while it is written anew there are two.
+	part = 8
 )
 
 // ErrLocked: another process has the directory.
@@ -57,8 +63,10 @@ type Journal struct {
 	// nil when it is again. It must not call the Journal.
 	Report func(error)
 
-	path string
-	lock *os.File
+	path  string
+	lock  *os.File
+	most  int64 // bytes that the file may have
+	reach reach
 
 	mu    sync.Mutex // guards the fields below
 	state State
@@ -80,7 +88,7 @@ func Open(dir string) (*Journal, State, error) {
 	if err != nil {
 		return nil, State{}, err
 	}
-	j := &Journal{path: filepath.Join(dir, fileName), lock: lock}
+	j := &Journal{path: filepath.Join(dir, fileName), lock: lock, most: mostIn(dir)}
 	if err := j.begin(); err != nil {
 		lock.Close()
 		return nil, State{}, err
@@ -114,9 +122,12 @@ func (j *Journal) begin() error {
 	if err != nil {
 		return err
 	}
+	if err := j.reach.take(j.lock, boot); err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
 	now := uint64(time.Now().UnixMicro())
 	if j.state.Node == "" {
-		j.state = State{Node: uuid.NewString(), Secret: make([]byte, 32), Rejected: j.state.Rejected}
+		j.state = State{Node: uuid.NewString(), Secret: make([]byte, 32), Rejected: j.state.Rejected, Until: j.reach.until}
 		_, _ = rand.Read(j.state.Secret) // never fails, see its documentation
 	}
 	j.state.make()
@@ -166,6 +177,7 @@ func (j *Journal) write(r, with *record) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.reach.told(r)
 	j.buf = r.append(j.buf[:0])
 	j.state.apply(r)
 	if with != nil {
@@ -180,18 +192,44 @@ func (j *Journal) write(r, with *record) {
 		j.fail(err)
 		return
 	}
-	if j.out.size > slack+4*j.base && !time.Now().Before(j.next) && j.rewrite() != nil {
+	if j.out.size > j.full() && !time.Now().Before(j.next) && j.rewrite() != nil {
 		j.next = time.Now().Add(retry) // the file is long, but true
 	}
 }
 
-// fail empties the file, which needs no room.
+// mostIn is how large a journal in dir may become.
+func mostIn(dir string) int64 {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return most
+	}
+	return min(most, int64(fs.Blocks)*int64(fs.Bsize)/part)
+}
+
+// full is the size from which on the file is written anew: it has to grow by a part of
+// what it begins with, or it would be written all the time.
+func (j *Journal) full() int64 { return max(min(slack+4*j.base, j.most), j.base+max(j.base/4, chunk)) }
+
+// fail is for a record that could not be written. If there is no room, what is known is
+// written anew, which needs less without the answers; and if there is none for that
+// either, once more when the file has been emptied, whose room that is. A process that
+// is killed between finds it empty.
 func (j *Journal) fail(err error) {
+	noRoom := errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
+	if noRoom {
+		if j.state.forgetAnswers(0); j.rewrite() == nil {
+			return
+		}
+	}
 	j.err = err
-	j.next = time.Now().Add(retry)
 	if e := j.out.empty(); e != nil {
 		j.err = errors.Join(err, e, os.Remove(j.path))
 	}
+	if noRoom && j.rewrite() == nil {
+		j.err = nil
+		return
+	}
+	j.next = time.Now().Add(retry)
 	j.report(j.err)
 }
 
@@ -212,6 +250,15 @@ func (j *Journal) recover() {
 	}
 }
 
+// encode is a file that says just what is known.
+func (j *Journal) encode() []byte {
+	b := []byte(header)
+	for r := range j.state.records() {
+		b = r.append(b)
+	}
+	return b
+}
+
 // rewrite puts a file that says just what is known in place of the present one.
 func (j *Journal) rewrite() error {
 	j.state.forget(time.Now())
@@ -220,9 +267,14 @@ func (j *Journal) rewrite() error {
 	if err != nil {
 		return err
 	}
-	b := []byte(header)
-	for r := range j.state.records() {
-		b = r.append(b)
+	b := j.encode()
+	if int64(len(b)) > j.most/2 { // leave out the older half of the answers, and all of them if need be
+		for _, keep := range []int{len(j.state.recent) / 2, 0} {
+			if int64(len(b)) > j.most/2 {
+				j.state.forgetAnswers(keep)
+				b = j.encode()
+			}
+		}
 	}
 	_, err = f.Write(b)
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 // outlive: the machine was started since, and no client is left. What the store
 // may still have is known by the places.
 func (s *State) outlive() {
-	s.Sessions = map[string]*Session{}
+	s.Sessions, s.recent = map[string]*Session{}, nil
 	for _, p := range s.Places {
 		p.Turn = nil
 	}
@@ -17,18 +17,12 @@ func (s *State) outlive() {
 
 // forget drops what is remembered for some time only.
 func (s *State) forget(now time.Time) {
-	for _, c := range s.Sessions {
-		for k, a := range c.Answers {
-			if now.Sub(a.At) > Remember {
-				delete(c.Answers, k)
-			}
-		}
-	}
+	s.forgetOld(now)
 }
 
 func (s *State) clone() State {
 	c := *s
-	c.Secret = slices.Clone(s.Secret)
+	c.Secret, c.recent = slices.Clone(s.Secret), nil
 	c.Sessions = make(map[string]*Session, len(s.Sessions))
 	for id, x := range s.Sessions {
 		y := *x

@@ -100,6 +100,7 @@ func read(b []byte) (State, error) {
 		return State{}, errForeign
 	}
 	s.make()
+	old := oldAnswers(b)
 	for len(b) > prefix && b[prefix] != 0 {
 		n := binary.LittleEndian.Uint32(b)
 		if crc32.Checksum(b[:4], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
@@ -114,6 +115,11 @@ func read(b []byte) (State, error) {
 		}
 		if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
 			return State{}, errForeign
+		}
+		if old > 0 && bytes.HasPrefix(body, answerMark) {
+			old--
+			b = b[prefix+n:]
+			continue
 		}
 		var r record
 		if err := json.Unmarshal(body, &r); err != nil {

@@ -14,7 +14,12 @@ type State struct {
 	Sessions    map[string]*Session
 	Places      map[Key]*Place
 	Fence       uint64 // highest that was told, of any name
-	Rejected    string // a file that was found and not believed, where it is now
+	// Until is when, on CLOCK_BOOTTIME, the last hold is over of those that a journal told
+	// of which is lost; 0: none is.
+	Until    time.Duration
+	Rejected string // a file that was found and not believed, where it is now
+
+	recent []answerRef // the answers in all sessions, the oldest first; some are gone
 }
 
 // Key of a place.
@@ -155,12 +160,20 @@ func (s *State) apply(r *record) {
 		c.Answers, c.Losses = map[string]Answer{}, map[Owner]Lost{}
 		s.Sessions[c.ID] = c
 	case opClosed:
-		delete(s.Sessions, r.ID)
+		if c := s.Sessions[r.ID]; c != nil {
+			c.Answers, c.Losses = nil, nil // recent may still point to it
+			delete(s.Sessions, r.ID)
+		}
 	case opFence:
 		s.raise(uint64(r.Number))
 	case opSpent, opAnswered, opUnanswered, opLost, opShown:
 		if c := s.Sessions[r.ID]; c != nil {
 			c.apply(r)
+			if r.Op == opAnswered {
+				s.recent = append(s.recent, answerRef{c, r.Answer.Key, r.Answer.At})
+				s.forgetAnswers(MostAnswers)
+				s.forgetOld(r.Answer.At)
+			}
 		}
 	default:
 		s.applyPlace(r)
@@ -246,6 +259,11 @@ func (s *State) records() iter.Seq[*record] {
 				}
 			}
 		}
+		for _, ref := range s.recent {
+			if a, ok := ref.answer(); ok && s.Sessions[ref.c.ID] == ref.c && !yield(&record{Op: opAnswered, ID: ref.c.ID, Answer: &a}) {
+				return
+			}
+		}
 		for k, p := range s.Places {
 			r := &record{Op: opWants, Name: k.Name, Slot: k.Slot, Number: int64(p.Fence)}
 			if p.Turn != nil {
@@ -270,9 +288,6 @@ func (c *Session) records() iter.Seq[*record] {
 		all := []*record{{Op: opOpened, Session: c}}
 		if c.Spent {
 			all = append(all, &record{Op: opSpent, ID: c.ID})
-		}
-		for _, a := range c.Answers {
-			all = append(all, &record{Op: opAnswered, ID: c.ID, Answer: &a})
 		}
 		for _, r := range all {
 			if !yield(r) {
