@@ -23,6 +23,7 @@ type process struct {
 	f     *faulty
 	j     *journal.Journal
 	dir   string
+	own   bool // the store ends with the process, as the embedded one
 }
 
 // begin starts the first process of a node.
@@ -44,8 +45,14 @@ func (p *process) startOver(before func(verb string) error) *process {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	q := &process{t: p.t, cfg: p.cfg, store: p.store, j: j, dir: p.dir}
-	q.f = &faulty{Backend: memory.Open(p.store, backend.Node{ID: past.Node, Incarnation: past.Incarnation}), before: before}
+	q := &process{t: p.t, cfg: p.cfg, store: p.store, j: j, dir: p.dir, own: p.own}
+	if p.own {
+		q.store = memory.NewStore()
+		if left := past.Until - p.cfg.Clock(); left > 0 {
+			q.store.Pause(left)
+		}
+	}
+	q.f = &faulty{Backend: memory.Open(q.store, backend.Node{ID: past.Node, Incarnation: past.Incarnation}), before: before}
 	cfg := p.cfg
 	cfg.Journal, cfg.Past = j, past
 	q.Manager = session.New(q.f, cfg)

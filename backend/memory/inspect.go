@@ -14,11 +14,16 @@ import (
 func (b *Backend) Inspect(_ context.Context, name string) (backend.Status, error) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
+	refusing := ""
+	if err := b.store.paused(); err != nil {
+		refusing = err.Error()
+	}
 	l := b.store.names[name]
 	if l == nil {
-		return backend.Status{Name: name}, nil
+		return backend.Status{Name: name, Refusing: refusing}, nil
 	}
 	st := l.status()
+	st.Refusing = refusing
 	st.Several = l.several()
 	if len(l.queue) > 0 {
 		st.Head = backend.HeadTheirs

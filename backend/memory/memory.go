@@ -5,6 +5,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -25,11 +26,30 @@ type Store struct {
 	mu    sync.Mutex // guards the fields below and every lock
 	names map[string]*lock
 	nodes map[string]*Backend // by ID; the newest incarnation that listens
+	until time.Time           // nothing is granted before
 }
 
 // NewStore makes an empty store.
 func NewStore() *Store {
 	return &Store{names: map[string]*lock{}, nodes: map[string]*Backend{}}
+}
+
+// Pause has the store grant nothing for so long: somebody may hold what it does not know
+// of, because the process that granted it has ended and nothing was kept.
+func (s *Store) Pause(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = time.Now().Add(d)
+}
+
+// paused is why nothing is granted, nil if the store is not paused.
+func (s *Store) paused() error {
+	left := time.Until(s.until)
+	if s.until.IsZero() || left <= 0 {
+		return nil
+	}
+	return &backend.Later{After: left, Err: fmt.Errorf("%w: the journal of the process before this one was lost, and with it who holds what; "+
+		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, s.until.Format(time.TimeOnly))}
 }
 
 // Backend is a Store as one node sees it.
@@ -71,7 +91,11 @@ func (b *Backend) Close() error {
 }
 
 // Ping implements backend.Backend.
-func (b *Backend) Ping(context.Context) error { return nil }
+func (b *Backend) Ping(context.Context) error {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	return b.store.paused()
+}
 
 // sender is the contender that a request comes from.
 func (b *Backend) sender(r backend.Request) contender { return contender{b.node.ID, r.Slot} }
@@ -92,7 +116,12 @@ func (b *Backend) change(r backend.Request, numbered bool, f func(*lock) (backen
 
 // Acquire implements backend.Backend.
 func (b *Backend) Acquire(_ context.Context, r backend.Request) (backend.Answer, error) {
-	return b.change(r, true, func(l *lock) (backend.Answer, error) { return b.contend(l, r) })
+	return b.change(r, true, func(l *lock) (backend.Answer, error) {
+		if err := b.store.paused(); err != nil {
+			return backend.Answer{}, err
+		}
+		return b.contend(l, r)
+	})
 }
 
 // contend is what Acquire and the requests that queue have in common.

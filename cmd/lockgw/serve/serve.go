@@ -77,7 +77,7 @@ func serve(ctx context.Context, load func() (config.Settings, error)) error {
 	}
 	defer seen.close(log)
 	log = seen.log(log)
-	store, err := openStore(ctx, s.Config, past.node(), seen, log)
+	store, err := openStore(ctx, s.Config, past, seen, log)
 	if err != nil {
 		return err
 	}

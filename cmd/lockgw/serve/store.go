@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/breaker"
@@ -15,6 +16,7 @@ import (
 	"github.com/lockgw/lockgw/backend/redlock"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
+	"github.com/lockgw/lockgw/session"
 )
 
 // guardFile in state_dir is what the gateway knows of the runs of its Redis servers.
@@ -22,12 +24,17 @@ const guardFile = "redis-servers"
 
 // openBackend opens the store that backend.url names. A store that cannot be
 // reached now is no error: the gateway runs, and is not ready until it can.
-func openBackend(ctx context.Context, cfg config.Config, node backend.Node, log *slog.Logger) (backend.Backend, error) {
-	c := cfg.Backend
+func openBackend(ctx context.Context, cfg config.Config, past legacy, log *slog.Logger) (backend.Backend, error) {
+	c, node := cfg.Backend, past.node()
 	scheme, _, _ := strings.Cut(c.URL, "://")
 	switch scheme {
 	case "memory":
-		return memory.Open(memory.NewStore(), node), nil
+		store := memory.NewStore()
+		if left := past.state.Until - session.Boottime(); left > 0 {
+			log.Warn("the journal is lost, and with it who holds what; nothing is granted until that has run out", "for", left.Round(time.Second))
+			store.Pause(left)
+		}
+		return memory.Open(store, node), nil
 	case "redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
 		return redis.Open(ctx, redis.Config{
 			URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Publish: c.Redis.Publish,
@@ -41,8 +48,8 @@ func openBackend(ctx context.Context, cfg config.Config, node backend.Node, log 
 }
 
 // openStore opens the store, measured and gated.
-func openStore(ctx context.Context, c config.Config, node backend.Node, seen *observation, log *slog.Logger) (backend.Backend, error) {
-	store, err := openBackend(ctx, c, node, log)
+func openStore(ctx context.Context, c config.Config, past legacy, seen *observation, log *slog.Logger) (backend.Backend, error) {
+	store, err := openBackend(ctx, c, past, log)
 	if err != nil {
 		return nil, fmt.Errorf("backend.url: %w", err)
 	}
