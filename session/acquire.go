@@ -81,7 +81,7 @@ func (s *Session) Acquire(ctx context.Context, name string, a Acquire) (Grant, e
 		return s.acquire(ctx, name, a, nil)
 	}
 	what := fmt.Sprintf("acquire %s %d %v %v %v %v %v", name, a.Thread, a.Wait, a.TTL, a.Fixed, a.MaxHold, a.MinHold) + a.inMode()
-	v, err := s.once(ctx, &receipt{a.Key, what}, func(r *receipt) (any, error) { return s.acquire(ctx, name, a, r) })
+	v, err := s.once(ctx, &receipt{key: a.Key, what: what}, true, func(r *receipt) (any, error) { return s.acquire(ctx, name, a, r) })
 	g, _ := v.(Grant)
 	return g, err
 }

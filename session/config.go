@@ -77,6 +77,8 @@ type Limits struct {
 	Sessions        int           // 100,000; the last hundredth is for administrators
 	SessionsPerUser int           // 20,000
 	Entries         int           // re-entries of one hold; 1,000
+	AnswersPerUser  int           // remembered of requests with a key; 65,536
+	Answers         int           // 131,072, as many as the journal keeps
 }
 
 func or[T comparable](p *T, def T) {
@@ -104,6 +106,8 @@ func (c Config) withDefaults() Config {
 	or(&c.Limits.Sessions, 100_000)
 	or(&c.Limits.SessionsPerUser, 20_000)
 	or(&c.Limits.Entries, 1000)
+	or(&c.Limits.Answers, journal.MostAnswers)
+	or(&c.Limits.AnswersPerUser, min(65_536, c.Limits.Answers))
 	if c.Fairness.Strict {
 		c.Fairness.MaxTurns = 1
 	}

@@ -142,6 +142,7 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 			t.Stop()
 		}
 	}
+	s.m.answers.drop(s.replays)
 	s.mu.Unlock()
 	s.m.remove(s, why)
 	if then == keep {

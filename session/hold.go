@@ -86,7 +86,7 @@ func (s *Session) Release(ctx context.Context, name string, thread int64, all bo
 		return s.release(ctx, name, thread, all, nil)
 	}
 	what := fmt.Sprintf("release %s %d %v", name, thread, all)
-	v, err := s.once(ctx, &receipt{key, what}, func(r *receipt) (any, error) { return s.release(ctx, name, thread, all, r) })
+	v, err := s.once(ctx, &receipt{key: key, what: what}, false, func(r *receipt) (any, error) { return s.release(ctx, name, thread, all, r) })
 	r, _ := v.(Released)
 	return r, err
 }

@@ -26,6 +26,7 @@ type Manager struct {
 	renewals renewals
 	timers   timers
 	lists    lists
+	answers  answers
 
 	mu       sync.Mutex // guards the fields below; nothing is locked under it
 	closed   bool
@@ -69,6 +70,7 @@ func New(b backend.Backend, cfg Config) *Manager {
 	}
 	m.renewals.start(m)
 	m.timers.start(m)
+	m.answers.start(m)
 	m.restore(m.cfg.Past)
 	b.Listen(m.hinted)
 	m.resumeAll(m.cfg.Past)
@@ -243,6 +245,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	}
 	m.renewals.stop()
 	m.timers.stop()
+	m.answers.stop()
 	m.wg.Wait()
 	m.noteIdle()
 	return err
@@ -275,12 +278,15 @@ func (p *place) abandon() {
 }
 
 // Stats of a Manager.
-type Stats struct{ Sessions, Holds, Waiters int }
+type Stats struct {
+	Sessions, Holds, Waiters int
+	Answers                  int // that are remembered of requests with a key
+}
 
 // Stats counts what there is now.
 func (m *Manager) Stats() Stats {
 	m.mu.Lock()
-	st := Stats{Sessions: len(m.sessions)}
+	st := Stats{Sessions: len(m.sessions), Answers: m.answers.count()}
 	m.mu.Unlock()
 	for _, p := range m.all() {
 		p.mu.Lock()

@@ -32,7 +32,7 @@ func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, 
 		return s.releaseAll(ctx, names, thread, nil)
 	}
 	what := digest("release", fmt.Sprintf("%q %d", names, thread))
-	v, err := s.once(ctx, &receipt{key, what}, func(r *receipt) (any, error) { return s.releaseAll(ctx, names, thread, r) })
+	v, err := s.once(ctx, &receipt{key: key, what: what}, false, func(r *receipt) (any, error) { return s.releaseAll(ctx, names, thread, r) })
 	all, _ := v.(AllReleased) // after a restart it is not known any more which names those of the session were
 	return all, err
 }
@@ -54,6 +54,9 @@ func (s *Session) releaseAll(ctx context.Context, names []string, thread int64, 
 	})
 	for _, err := range errs {
 		if err != nil {
+			if r != nil { // some were given back, or their entries: a repeat must not do that again
+				r.changed = true
+			}
 			return all, err
 		}
 	}

@@ -7,7 +7,7 @@ func (r *receipt) of(name string) *receipt {
 	if r == nil {
 		return nil
 	}
-	return &receipt{r.key + " " + name, r.what}
+	return &receipt{key: r.key + " " + name, what: r.what}
 }
 
 // before is what the process before this one has answered to r, nil if nothing.

@@ -1,15 +1,16 @@
 package session
 
 import (
+	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
 // replays remembers the answers to requests that carried a key, so that a repeat
-// after a lost answer has the effect of one. An answer that says "try again" is
-// not remembered.
+// after a lost answer has the effect of one. An answer that changed nothing is not
+// remembered: a repeat that is done anew has the effect of one, too. See answers for how
+// long and how many.
 type replays map[string]*replay
 
 type replay struct {
@@ -18,35 +19,44 @@ type replay struct {
 	at   time.Duration // of the answer
 	v    any
 	err  error
-	keep bool
-}
+	told bool // the answer is one for those who wait for it, too
+	keep bool // and for those who ask later
 
-const (
-	rememberAnswers = 10 * time.Minute
-	atLeast         = time.Minute // even if there are many
-	maxAnswers      = 1 << 14     // of one session
-)
+	s     *Session
+	key   string
+	place *list.Element // guarded by answers.mu; nil: not in there
+}
 
 // receipt is a request with a key. What it does is written into the journal together
 // with its answer, so that a repeat after a restart gets that, too. nil: no key.
-type receipt struct{ key, what string }
+type receipt struct {
+	key, what string
+	changed   bool // something, though the answer is an error
+}
 
 // once runs f, unless a request with this key was run: then it returns that
 // one's answer, when it is there. CodeConflict when the key was used for
 // something else.
-func (s *Session) once(ctx context.Context, of *receipt, f func(*receipt) (any, error)) (any, error) {
+func (s *Session) once(ctx context.Context, of *receipt, takes bool, f func(*receipt) (any, error)) (any, error) {
 	for {
 		r, mine, err := s.recall(of.key, of.what)
 		if err != nil {
 			return nil, err
 		}
 		if mine {
-			s.run(of, r, f)
+			s.run(of, r, func(of *receipt) (any, error) {
+				if takes { // what gives something back must not fail for this
+					if err := s.m.answers.room(s); err != nil {
+						return nil, err
+					}
+				}
+				return f(of)
+			})
 			return r.v, r.err
 		}
 		select {
 		case <-r.done:
-			if r.keep {
+			if r.told {
 				return r.v, r.err
 			}
 		case <-ctx.Done():
@@ -62,8 +72,10 @@ func (s *Session) run(of *receipt, r *replay, f func(*receipt) (any, error)) {
 		Code: CodeInternal, Detail: "the gateway failed in the first request with this id, and what that has done is not known; " +
 			"see what the session holds, release what it should not, and ask again with another id",
 	}
-	defer s.remember(of, r)
+	panics := true
+	defer func() { s.remember(of, r, panics) }()
 	r.v, r.err = f(of)
+	panics = false
 }
 
 // recall finds the request with this key, or makes it, to be run by the caller.
@@ -79,42 +91,27 @@ func (s *Session) recall(key, what string) (r *replay, mine bool, err error) {
 		}
 		return r, false, nil
 	}
-	s.replays.sweep(s.m.cfg.Clock())
-	if len(s.replays) >= maxAnswers {
-		return nil, false, &Error{
-			Code: CodeTooManyHolds, RetryAfter: atLeast,
-			Detail: fmt.Sprintf("more than %d requests with an id within a minute; leave the id out, or use several sessions", maxAnswers),
-		}
-	}
 	r = &replay{what: what, done: make(chan struct{})}
 	s.replays[key] = r
 	return r, true, nil
 }
 
-func (s *Session) remember(of *receipt, r *replay) {
+// remember has the answer r given, and given again if it has to be. unknown: what was
+// done is not.
+func (s *Session) remember(of *receipt, r *replay, unknown bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	r.at = s.m.cfg.Clock()
-	if r.keep = final(r.err); !r.keep {
+	r.told = final(r.err)
+	r.keep = r.told && (r.err == nil || of.changed || unknown)
+	if !r.keep {
 		delete(s.replays, of.key)
 	} else if r.err != nil {
 		s.m.cfg.Journal.Answered(s.id, of.refused(r.err))
 	}
 	close(r.done)
-}
-
-func (rs replays) sweep(now time.Duration) {
-	old := rememberAnswers
-	switch n := len(rs); {
-	case n >= maxAnswers:
-		old = atLeast
-	case n < 64 || n&(n-1) != 0: // now and then will do
-		return
-	}
-	for k, r := range rs {
-		if r.at != 0 && now-r.at > old {
-			delete(rs, k)
-		}
+	s.mu.Unlock()
+	if r.keep {
+		s.m.answers.add(s, of.key, r)
 	}
 }
 

@@ -214,7 +214,7 @@ func (s *Session) checkReturn() {
 // remind takes up the answers to requests with a key.
 func (s *Session) remind(c *journal.Session) {
 	for key, a := range c.Answers {
-		r := &replay{what: a.What, done: make(chan struct{}), at: s.m.cfg.Clock(), keep: true}
+		r := &replay{what: a.What, done: make(chan struct{}), at: s.m.cfg.Clock(), told: true, keep: true}
 		close(r.done)
 		switch {
 		case a.Code != "":
@@ -228,6 +228,7 @@ func (s *Session) remind(c *journal.Session) {
 			s.replays = replays{}
 		}
 		s.replays[key] = r
+		s.m.answers.add(s, key, r)
 	}
 }
 

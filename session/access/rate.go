@@ -39,13 +39,23 @@ type buckets struct {
 // else by the session that it speaks for. session.CodeTooManyHolds, which is
 // rate_limited, says when to ask again.
 //
-// Only what begins something is counted. Nobody is kept from renewing or releasing.
+// What begins something is counted, and releases are, see SpendBack. Nobody is kept from
+// renewing.
 func (c *Control) Spend(by Caller, session string) error {
 	p := c.policy.Load()
 	if p.rate.PerSecond == 0 || p.administers(by) {
 		return nil
 	}
 	return c.buckets.take(by.key(session), p.rate, time.Now())
+}
+
+// SpendBack is Spend for a release: that of something that is held is counted too, but
+// not refused, for as long as it is held others wait for it.
+func (c *Control) SpendBack(by Caller, session string, held bool) error {
+	if err := c.Spend(by, session); err != nil && !held {
+		return err
+	}
+	return nil
 }
 
 func (b *buckets) take(key string, limit Rate, now time.Time) error {

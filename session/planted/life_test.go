@@ -115,4 +115,56 @@ var lifeBugs = []bug{
 		name: "sessions of others make room", file: "session/share.go",
 		old: "if all || s.o.User == user {", new: "if true {",
 	},
+	{
+		name: "refusals are remembered", file: "session/replay.go",
+		old: "(r.err == nil || of.changed || unknown)", new: "true",
+	},
+	{
+		name: "a partial release is forgotten", file: "session/multi_release.go",
+		old: "				r.changed = true\n", new: "",
+	},
+	{
+		name: "answers of a user without end", file: "session/answers.go",
+		old: "	if l == nil || l.Len() < most ||", new: "	if true ||",
+	},
+	{
+		name: "answers in all without end", file: "session/answers.go",
+		old: "a.n >= l.Answers && share", new: "false && share",
+	},
+	{
+		name: "answers are not swept", file: "session/answers.go",
+		old: "		a.sweeper = time.AfterFunc(sweepEvery, a.sweep)\n	}\n	a.mu.Unlock()\n	forget(old)\n}\n\nfunc (a *answers) removeLocked", new: "	}\n	a.mu.Unlock()\n	forget(old)\n}\n\nfunc (a *answers) removeLocked",
+	},
+	{
+		name: "answers outlive their session", file: "session/end.go",
+		old: "	s.m.answers.drop(s.replays)\n", new: "",
+	},
+	{
+		name: "a journal without a cap", file: "session/journal/journal.go", test: "./session/journal",
+		old: "if int64(len(b)) > j.most/2 { // leave", new: "if false { // leave",
+	},
+	{
+		name: "answers in the journal without end", file: "session/journal/state.go", test: "./session/journal",
+		old: "				s.forgetAnswers(MostAnswers)\n", new: "",
+	},
+	{
+		name: "answers are kept when there is no room", file: "session/journal/journal.go", test: "./session/journal",
+		old: "if j.state.forgetAnswers(0); j.rewrite() == nil {", new: "if false {",
+	},
+	{
+		name: "old answers are read", file: "session/journal/answers.go", test: "./session/journal",
+		old: "	return max(n, 0)\n", new: "	return 0\n",
+	},
+	{
+		name: "a lost journal is taken for a new node", file: "session/journal/journal.go",
+		old: "Rejected: j.state.Rejected, Until: j.reach.until}", new: "Rejected: j.state.Rejected}",
+	},
+	{
+		name: "deadlines are not kept beside the journal", file: "session/journal/journal.go", test: "./session/journal",
+		old: "	j.reach.told(r)\n", new: "",
+	},
+	{
+		name: "a store that knows nothing grants", file: "backend/memory/memory.go", test: "./backend/memory",
+		old: "		if err := b.store.paused(); err != nil {\n			return backend.Answer{}, err\n		}\n", new: "",
+	},
 }
