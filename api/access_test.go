@@ -257,7 +257,15 @@ func TestRate(t *testing.T) {
 		t.Errorf("Retry-After, retry_after_ms = %s, %d, want 1 and up to 1000", a.header.Get("Retry-After"), p.RetryAfterMS)
 	}
 	g.must(200, request{method: "POST", path: "/v1/locks/a/renew", token: token})
+	nothing := func(path, body string) func() bool {
+		return func() bool {
+			return g.do(request{method: "DELETE", path: path, token: token, body: body}).status == 429
+		}
+	}
+	until(t, "a release of nothing is refused", nothing("/v1/locks/b", ""))
+	until(t, "several of nothing are refused", nothing(multilocks, `{"names":["b","c"]}`))
 	g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: token})
+	until(t, "a repeated release is refused", nothing("/v1/locks/a", ""))
 }
 
 func TestReload(t *testing.T) {

@@ -158,11 +158,7 @@ func (h *Handler) admitCaller(r *http.Request, who *identity) error {
 // allow refuses a request that begins something if its caller has not that right to
 // every name, or asks too often.
 func (h *Handler) allow(who *identity, right access.Right, names ...string) error {
-	id := ""
-	if who.sess != nil {
-		id = who.sess.ID()
-	}
-	if err := h.Access.Spend(who.caller, id); err != nil {
+	if err := h.Access.Spend(who.caller, who.sessionID()); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -171,6 +167,27 @@ func (h *Handler) allow(who *identity, right access.Right, names ...string) erro
 		}
 	}
 	return nil
+}
+
+func (who *identity) sessionID() string {
+	if who.sess == nil {
+		return ""
+	}
+	return who.sess.ID()
+}
+
+// giving is the session of a request that gives back names, or all that it holds. Who
+// asks too often without holding any is refused.
+func (h *Handler) giving(who *identity, thread int64, names ...string) (*session.Session, error) {
+	s, err := who.session()
+	held := err == nil && (names == nil && len(s.Leases()) > 0 || slices.ContainsFunc(names, func(name string) bool {
+		_, none := s.Lease(name, thread)
+		return none == nil
+	}))
+	if limit := h.Access.SpendBack(who.caller, who.sessionID(), held); limit != nil {
+		return nil, limit
+	}
+	return s, err
 }
 
 // sign notes in o who opens the session.

@@ -32,7 +32,7 @@ func (h *Handler) release(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := identityOf(c.Request.Context()).session()
+	s, err := h.giving(identityOf(c.Request.Context()), int64(p.Thread), name)
 	if err != nil {
 		return err
 	}

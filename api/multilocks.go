@@ -95,7 +95,7 @@ func (h *Handler) releaseAll(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := identityOf(c.Request.Context()).session()
+	s, err := h.giving(identityOf(c.Request.Context()), int64(p.Thread), p.Names...)
 	if err != nil {
 		return err
 	}

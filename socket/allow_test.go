@@ -142,6 +142,10 @@ func TestRate(t *testing.T) {
 		e, _ := g.dial().do("LOCKINFO", "a").(resp.Error)
 		return strings.HasPrefix(string(e), "BUSY")
 	})
+	eventually(t, "a refusal to release what is not held", func() bool {
+		e, _ := w.do("UNLOCK", "b").(resp.Error)
+		return strings.HasPrefix(string(e), "BUSY")
+	})
 	w.want(int64(0), "UNLOCK", "a", "ALL")
 	eventually(t, "a refusal of new sessions", func() bool {
 		w.want("RESET", "RESET")

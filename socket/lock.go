@@ -144,6 +144,14 @@ func unlock(c *conn, args []string) error {
 		return o.err
 	}
 	s, err := c.holding(name)
+	held := err == nil
+	if held {
+		_, none := s.Lease(name, thread)
+		held = none == nil
+	}
+	if limit := c.srv.cfg.Access.SpendBack(c.by, c.sessionID(), held); limit != nil {
+		return limit
+	}
 	if err != nil {
 		return err
 	}

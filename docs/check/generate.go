@@ -8,3 +8,4 @@ package check
 //go:generate go test ../../cmd/lockgw -count=1 -run ^TestReferencePage$ -update
 //go:generate go test ../../api/web -count=1 -run ^TestReferencePage$ -update
 //go:generate go test ../../socket -count=1 -run ^TestReferencePage$ -update
+//go:generate go test ../../cmd/lockgw/config -count=1 -run ^TestConfigurationPage$ -update

@@ -111,7 +111,10 @@ type Limits struct {
 	SessionsPerUser int           `yaml:"sessions_per_user" jsonschema:"minimum=1" jsonschema_description:"of them those of one user, token or certificate; all who come over TCP without any are one user"`
 	EntriesPerHold  int           `yaml:"entries_per_hold" jsonschema:"minimum=1" jsonschema_description:"re-entries of one hold"`
 
-	RequestsPerSecond int `yaml:"requests_per_second" reload:"true" jsonschema:"minimum=0" jsonschema_description:"acquires, looks and new sessions of one caller, on average; 0: as many as it likes"`
+	AnswersPerUser int `yaml:"answers_per_user" jsonschema:"minimum=1,maximum=131072" jsonschema_description:"answers to requests with an id that are remembered of one user, counted as sessions are"`
+	Answers        int `yaml:"answers" jsonschema:"minimum=1,maximum=131072" jsonschema_description:"of them of all users; if those are too many, each has the same share"`
+
+	RequestsPerSecond int `yaml:"requests_per_second" reload:"true" jsonschema:"minimum=0" jsonschema_description:"acquires, releases, looks and new sessions of one caller, on average; 0: as many as it likes"`
 	RequestBurst      int `yaml:"request_burst" reload:"true" jsonschema:"minimum=0" jsonschema_description:"how many of them at once; 0: as many as in a second"`
 }
 
@@ -157,6 +160,7 @@ func Default() Config {
 		Limits: Limits{
 			MinTTL: time.Second, MaxTTL: 24 * time.Hour,
 			WaitersPerLock: 10_000, HoldsPerSession: 1024, WaitsPerSession: 64, Sessions: 100_000, SessionsPerUser: 20_000, EntriesPerHold: 1000,
+			AnswersPerUser: 65_536, Answers: 131_072,
 		},
 		Access:   Access{Rules: AccessRules{}},
 		Shutdown: Shutdown{Holds: "keep", Timeout: 20 * time.Second},
@@ -206,6 +210,7 @@ func (c Config) Manager() session.Config {
 			MaxWait: c.Lock.MaxWait, MinTTL: c.Limits.MinTTL, MaxTTL: c.Limits.MaxTTL,
 			WaitersPerLock: c.Limits.WaitersPerLock, HoldsPerSession: c.Limits.HoldsPerSession,
 			WaitsPerSession: c.Limits.WaitsPerSession, Sessions: c.Limits.Sessions, SessionsPerUser: c.Limits.SessionsPerUser, Entries: c.Limits.EntriesPerHold,
+			AnswersPerUser: c.Limits.AnswersPerUser, Answers: c.Limits.Answers,
 		},
 	}
 }
