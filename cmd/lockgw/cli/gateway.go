@@ -50,7 +50,7 @@ func findSocket(own, system string, uid int) (string, error) {
 		return path, nil // the attempt to connect will say why
 	}
 	if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != 0 && owner != uid {
-		return "", Exit(ExitUnavailable, fmt.Errorf("%s belongs to the user with id %d; name the gateway's socket with --socket", own, owner))
+		return "", Exit(ExitUnavailable, fmt.Errorf("%s belongs to the user with id %d (%w); name the gateway's socket with --socket", own, owner, fs.ErrPermission))
 	}
 	return path, nil
 }

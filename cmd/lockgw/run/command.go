@@ -101,7 +101,7 @@ func (o *options) add(f *pflag.FlagSet) {
 	cli.SignalVar(f, &o.signal, "signal", "signal that asks the command to stop")
 	cli.ModeVars(f, &o.shared, &o.limit)
 	cli.ExitCodeVar(f, &o.conflictCode, "conflict-exit-code", "E", "exit code when the locks were not acquired")
-	cli.ChoiceVar(f, &o.onUnavailable, "on-unavailable", "", "what to do when the gateway or its store is: fail, skip the command, or run it unlocked", "fail", "skip", "run")
+	cli.ChoiceVar(f, &o.onUnavailable, "on-unavailable", "", "what to do when the gateway or its store is down: fail, skip the command, or run it unlocked", "fail", "skip", "run")
 	f.StringVar(&o.note, "note", "", "text that is shown to those who wait (default: the name of the command)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not report the wait and its end")
 	f.BoolVar(&o.json, "json", false, "report on stderr as JSON, one object a line")

@@ -25,14 +25,16 @@ const showTimeout = 5 * time.Second
 // hold is the locks of one command. They live by the guardian, or, where that is
 // not to be had, by the connection of this process.
 type hold struct {
-	o      *options
-	client atomic.Pointer[gateway] // the present connection
-	bound  bool                    // to the guardian: a connection that ends is replaced
-	socket string
-	owner  string // of the session's only thread
-	token  client.Token
-	views  []client.Hold // in the order of the names, as they were granted
-	since  time.Duration // CLOCK_BOOTTIME when the last one was granted
+	o        *options
+	client   atomic.Pointer[gateway] // the present connection
+	guardian *guardian               // that the session is bound to, if it is
+	away     bool                    // the gateway went away while this run waited
+	bound    bool                    // to the guardian: a connection that ends is replaced
+	socket   string
+	owner    string // of the session's only thread
+	token    client.Token
+	views    []client.Hold // in the order of the names, as they were granted
+	since    time.Duration // CLOCK_BOOTTIME when the last one was granted
 
 	traceparent string // of the acquire, for the command; "": what is in the environment stays
 
@@ -91,6 +93,7 @@ func (h *hold) refresh(ctx context.Context) error {
 }
 
 func (h *hold) connect(ctx context.Context, k *guardian) (err error) {
+	h.guardian = k
 	if h.socket, err = h.o.Path(); err != nil {
 		return err
 	}
@@ -169,7 +172,7 @@ func (h *hold) lockAll(ctx context.Context, r *report) error {
 	o, start := h.o, time.Now()
 	for _, name := range o.names {
 		stop := h.showWait(ctx, r, name, start)
-		v, err := h.lock(ctx, name, start)
+		v, err := h.lock(ctx, r, name, start)
 		stop()
 		if err != nil {
 			return h.notLocked(ctx, name, err)
@@ -185,19 +188,24 @@ func (h *hold) lockAll(ctx context.Context, r *report) error {
 }
 
 // lock asks again and again until the wait is over. Each time it goes to the end
-// of the queue, so it asks for as long as the gateway allows.
-func (h *hold) lock(ctx context.Context, name string, start time.Time) (client.Hold, error) {
-	o, g := h.o, h.gateway()
+// of the queue, so it asks for as long as the gateway allows. A gateway that goes away
+// meanwhile is waited for; what that costs is the place in its queue.
+func (h *hold) lock(ctx context.Context, r *report, name string, start time.Time) (client.Hold, error) {
+	o := h.o
 	for longest := longestWait; ; {
 		wait := longest
 		if !o.forever {
 			wait = min(wait, max(0, o.wait-time.Since(start)))
 		}
-		v, err := g.Lock(ctx, name, client.LockOptions{Wait: wait, TTL: o.ttl, Shared: o.shared, Limit: o.limit, Note: o.note})
+		v, err := h.gateway().Lock(ctx, name, client.LockOptions{Wait: wait, TTL: o.ttl, Shared: o.shared, Limit: o.limit, Note: o.note})
 		switch {
 		case errors.Is(err, client.ErrNotAcquired) && (o.forever || wait == longest):
 		case errors.Is(err, client.ErrWaitTooLong) && longest > time.Second:
 			longest /= 2
+		case err != nil && h.wentAway(ctx, err):
+			if err := h.rejoin(ctx, r, start, err); err != nil {
+				return v, err
+			}
 		default:
 			return v, err
 		}

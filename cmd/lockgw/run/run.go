@@ -38,7 +38,7 @@ func run(ctx context.Context, o *options) error {
 	acquired := spans.Acquire(o.names)
 	h, err := acquireOrSignal(ctx, o, r, k, signals)
 	acquired(err)
-	if code, _ := cli.ExitCode(err); code == cli.ExitUnavailable && o.onUnavailable != "fail" {
+	if unavailable(err) && o.onUnavailable != "fail" {
 		k.Close() // what was granted already is not to last as long as the command
 		return r.failed(o.withoutLock(r, path, signals, err))
 	}

@@ -1,0 +1,65 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket/client"
+)
+
+// restartPatience is how long a run that waits for a lock waits for its gateway to come
+// back, which an upgrade takes seconds of.
+const restartPatience = time.Minute
+
+// wentAway: err is that of a gateway that was stopped or is being restarted while this
+// run waited, and may come back.
+func (h *hold) wentAway(ctx context.Context, err error) bool {
+	g := h.gateway()
+	return ctx.Err() == nil && !h.o.noWait && (errors.Is(err, client.ErrDraining) || g != nil && g.Err() != nil)
+}
+
+// rejoin waits for the gateway to come back and joins the session again, or opens a new
+// one if that is gone and holds nothing. cause is why it went, and the error if it does
+// not come back within the wait.
+func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause error) error {
+	patience := restartPatience
+	if !h.o.forever {
+		patience = min(patience, h.o.wait-time.Since(start))
+	}
+	if !h.away {
+		r.say(may, event{Event: "gateway_away", Error: cause.Error()}, "the gateway was stopped or is being restarted; waiting for it to come back")
+	}
+	h.away = true
+	for until := time.Now().Add(patience); time.Now().Before(until); {
+		select {
+		case <-time.After(redialAfter):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if g := h.gateway(); g != nil {
+			_ = g.Close()
+		}
+		err := h.dial(ctx)
+		if errors.Is(err, client.ErrNoSession) && len(h.views) == 0 {
+			h.token, h.bound = "", false
+			err = h.connect(ctx, h.guardian)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, client.ErrNoSession): // and what was locked before is lost
+			return err
+		}
+	}
+	return cause
+}
+
+// unavailable: the gateway or its store is down. A socket that one may not use is
+// neither, and whoever asks for --on-unavailable has to hear of it.
+func unavailable(err error) bool {
+	code, _ := cli.ExitCode(err)
+	return code == cli.ExitUnavailable && !errors.Is(err, fs.ErrPermission)
+}

@@ -1,0 +1,63 @@
+package run
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/socket/client"
+)
+
+// A gateway that says that it goes away is waited for, and asked again over a new
+// connection.
+func TestLockWaitsForTheGateway(t *testing.T) {
+	f, away := newFake(t), 2
+	f.lease = time.Hour
+	f.lock = func(string, client.LockOptions) error {
+		if away > 0 {
+			away--
+			return refusal("DRAINING")
+		}
+		return nil
+	}
+	if _, err := acquireFrom(t, f, &options{names: []string{"a"}, forever: true}); err != nil || len(f.asked) != 3 || f.dials() != 3 {
+		t.Errorf("%v after %d requests over %d connections, want 3 over 3", err, len(f.asked), f.dials())
+	}
+	f, away = newFake(t), 1
+	f.lease = time.Hour
+	f.lock = func(string, client.LockOptions) error { return refusal("DRAINING") }
+	if _, err := acquireFrom(t, f, &options{names: []string{"a"}, noWait: true}); len(f.asked) != 1 {
+		t.Errorf("without a wait: %v after %d requests, want a failure after one", err, len(f.asked))
+	}
+}
+
+// --on-unavailable is for a gateway that is down, never for one that this user may not use.
+func TestUnavailable(t *testing.T) {
+	dial := func(no syscall.Errno) error {
+		return cli.GatewayError("/s", &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", no)})
+	}
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{dial(syscall.ENOENT), true},
+		{dial(syscall.ECONNREFUSED), true},
+		{dial(syscall.EACCES), false},
+		{cli.GatewayError("/s", refusal("UNAVAILABLE")), true},
+		{cli.GatewayError("/s", refusal("NOAUTH")), false},
+		{errors.New("else"), false},
+		{nil, false},
+	} {
+		if got := unavailable(tt.err); got != tt.want {
+			t.Errorf("unavailable(%v) = %v, want %v", tt.err, got, tt.want)
+		}
+	}
+	if err := dial(syscall.EACCES); !strings.Contains(err.Error(), "you may not use") {
+		t.Errorf("err = %v, want one that says so", err)
+	}
+}
