@@ -197,11 +197,11 @@ var bugs = []bug{
 	},
 	{
 		name: "the end of a session leaves its waits", file: "session/wait.go",
-		old: "		case <-s.ctx.Done():\n\t\t\tl.p.leave(l)\n\t\t\treturn nil, s.gone(name)\n", new: "",
+		old: "		case <-s.ctx.Done():\n\t\t\tl.p.leave(l)\n\t\t\treturn nil, s.gone(l.name)\n", new: "",
 	},
 	{
 		name: "the end of a session leaves its holds", file: "session/end.go",
-		old: "	names := endAll(ctx, leases, reason, then)\n", new: "	var names []string\n",
+		old: "	released = endAll(ctx, leases, reason, then)\n", new: "",
 	},
 	{
 		name: "the client of a session that was ended by force is not told", file: "session/end.go",
@@ -726,7 +726,7 @@ var bugs = []bug{
 	},
 	{
 		name: "no timer for max_hold", file: "session/place.go",
-		old: "		l.maxHoldAt = now + l.hold\n\t\tp.arm(now)\n", new: "		l.maxHoldAt = now + l.hold\n",
+		old: "		l.maxHoldAt = p.m.cfg.Clock() + l.hold\n\t\tp.arm()\n", new: "		l.maxHoldAt = p.m.cfg.Clock() + l.hold\n",
 	},
 	{
 		name: "who waits by itself is not counted", file: "session/queue.go",
@@ -793,7 +793,7 @@ var bugs = []bug{
 		old: "c > n {", new: "n == 0 {\n\t\t\t_ = c",
 	},
 	{
-		name: "a closed socket is root's", file: "session/peer/sockdiag.go", test: "./session/peer",
+		name: "a closed socket is root's", file: "session/peer/sockdiag_linux.go", test: "./session/peer",
 		old: "if m.inode == 0 {", new: "if false {",
 	},
 	{

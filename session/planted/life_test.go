@@ -6,7 +6,7 @@ package planted
 var lifeBugs = []bug{
 	{
 		name: "a panic under a key leaves it unanswered", file: "session/replay.go",
-		old: "	defer s.remember(of, r)\n	r.v, r.err = f(of)\n", new: "	r.v, r.err = f(of)\n	s.remember(of, r)\n",
+		old: "	defer func() { s.remember(of, r, panics) }()\n	r.v, r.err = f(of)\n	panics = false\n", new: "	r.v, r.err = f(of)\n	panics = false\n	s.remember(of, r, panics)\n",
 	},
 	{
 		name: "what panicked under a key is done again", file: "session/replay.go",
