@@ -9,40 +9,11 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/lockgw/lockgw/backend"
 )
-
-// clusterOf is the address of a cluster.
-type clusterOf struct {
-	nodes []string // some of them; the others are found by asking these
-	opt   *goredis.Options
-}
-
-// clusterAddress reads the address of a cluster:
-//
-//	redis+cluster://[user:password@]host[:6379],host,...
-//	rediss+cluster://...
-//
-// The query may hold what options takes, but no database.
-func clusterAddress(rawurl string) (*clusterOf, error) {
-	s, err := readSeveral(rawurl, "6379")
-	if err != nil {
-		return nil, err
-	}
-	opt, err := s.options(s.path)
-	if err != nil {
-		return nil, err
-	}
-	if opt.DB != 0 {
-		return nil, errors.New("redis address: a cluster has no databases but 0; leave the number out")
-	}
-	return &clusterOf{s.hosts, opt}, nil
-}
 
 // cluster is the masters of a Redis Cluster. go-redis keeps the map of them; the
 // requests go to each master by a pipeline of its own, so that one which does not
@@ -53,29 +24,6 @@ type cluster struct {
 
 	mu   sync.Mutex // guards the field below
 	hubs *hubs      // nil before listen
-}
-
-const (
-	maxRedirects = 3
-	minRetry     = 10 * time.Millisecond
-	maxRetry     = 50 * time.Millisecond
-)
-
-func openCluster(a *clusterOf) servers {
-	return &cluster{ClusterClient: goredis.NewClusterClient(&goredis.ClusterOptions{
-		Addrs: a.nodes,
-		NewClient: func(node *goredis.Options) *goredis.Client {
-			own := *a.opt
-			own.Addr = node.Addr
-			return newClient(&own)
-		},
-		MaxRedirects: maxRedirects, MinRetryBackoff: minRetry, MaxRetryBackoff: maxRetry,
-		ContextTimeoutEnabled:  true,
-		DisableRoutingPolicies: true, // they cost a question to the cluster about all of its commands
-		MaintNotificationsConfig: &maintnotifications.Config{
-			Mode: maintnotifications.ModeDisabled,
-		},
-	})}
 }
 
 func (c *cluster) of(ctx context.Context, key string) (*goredis.Client, error) {

@@ -10,6 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // Level says how much a Finding matters.
@@ -49,7 +50,7 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 	defer b.Close()
 	x := &examination{b: b, clustered: clustered(cfg.URL), guard: guard}
 	if strings.Contains(cfg.URL, "+sentinel://") {
-		x.sentinel, _ = sentinelOptions(cfg.URL) // Open has read it
+		x.sentinel, _ = conn.SentinelOptions(cfg.URL) // Open has read it
 	}
 	if err := x.connect(ctx); err != nil {
 		if refusedLogin(err) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // servers looks at the settings of each server, and at what watches over them.
@@ -101,7 +103,7 @@ func (x *examination) askSentinels(ctx context.Context) (told map[string]string,
 		c := goredis.NewSentinelClient(&goredis.Options{
 			Addr: addr, Username: x.sentinel.SentinelUsername, Password: x.sentinel.SentinelPassword, Dialer: x.sentinel.Dialer,
 			TLSConfig: x.sentinel.TLSConfig, MaxRetries: -1, DisableIdentity: true, Protocol: 2,
-			DialTimeout: ioTimeout, ReadTimeout: ioTimeout, ContextTimeoutEnabled: true,
+			DialTimeout: conn.IOTimeout, ReadTimeout: conn.IOTimeout, ContextTimeoutEnabled: true,
 		})
 		told, err = c.Master(ctx, x.sentinel.MasterName).Result()
 		_ = c.Close()

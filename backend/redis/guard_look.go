@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // look finds out about a server before a request meets it, so that those who give a
@@ -40,7 +41,7 @@ func (b *Backend) meet(ctx context.Context, c *goredis.Client, id string) error 
 }
 
 // lookTimeout has room for a server that hangs in each step.
-const lookTimeout = 4 * ioTimeout
+const lookTimeout = 4 * conn.IOTimeout
 
 // lookAtServers finds out about all servers before the requests meet them, again or for
 // the first time alone.
@@ -62,7 +63,7 @@ func (b *Backend) lookAtServers(again bool) {
 	}
 	unused := first && b.guard.unused(ctx, masters)
 	_ = each(masters, func(_ int, c *goredis.Client) error { // Ping tells
-		ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
 		err := b.guard.look(ctx, c, unused)
 		if err == nil || quarantined(err) {
@@ -80,7 +81,7 @@ func (g *guard) unused(ctx context.Context, all []*goredis.Client) bool {
 	g.mu.Unlock()
 	var used atomic.Bool
 	_ = each(all, func(_ int, c *goredis.Client) error { // one that does not answer is not trusted now either
-		ctx, cancel := context.WithTimeout(ctx, ioTimeout)
+		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
 		_, marked, err := mark(ctx, c)
 		if marked != "" {

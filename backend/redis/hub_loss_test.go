@@ -12,6 +12,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
@@ -117,7 +118,7 @@ func TestHubWithoutRedis(t *testing.T) {
 	s := redistest.Start(t)
 	var dials atomic.Int32
 	var log journal
-	opt, err := options(s.URL())
+	opt, err := conn.Options(s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // Inspect implements backend.Backend.
@@ -16,16 +17,16 @@ func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, err
 	if err != nil {
 		return backend.Status{Name: name}, err
 	}
-	a, err := asReply(v)
+	a, err := conn.AsReply(v)
 	if err != nil {
 		return backend.Status{Name: name}, err
 	}
 	return backend.Status{
-		Name: name, Held: a.number(0) == 1, Foreign: a.number(1) == 1, Owner: backend.Owner(a.text(2)), Count: int(a.number(3)),
-		Node: a.text(4), Hold: a.fence(5), Turn: a.fence(6), Top: a.fence(7), TTL: a.millis(8), Waiters: int(a.number(9)),
-		Record: a.text(10), Mode: backend.Mode(a.number(11)), Holders: int(a.number(12)),
-		Refusing: b.refusing(ctx, k.lock, a.text(13)), Several: a.several(14),
-		Head: b.head(a.text(15)),
+		Name: name, Held: a.Number(0) == 1, Foreign: a.Number(1) == 1, Owner: backend.Owner(a.Text(2)), Count: int(a.Number(3)),
+		Node: a.Text(4), Hold: a.Fence(5), Turn: a.Fence(6), Top: a.Fence(7), TTL: a.Millis(8), Waiters: int(a.Number(9)),
+		Record: a.Text(10), Mode: backend.Mode(a.Number(11)), Holders: int(a.Number(12)),
+		Refusing: b.refusing(ctx, k.lock, a.Text(13)), Several: several(a, 14),
+		Head: b.head(a.Text(15)),
 	}, nil
 }
 
@@ -63,16 +64,16 @@ func reason(err error) string {
 }
 
 // several reads those who hold a name together.
-func (a reply) several(i int) (all []backend.Holding) {
+func several(a conn.Reply, i int) (all []backend.Holding) {
 	if i >= len(a) {
 		return nil
 	}
 	items, _ := a[i].([]any)
 	for _, item := range items {
 		h, _ := item.([]any)
-		r := reply(h)
+		r := conn.Reply(h)
 		all = append(all, backend.Holding{
-			Owner: backend.Owner(r.text(0)), Count: int(r.number(1)), Node: r.text(2), Fence: r.fence(3), TTL: r.millis(4), Record: r.text(5),
+			Owner: backend.Owner(r.Text(0)), Count: int(r.Number(1)), Node: r.Text(2), Fence: r.Fence(3), TTL: r.Millis(4), Record: r.Text(5),
 		})
 	}
 	return all

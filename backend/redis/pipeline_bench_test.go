@@ -7,6 +7,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
@@ -20,7 +21,7 @@ redis.call('pexpire', KEYS[1], ARGV[2])
 return 0`)
 
 func benchClient(b *testing.B) *goredis.Client {
-	opt, err := options(redistest.Start(b).URL())
+	opt, err := conn.Options(redistest.Start(b).URL())
 	if err != nil {
 		b.Fatal(err)
 	}

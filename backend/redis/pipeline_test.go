@@ -11,10 +11,12 @@ import (
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
@@ -297,8 +299,8 @@ func TestEvalWithoutRedis(t *testing.T) {
 	if err := eval(); !errors.Is(err, backend.ErrUnavailable) {
 		t.Errorf("paused: err = %v, want %v", err, backend.ErrUnavailable)
 	}
-	if took := time.Since(began); took > 3*ioTimeout {
-		t.Errorf("paused: the error took %v, want about %v", took, ioTimeout)
+	if took := time.Since(began); took > 3*conn.IOTimeout {
+		t.Errorf("paused: the error took %v, want about %v", took, conn.IOTimeout)
 	}
 	s.Resume()
 	if err := eval(); err != nil {

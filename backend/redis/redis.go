@@ -24,6 +24,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // Config of a Backend.
@@ -114,24 +115,24 @@ func (b *Backend) Close() error {
 }
 
 // run runs one of the scripts about one name.
-func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (reply, error) {
+func (b *Backend) run(ctx context.Context, s *script, r backend.Request) (conn.Reply, error) {
 	for {
 		v, err := b.requests.eval(ctx, b.cfg.KeyPrefix+r.Name, s, b.message(r))
 		if err != nil {
 			return nil, err
 		}
-		a, err := asReply(v)
+		a, err := conn.AsReply(v)
 		if err != nil {
 			return nil, err
 		}
-		if a.text(0) != "strange" {
-			return a, a.refused()
+		if a.Text(0) != "strange" {
+			return a, refused(a)
 		}
 		c, err := b.servers.of(ctx, b.cfg.KeyPrefix+r.Name)
 		if err != nil {
 			return nil, err
 		}
-		if err := b.meet(ctx, c, a.text(1)); err != nil {
+		if err := b.meet(ctx, c, a.Text(1)); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +147,7 @@ func (b *Backend) ask(ctx context.Context, s *script, r backend.Request) (backen
 		}
 		return backend.Answer{}, err
 	}
-	a, err := v.answer()
+	a, err := answer(v)
 	b.watch(place{r.Name, r.Slot}, b.announced(ctx, r.Name, a))
 	if b.cfg.Guard == GuardWait && a.Granted && (a.Hold != r.Hold || s == confirmScript) { // else it was told long ago
 		err = b.replicate(ctx, r, a)
@@ -230,7 +231,7 @@ func (b *Backend) Promote(ctx context.Context, name string) (backend.Answer, err
 	if err != nil {
 		return backend.Answer{}, err
 	}
-	return v.answer()
+	return answer(v)
 }
 
 // Describe implements backend.Backend.

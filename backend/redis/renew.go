@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // kind of leases that one script renews: of one slot, and of holds that are alike.
@@ -68,13 +69,13 @@ func (b *Backend) renewAlike(ctx context.Context, rs []backend.Renewal) ([]error
 	if err != nil {
 		return nil, err
 	}
-	a, err := asReply(v)
+	a, err := conn.AsReply(v)
 	if err != nil || len(a) != len(rs) {
 		return nil, fmt.Errorf("redis: %d answers to %d renewals: %w", len(a), len(rs), err)
 	}
 	errs := make([]error, len(rs))
 	for i := range rs {
-		if a.number(i) == 0 {
+		if a.Number(i) == 0 {
 			errs[i] = backend.ErrNotHeld
 		}
 	}

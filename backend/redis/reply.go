@@ -7,52 +7,12 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
-// reply of a script: its first element says what the others are.
-type reply []any
-
-func asReply(v any) (reply, error) {
-	a, ok := v.([]any)
-	if !ok || len(a) == 0 {
-		return nil, fmt.Errorf("redis: a script answered %v, which it never does", v)
-	}
-	return a, nil
-}
-
-func (a reply) text(i int) string {
-	if i >= len(a) {
-		return ""
-	}
-	s, _ := a[i].(string)
-	return s
-}
-
-// number reads integers and what was printed because it is a fence.
-func (a reply) number(i int) int64 {
-	if i >= len(a) {
-		return 0
-	}
-	switch n := a[i].(type) {
-	case int64:
-		return n
-	case string:
-		v, _ := strconv.ParseInt(n, 10, 64)
-		return v
-	default:
-		return 0
-	}
-}
-
-func (a reply) fence(i int) backend.Fence { return backend.Fence(max(a.number(i), 0)) }
-
-func (a reply) millis(i int) time.Duration {
-	return time.Duration(max(a.number(i), 0)) * time.Millisecond
-}
-
 // refused is the error behind the words for one.
-func (a reply) refused() error {
-	switch a.text(0) {
+func refused(a conn.Reply) error {
+	switch a.Text(0) {
 	case "stale":
 		return backend.ErrStale
 	case "nothold":
@@ -67,22 +27,22 @@ func (a reply) refused() error {
 }
 
 // answer to a request that may grant.
-func (a reply) answer() (backend.Answer, error) {
-	switch word := a.text(0); word {
+func answer(a conn.Reply) (backend.Answer, error) {
+	switch word := a.Text(0); word {
 	case "granted":
 		return backend.Answer{
-			Granted: true, Hold: a.fence(1), Block: a.fence(2), Turns: int(a.number(3)), Others: a.number(4) == 1,
+			Granted: true, Hold: a.Fence(1), Block: a.Fence(2), Turns: int(a.Number(3)), Others: a.Number(4) == 1,
 		}, nil
 	case "others":
 		return backend.Answer{Others: true}, nil
 	case "done":
-		return backend.Answer{Provisional: a.number(1) > 0, Wait: a.millis(1)}, nil
+		return backend.Answer{Provisional: a.Number(1) > 0, Wait: a.Millis(1)}, nil
 	case "queued", "held":
 		ans := backend.Answer{
-			Queued: word == "queued", Wait: a.millis(1), Provisional: a.number(2) == 1, Ahead: int(a.number(9)),
+			Queued: word == "queued", Wait: a.Millis(1), Provisional: a.Number(2) == 1, Ahead: int(a.Number(9)),
 			Holder: backend.Status{
-				Held: a.text(4) != "" || a.number(3) == 1, Foreign: a.number(3) == 1, Owner: backend.Owner(a.text(4)),
-				Node: a.text(5), Hold: a.fence(6), Turn: a.fence(7), TTL: a.millis(1), Record: a.text(8),
+				Held: a.Text(4) != "" || a.Number(3) == 1, Foreign: a.Number(3) == 1, Owner: backend.Owner(a.Text(4)),
+				Node: a.Text(5), Hold: a.Fence(6), Turn: a.Fence(7), TTL: a.Millis(1), Record: a.Text(8),
 			},
 		}
 		if word == "held" {

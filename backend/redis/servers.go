@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +12,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // servers are where the locks are: one server, the one that Sentinels name, or the
@@ -87,85 +85,20 @@ func open(rawurl string) (func() servers, error) {
 	scheme, _, _ := strings.Cut(rawurl, "://")
 	switch scheme {
 	case "redis+sentinel", "rediss+sentinel":
-		opt, err := sentinelOptions(rawurl)
-		return func() servers { return openSentinel(opt) }, err
+		opt, err := conn.SentinelOptions(rawurl)
+		return func() servers { return single{conn.NewMaster(opt)} }, err
 	case "redis+cluster", "rediss+cluster":
-		a, err := clusterAddress(rawurl)
-		return func() servers { return openCluster(a) }, err
+		a, err := conn.ClusterAddress(rawurl)
+		return func() servers { return &cluster{ClusterClient: a.New()} }, err
 	default:
-		opt, err := options(rawurl)
-		return func() servers { return single{newClient(opt)} }, err
+		opt, err := conn.Options(rawurl)
+		return func() servers { return single{conn.New(opt)} }, err
 	}
 }
 
 // CheckURL says what Open would not understand of an address, without a look at the
 // files that it names. An error never contains the password.
-func CheckURL(rawurl string) error {
-	scheme, _, _ := strings.Cut(rawurl, "://")
-	kind, server, several := strings.Cut(scheme, "+")
-	one := !several || server == "unix"
-	if !one && (kind != "redis" && kind != "rediss" || server != "sentinel" && server != "cluster") {
-		return fmt.Errorf("redis address: unknown scheme %q, want redis, rediss, redis+unix, redis+sentinel or redis+cluster", scheme)
-	}
-	_, err := open(withoutFiles(rawurl))
-	return err
-}
-
-// withoutFiles is an address that says the same but for what is in files.
-func withoutFiles(rawurl string) string {
-	head, tail, _ := strings.Cut(rawurl, "?")
-	q, err := url.ParseQuery(tail)
-	if err != nil || len(q) == 0 || strings.ContainsAny(tail, "#@") {
-		return rawurl // which has none, or is refused before one is read
-	}
-	for name := range q {
-		value, inFile := strings.CutSuffix(name, "_file")
-		switch {
-		case !inFile || len(q[name]) > 1 || q.Has(value):
-			continue // refused likewise, if it is wrong
-		case strings.HasSuffix(value, "password"), strings.HasSuffix(value, "username"):
-			q.Set(value, "in-a-file")
-		}
-		q.Del(name)
-	}
-	return head + "?" + q.Encode()
-}
-
-// newClient makes a client with options of its own.
-func newClient(opt *goredis.Options) *goredis.Client {
-	own := *opt
-	c := goredis.NewClient(&own)
-	c.AddHook(dialHook{})
-	return c
-}
-
-// dialHook marks the errors of connecting: nothing was sent then, whatever the
-// reason, be it a Sentinel that does not know the master.
-type dialHook struct{}
-
-func (dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := next(ctx, network, addr)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %s", backend.ErrUnreachable, dialFailure(err))
-		}
-		return c, nil
-	}
-}
-
-func (dialHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook { return next }
-
-func (dialHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
-	return next
-}
-
-// dialFailure says of Sentinels that do not know the master what is not known.
-func dialFailure(err error) string {
-	if errors.Is(err, goredis.Nil) {
-		return "the Sentinels know no master of that name; see the path of the address"
-	}
-	return err.Error()
-}
+func CheckURL(rawurl string) error { return conn.CheckURL(rawurl) }
 
 // each asks all servers at once and joins their errors, which say whose they are
 // where there are several.

@@ -1,32 +1,26 @@
 package redlock
 
 import (
-	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/lockgw/lockgw/backend/resplimit"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 const (
 	// DefaultMaxTTL is the longest lease unless the address says otherwise.
 	DefaultMaxTTL = time.Minute
 
-	ioTimeout   = 500 * time.Millisecond // to connect, and to write and wait for a reply
-	poolTimeout = 200 * time.Millisecond
-	leastNodes  = 3
+	leastNodes = 3
 )
 
 // address is what a redlock:// URL says.
@@ -43,7 +37,7 @@ type address struct {
 // with, in the query, max_ttl, tls=true and ca_file. It does not use package url
 // for the hosts, of which that knows one. An error never contains the password.
 func parseAddress(raw string) (address, error) {
-	a := address{maxTTL: DefaultMaxTTL, common: commonOptions()}
+	a := address{maxTTL: DefaultMaxTTL}
 	rest, ok := strings.CutPrefix(raw, "redlock://")
 	if !ok {
 		return a, errors.New("redlock address: write it like redlock://host1:6379,host2:6379,host3:6379")
@@ -146,50 +140,21 @@ func (a *address) secure(on bool, ca string) error {
 		return nil
 	}
 	a.common.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca == "" {
-		return nil
-	}
-	pem, err := os.ReadFile(ca)
-	if err != nil {
-		return fmt.Errorf("redlock address: ca_file: %w", err)
-	}
-	a.common.TLSConfig.RootCAs = x509.NewCertPool()
-	if !a.common.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("redlock address: ca_file: no certificate in %s, which has to be PEM", ca)
+	if err := (conn.TLSFiles{CA: ca}).Apply(a.common.TLSConfig); err != nil {
+		return fmt.Errorf("redlock address: %w", err)
 	}
 	return nil
 }
 
-// commonOptions: RESP2, because Lua answers in its types; no retry behind our back;
-// no notifications, no CLIENT SETINFO, no second pool that is tried first.
-func commonOptions() goredis.Options {
-	return goredis.Options{
-		ClientName: "lockgw", Protocol: 2, MaxRetries: -1, DialerRetries: 1, PipelinePoolSize: -1,
-		DialTimeout: ioTimeout, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, PoolTimeout: poolTimeout,
-		ContextTimeoutEnabled: true, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-}
-
-// options of the i-th node; the server's name for TLS is its host.
+// options of the i-th node.
 func (a *address) options(i int) *goredis.Options {
 	o := a.common
 	o.Addr = a.hosts[i]
-	if o.TLSConfig != nil {
-		o.TLSConfig = o.TLSConfig.Clone()
-		o.TLSConfig.ServerName, _, _ = net.SplitHostPort(o.Addr)
+	opt, err := conn.Settle(&o)
+	if err != nil {
+		panic(err) // parseAddress has refused what it could be about
 	}
-	m := *o.MaintNotificationsConfig
-	o.MaintNotificationsConfig = &m
-	dial := goredis.NewDialer(&o)
-	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return resplimit.Conn(c), nil
-	}
-	return &o
+	return opt
 }
 
 // Servers reads the address of a store: one address for each node, as package redis

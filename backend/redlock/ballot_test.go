@@ -14,7 +14,7 @@ func proposeTo(t *testing.T, b *Backend, r backend.Request, nodes ...*node) orde
 	o := b.firstBallot(r, "0")
 	o.Attempt, o.Turn = r.Seq, o.ballot
 	for _, n := range nodes {
-		if v := n.run(t.Context(), acquireScript, b.message(o)); v.reply.text(0) != "granted" {
+		if v := n.run(t.Context(), acquireScript, b.message(o)); v.reply.Text(0) != "granted" {
 			t.Fatalf("acquire = %v, %v", v.reply, v.err)
 		}
 	}

@@ -27,14 +27,14 @@ func elected(ballot backend.Fence) func(*round) bool {
 
 // counts: v is of a node that has not forgotten anything.
 func (v vote) counts() bool {
-	return v.err == nil && v.n.memory.counts(v.reply.text(1), v.reply.number(2))
+	return v.err == nil && v.n.memory.counts(v.reply.Text(1), v.reply.Number(2))
 }
 
 // promising is how many nodes have said or might say yes.
 func (e election) promising() int {
 	n := 0
 	for _, v := range e.votes {
-		if v.counts() && (v.reply.text(0) == "granted" || v.reply.text(0) == "floor") {
+		if v.counts() && (v.reply.Text(0) == "granted" || v.reply.Text(0) == "floor") {
 			n++
 		}
 	}
@@ -47,10 +47,10 @@ func (e election) winner() (backend.Answer, bool) {
 	var a backend.Answer
 	votes := 0
 	for _, v := range e.votes {
-		if v.counts() && v.reply.text(0) == "granted" && v.reply.fence(3) == e.ballot {
+		if v.counts() && v.reply.Text(0) == "granted" && v.reply.Fence(3) == e.ballot {
 			votes++
 			a = backend.Answer{
-				Granted: true, Hold: e.ballot, Block: max(e.ballot, v.reply.fence(4)), Turns: int(v.reply.number(5)), Others: e.others(6),
+				Granted: true, Hold: e.ballot, Block: max(e.ballot, v.reply.Fence(4)), Turns: int(v.reply.Number(5)), Others: e.others(6),
 			}
 		}
 	}
@@ -59,15 +59,15 @@ func (e election) winner() (backend.Answer, bool) {
 
 // others: a node says so in the i-th element.
 func (r *round) others(i int) bool {
-	return slices.ContainsFunc(r.votes, func(v vote) bool { return v.reply.text(0) == "granted" && v.reply.number(i) == 1 })
+	return slices.ContainsFunc(r.votes, func(v vote) bool { return v.reply.Text(0) == "granted" && v.reply.Number(i) == 1 })
 }
 
 // top is the highest fence that a node has told of.
 func (e election) top() backend.Fence {
 	var t backend.Fence
 	for _, v := range e.votes {
-		if w := v.reply.text(0); w == "granted" || w == "floor" {
-			t = max(t, v.reply.fence(3))
+		if w := v.reply.Text(0); w == "granted" || w == "floor" {
+			t = max(t, v.reply.Fence(3))
 		}
 	}
 	return t
@@ -106,8 +106,8 @@ func (e election) refusal() (a backend.Answer, next another, err error) {
 func (e election) freePermit() string {
 	votes := map[string]int{}
 	for _, v := range e.votes {
-		if v.err == nil && v.reply.text(0) == "held" {
-			for p := range strings.FieldsSeq(v.reply.text(12)) {
+		if v.err == nil && v.reply.Text(0) == "held" {
+			for p := range strings.FieldsSeq(v.reply.Text(12)) {
 				votes[p]++
 			}
 		}
@@ -149,13 +149,13 @@ func (e election) holder() backend.Status {
 	var best backend.Status
 	n := 0
 	for _, v := range e.votes {
-		if v.reply.text(0) != "held" {
+		if v.reply.Text(0) != "held" {
 			continue
 		}
 		st := backend.Status{
-			Held: true, Foreign: v.reply.number(4) == 1, Owner: backend.Owner(v.reply.text(5)), Node: v.reply.text(6),
-			Hold: v.reply.fence(7), Turn: v.reply.fence(8), TTL: v.reply.millis(3), Record: v.reply.text(9),
-			Mode: backend.Mode(v.reply.number(10)), Holders: int(v.reply.number(11)),
+			Held: true, Foreign: v.reply.Number(4) == 1, Owner: backend.Owner(v.reply.Text(5)), Node: v.reply.Text(6),
+			Hold: v.reply.Fence(7), Turn: v.reply.Fence(8), TTL: v.reply.Millis(3), Record: v.reply.Text(9),
+			Mode: backend.Mode(v.reply.Number(10)), Holders: int(v.reply.Number(11)),
 		}
 		if m := e.heldBy(st); m > n || m == n && st.Turn > best.Turn {
 			best, n = st, m
@@ -167,7 +167,7 @@ func (e election) holder() backend.Status {
 func (e election) heldBy(st backend.Status) int {
 	n := 0
 	for _, v := range e.votes {
-		if v.reply.text(0) == "held" && v.reply.fence(7) == st.Hold && (v.reply.number(4) == 1) == st.Foreign {
+		if v.reply.Text(0) == "held" && v.reply.Fence(7) == st.Hold && (v.reply.Number(4) == 1) == st.Foreign {
 			n++
 		}
 	}
@@ -179,9 +179,9 @@ func (e election) wait() time.Duration {
 	var ends []time.Duration
 	for _, v := range e.votes {
 		switch {
-		case v.err != nil || v.reply.text(0) == "held" && v.reply.number(3) < 0:
-		case v.reply.text(0) == "held":
-			ends = append(ends, v.reply.millis(3))
+		case v.err != nil || v.reply.Text(0) == "held" && v.reply.Number(3) < 0:
+		case v.reply.Text(0) == "held":
+			ends = append(ends, v.reply.Millis(3))
 		default:
 			ends = append(ends, 0)
 		}

@@ -74,13 +74,13 @@ func reserved(r *round) bool {
 func (d blocks) block() (backend.Answer, error) {
 	votes := map[backend.Fence]int{}
 	for _, v := range d.votes {
-		if v.reply.text(0) != "granted" {
+		if v.reply.Text(0) != "granted" {
 			continue
 		}
-		f := v.reply.fence(2)
+		f := v.reply.Fence(2)
 		if votes[f]++; votes[f] >= d.b.quorum() {
 			return backend.Answer{
-				Granted: true, Hold: v.reply.fence(1), Block: f, Turns: int(v.reply.number(3)), Others: d.others(4),
+				Granted: true, Hold: v.reply.Fence(1), Block: f, Turns: int(v.reply.Number(3)), Others: d.others(4),
 			}, nil
 		}
 	}
@@ -90,8 +90,8 @@ func (d blocks) block() (backend.Answer, error) {
 // permit of the hold.
 func (d blocks) permit() string {
 	for _, v := range d.votes {
-		if v.reply.text(0) == "granted" {
-			return v.reply.text(5)
+		if v.reply.Text(0) == "granted" {
+			return v.reply.Text(5)
 		}
 	}
 	return ""
@@ -101,11 +101,11 @@ func (d blocks) permit() string {
 func (d blocks) top() backend.Fence {
 	var t backend.Fence
 	for _, v := range d.votes {
-		switch v.reply.text(0) {
+		switch v.reply.Text(0) {
 		case "granted":
-			t = max(t, v.reply.fence(2))
+			t = max(t, v.reply.Fence(2))
 		case "floor":
-			t = max(t, v.reply.fence(1))
+			t = max(t, v.reply.Fence(1))
 		}
 	}
 	return t

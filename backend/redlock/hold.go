@@ -73,7 +73,7 @@ func (b *Backend) fill(ctx context.Context, n *node, at place, first backend.Fen
 	r := h.request
 	r.Name, r.Slot, r.Hold, r.Turns, r.TTL = at.name, at.slot, h.first, h.turns, ttl
 	r.Attempt, r.Seq = h.seq, h.described
-	return n.run(ctx, fillScript, b.message(order{Request: r, ballot: h.block, known: h.end(), permit: h.permit})).reply.text(0) == "done"
+	return n.run(ctx, fillScript, b.message(order{Request: r, ballot: h.block, known: h.end(), permit: h.permit})).reply.Text(0) == "done"
 }
 
 // under asks all nodes something about a hold. A node that has lost it is given it
@@ -82,7 +82,7 @@ func (b *Backend) under(ctx context.Context, s *goredis.Script, o order, enough 
 	m := b.message(o)
 	return b.collect(ctx, func(ctx context.Context, n *node) vote {
 		v := n.run(ctx, s, m)
-		if v.reply.text(0) == "missing" && b.fill(ctx, n, placeOf(o.Request), o.Hold, o.TTL) {
+		if v.reply.Text(0) == "missing" && b.fill(ctx, n, placeOf(o.Request), o.Hold, o.TTL) {
 			v = n.run(ctx, s, m)
 		}
 		return v

@@ -23,17 +23,17 @@ type view struct {
 func viewOf(name string, a reply) view {
 	v := view{
 		Status: backend.Status{
-			Name: name, Held: a.number(0) == 1, Foreign: a.number(1) == 1, Owner: backend.Owner(a.text(2)), Count: int(a.number(3)),
-			Node: a.text(4), Hold: a.fence(5), Turn: a.fence(6), Top: a.fence(7), TTL: a.millis(8), Waiters: int(a.number(9)),
-			Record: a.text(10), Mode: backend.Mode(a.number(13)),
+			Name: name, Held: a.Number(0) == 1, Foreign: a.Number(1) == 1, Owner: backend.Owner(a.Text(2)), Count: int(a.Number(3)),
+			Node: a.Text(4), Hold: a.Fence(5), Turn: a.Fence(6), Top: a.Fence(7), TTL: a.Millis(8), Waiters: int(a.Number(9)),
+			Record: a.Text(10), Mode: backend.Mode(a.Number(13)),
 		},
-		described: a.number(11), counter: a.fence(12),
+		described: a.Number(11), counter: a.Fence(12),
 	}
 	for i := 14; i+8 <= len(a); i += 8 {
 		s := v
-		s.Node, _, _ = strings.Cut(a.text(i), ".")
-		s.Hold, s.Turn, s.described = a.fence(i+1), a.fence(i+2), a.number(i+3)
-		s.TTL, s.Owner, s.Count, s.Record = a.millis(i+4), backend.Owner(a.text(i+5)), int(a.number(i+6)), a.text(i+7)
+		s.Node, _, _ = strings.Cut(a.Text(i), ".")
+		s.Hold, s.Turn, s.described = a.Fence(i+1), a.Fence(i+2), a.Number(i+3)
+		s.TTL, s.Owner, s.Count, s.Record = a.Millis(i+4), backend.Owner(a.Text(i+5)), int(a.Number(i+6)), a.Text(i+7)
 		v.shares = append(v.shares, s)
 	}
 	return v

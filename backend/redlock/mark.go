@@ -67,7 +67,7 @@ func (b *Backend) found(ctx context.Context) {
 	for _, v := range done.votes {
 		switch {
 		case v.err != nil: // it may have a mark
-		case v.reply.text(0) == "":
+		case v.reply.Text(0) == "":
 			unmarked++
 		default:
 			b.founder.past = true

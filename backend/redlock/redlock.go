@@ -152,7 +152,7 @@ func (b *Backend) Close() error {
 	b.mu.Lock()
 	b.closed = true
 	b.mu.Unlock()
-	b.wg.Wait() // a request takes ioTimeout or so
+	b.wg.Wait() // a request takes conn.IOTimeout or so
 	var errs []error
 	for _, n := range b.nodes {
 		errs = append(errs, n.close())

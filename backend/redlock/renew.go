@@ -57,7 +57,7 @@ func (c *count) add(v vote) {
 	}
 	c.nodes++
 	for i := range c.yes {
-		if v.reply.number(i) == 1 {
+		if v.reply.Number(i) == 1 {
 			c.yes[i]++
 		} else {
 			c.no[i]++
@@ -107,7 +107,7 @@ func (b *Backend) renewOn(ctx context.Context, n *node, rs []backend.Renewal, al
 		}
 	}
 	for i, r := range rs {
-		if reply(v).number(i) == 2 && b.fill(ctx, n, place{r.Name, r.Slot}, r.Hold, r.TTL) {
+		if reply(v).Number(i) == 2 && b.fill(ctx, n, place{r.Name, r.Slot}, r.Hold, r.TTL) {
 			v[i] = int64(1)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // vote is what one node says to a request.
@@ -20,7 +21,7 @@ type vote struct {
 
 // each asks all nodes at once and hands their votes to enough as they come, until
 // that says so, or ctx is done. A node that has not answered by then still gets the
-// request, and has ioTimeout for it.
+// request, and has conn.IOTimeout for it.
 func (b *Backend) each(ctx context.Context, ask func(context.Context, *node) vote, enough func(vote) bool) {
 	if ctx.Err() != nil {
 		return
@@ -28,7 +29,7 @@ func (b *Backend) each(ctx context.Context, ask func(context.Context, *node) vot
 	votes := make(chan vote, len(b.nodes))
 	for _, n := range b.nodes {
 		asked := b.start(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*ioTimeout)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*conn.IOTimeout)
 			defer cancel()
 			votes <- ask(ctx, n)
 		})
@@ -73,7 +74,7 @@ func (r *round) count(words ...string) int {
 	n := 0
 	for _, v := range r.votes {
 		for _, w := range words {
-			if v.err == nil && v.reply.text(0) == w {
+			if v.err == nil && v.reply.Text(0) == w {
 				n++
 			}
 		}
@@ -83,7 +84,7 @@ func (r *round) count(words ...string) int {
 
 // changed: the node has done what was asked.
 func (v vote) changed() bool {
-	return v.err == nil && !slices.Contains([]string{"held", "floor", "stale", "nothold", "missing", "conflict"}, v.reply.text(0))
+	return v.err == nil && !slices.Contains([]string{"held", "floor", "stale", "nothold", "missing", "conflict"}, v.reply.Text(0))
 }
 
 // pending is how many nodes have said nothing yet.

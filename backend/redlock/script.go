@@ -3,13 +3,12 @@ package redlock
 import (
 	"cmp"
 	_ "embed"
-	"strconv"
 	"strings"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 //go:embed head.lua
@@ -114,34 +113,4 @@ func (b *Backend) contender(slot string) string {
 }
 
 // reply of a script: its first element says what the others are.
-type reply []any
-
-func (a reply) text(i int) string {
-	if i >= len(a) {
-		return ""
-	}
-	s, _ := a[i].(string)
-	return s
-}
-
-// number reads integers and what was printed because it is a fence.
-func (a reply) number(i int) int64 {
-	if i >= len(a) {
-		return 0
-	}
-	switch n := a[i].(type) {
-	case int64:
-		return n
-	case string:
-		v, _ := strconv.ParseInt(n, 10, 64)
-		return v
-	default:
-		return 0
-	}
-}
-
-func (a reply) fence(i int) backend.Fence { return backend.Fence(max(a.number(i), 0)) }
-
-func (a reply) millis(i int) time.Duration {
-	return time.Duration(max(a.number(i), 0)) * time.Millisecond
-}
+type reply = conn.Reply

@@ -39,6 +39,14 @@ var rules = []rule{
 		why: "the clock of deadlines is the same for stores, the core and commands",
 	},
 	{
+		pkg: "backend/redis/conn", ours: []string{"backend", "backend/resplimit"},
+		why: "addresses, connections and replies of Redis are the same for every store that is kept there",
+	},
+	{
+		pkg: "backend/redlock", ours: []string{"backend", "backend/boottime", "backend/redis/conn"},
+		why: "as every store; it speaks to Redis, too",
+	},
+	{
 		pkg: "backend/resplimit", closed: true,
 		why: "what a Redis server may answer is the same for all stores over one, so this knows none",
 	},

@@ -302,7 +302,7 @@ var bugs = []bug{
 		old: "unix.SYS_CLOCK_GETTIME, unix.CLOCK_BOOTTIME,", new: "unix.SYS_CLOCK_GETTIME, unix.CLOCK_REALTIME,",
 	},
 	{
-		name: "the client library repeats requests", file: "backend/redis/connect.go", test: "./backend/redis",
+		name: "the client library repeats requests", file: "backend/redis/conn/address.go", test: "./backend/redis/conn",
 		old: "opt.MaxRetries = -1", new: "opt.MaxRetries = 3",
 	},
 	{
@@ -685,11 +685,11 @@ var bugs = []bug{
 		old: "	case is(kind, arrays) && n > 0 && len(l.left) == maxDepth:\n", new: "	case false:\n",
 	},
 	{
-		name: "replies of Redis are not limited", file: "backend/redis/connect.go", test: "./backend/redis", run: "^TestHugeReplyIsRefused$",
+		name: "replies of Redis are not limited", file: "backend/redis/conn/dial.go", test: "./backend/redis", run: "^TestHugeReplyIsRefused$",
 		old: "		return resplimit.Conn(c), nil\n", new: "		_ = resplimit.Conn\n		return c, nil\n",
 	},
 	{
-		name: "redlock: replies are not limited", file: "backend/redlock/address.go", test: redlock,
+		name: "redlock: replies are not limited", file: "backend/redis/conn/dial.go", test: redlock,
 		old: "		return resplimit.Conn(c), nil\n", new: "		_ = resplimit.Conn\n		return c, nil\n", run: "HugeReplyIsRefused",
 	},
 	{

@@ -1,34 +1,26 @@
-package redis
+package conn
 
 import (
 	"cmp"
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"github.com/lockgw/lockgw/backend/resplimit"
 )
 
 const (
-	ioTimeout   = 500 * time.Millisecond // to connect, to write, and to wait for replies
-	poolTimeout = 200 * time.Millisecond
+	IOTimeout   = 500 * time.Millisecond // to connect, to write, and to wait for replies
+	PoolTimeout = 200 * time.Millisecond
 	// userTimeout bounds how long the kernel keeps a connection on which sent
 	// bytes are not acknowledged; by default that is a quarter of an hour.
 	userTimeout = 3 * time.Second
 )
 
-// options reads the address of one Redis server:
+// Options reads the address of one Redis server:
 //
 //	redis://[user][:password]@host[:6379][/db]
 //	rediss://...                               TLS, trusting the system's roots
@@ -37,7 +29,7 @@ const (
 // The query may hold db, password_file, ca_file, cert_file, key_file (rediss only) and what
 // goredis.ParseURL knows, save what would make go-redis send a request twice or
 // wait without end. An error never contains the password.
-func options(rawurl string) (*goredis.Options, error) {
+func Options(rawurl string) (*goredis.Options, error) {
 	u, err := parseURL(rawurl)
 	if err != nil {
 		return nil, err
@@ -49,7 +41,7 @@ func options(rawurl string) (*goredis.Options, error) {
 	if err := checkQuery(q); err != nil {
 		return nil, err
 	}
-	files := tlsFiles{ca: q.Get("ca_file"), cert: q.Get("cert_file"), key: q.Get("key_file")}
+	files := TLSFiles{CA: q.Get("ca_file"), Cert: q.Get("cert_file"), Key: q.Get("key_file")}
 	for _, name := range []string{"ca_file", "cert_file", "key_file"} {
 		q.Del(name)
 	}
@@ -67,10 +59,10 @@ func options(rawurl string) (*goredis.Options, error) {
 		return nil, fmt.Errorf("redis address: %s", strings.TrimPrefix(err.Error(), "redis: "))
 	}
 	opt.Password = cmp.Or(password, opt.Password)
-	if err := files.apply(opt.TLSConfig); err != nil {
+	if err := files.Apply(opt.TLSConfig); err != nil {
 		return nil, fmt.Errorf("redis address: %w", err)
 	}
-	return settle(opt)
+	return Settle(opt)
 }
 
 var errAtSign = errors.New("redis address: has an @ after the host; in a password write / as %2F, ? as %3F " +
@@ -119,17 +111,17 @@ func checkQuery(q url.Values) error {
 	return nil
 }
 
-// settle fills in what the address leaves open and what it may not change.
-func settle(opt *goredis.Options) (*goredis.Options, error) {
+// Settle fills in what an address leaves open and what it may not change.
+func Settle(opt *goredis.Options) (*goredis.Options, error) {
 	for _, t := range []struct {
 		name string
 		set  *time.Duration
 		def  time.Duration
 	}{
-		{"dial_timeout", &opt.DialTimeout, ioTimeout},
-		{"read_timeout", &opt.ReadTimeout, ioTimeout},
-		{"write_timeout", &opt.WriteTimeout, ioTimeout},
-		{"pool_timeout", &opt.PoolTimeout, poolTimeout},
+		{"dial_timeout", &opt.DialTimeout, IOTimeout},
+		{"read_timeout", &opt.ReadTimeout, IOTimeout},
+		{"write_timeout", &opt.WriteTimeout, IOTimeout},
+		{"pool_timeout", &opt.PoolTimeout, PoolTimeout},
 	} {
 		if *t.set < 0 {
 			return nil, fmt.Errorf("redis address: %s must be more than 0: a request must not wait for ever", t.name)
@@ -156,73 +148,53 @@ func settle(opt *goredis.Options) (*goredis.Options, error) {
 	opt.PipelinePoolSize = -1
 	opt.DisableIdentity = true // CLIENT SETINFO, an error in the statistics of servers before 7.2
 	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	opt.Dialer = dialer(opt.DialTimeout, opt.TLSConfig)
+	opt.Dialer = Dialer(opt.DialTimeout, opt.TLSConfig)
 	return opt, nil
 }
 
-// dialer connects so that a peer which vanishes without a word is noticed in
-// seconds, while idle by keep-alives and while sending by userTimeout.
-func dialer(timeout time.Duration, config *tls.Config) func(context.Context, string, string) (net.Conn, error) {
-	d := &net.Dialer{
-		Timeout:         timeout,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 2},
-		Control:         setUserTimeout,
+// CheckURL says what a store would not understand of an address, without a look at the
+// files that it names. An error never contains the password.
+func CheckURL(rawurl string) error {
+	scheme, _, _ := strings.Cut(rawurl, "://")
+	kind, server, several := strings.Cut(scheme, "+")
+	one := !several || server == "unix"
+	if !one && (kind != "redis" && kind != "rediss" || server != "sentinel" && server != "cluster") {
+		return fmt.Errorf("redis address: unknown scheme %q, want redis, rediss, redis+unix, redis+sentinel or redis+cluster", scheme)
 	}
-	dial := d.DialContext
-	if config != nil {
-		dial = (&tls.Dialer{NetDialer: d, Config: config}).DialContext
-	}
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return resplimit.Conn(c), nil
-	}
+	return check(withoutFiles(rawurl))
 }
 
-func setUserTimeout(network, _ string, c syscall.RawConn) error {
-	if !strings.HasPrefix(network, "tcp") {
-		return nil
+// withoutFiles is an address that says the same but for what is in files.
+func withoutFiles(rawurl string) string {
+	head, tail, _ := strings.Cut(rawurl, "?")
+	q, err := url.ParseQuery(tail)
+	if err != nil || len(q) == 0 || strings.ContainsAny(tail, "#@") {
+		return rawurl // which has none, or is refused before one is read
 	}
-	var failed error
-	err := c.Control(func(fd uintptr) {
-		failed = limitUnanswered(int(fd))
-	})
-	return errors.Join(err, failed)
+	for name := range q {
+		value, inFile := strings.CutSuffix(name, "_file")
+		switch {
+		case !inFile || len(q[name]) > 1 || q.Has(value):
+			continue // refused likewise, if it is wrong
+		case strings.HasSuffix(value, "password"), strings.HasSuffix(value, "username"):
+			q.Set(value, "in-a-file")
+		}
+		q.Del(name)
+	}
+	return head + "?" + q.Encode()
 }
 
-// tlsFiles are PEM files, "" where not given.
-type tlsFiles struct{ ca, cert, key string }
-
-// apply puts the files into config, which is nil for a connection without TLS.
-func (f tlsFiles) apply(config *tls.Config) error {
-	if f == (tlsFiles{}) {
-		return nil
+// check reads the address as whoever connects does.
+func check(rawurl string) error {
+	scheme, _, _ := strings.Cut(rawurl, "://")
+	var err error
+	switch scheme {
+	case "redis+sentinel", "rediss+sentinel":
+		_, err = SentinelOptions(rawurl)
+	case "redis+cluster", "rediss+cluster":
+		_, err = ClusterAddress(rawurl)
+	default:
+		_, err = Options(rawurl)
 	}
-	if config == nil {
-		return errors.New("ca_file, cert_file and key_file need rediss://")
-	}
-	if f.ca != "" {
-		pem, err := os.ReadFile(f.ca)
-		if err != nil {
-			return fmt.Errorf("ca_file: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("ca_file: no certificate in %s, which has to be PEM", f.ca)
-		}
-	}
-	if f.cert == "" && f.key == "" {
-		return nil
-	}
-	if f.cert == "" || f.key == "" {
-		return errors.New("cert_file and key_file go together, but one is missing")
-	}
-	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-	if err != nil {
-		return fmt.Errorf("cert_file and key_file: %w", err)
-	}
-	config.Certificates = []tls.Certificate{pair}
-	return nil
+	return err
 }

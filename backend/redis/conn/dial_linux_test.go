@@ -1,4 +1,4 @@
-package redis
+package conn
 
 import (
 	"syscall"
@@ -11,7 +11,7 @@ import (
 
 func TestDialerBoundsDeadPeers(t *testing.T) {
 	s := redistest.Start(t)
-	opt, err := options(s.URL())
+	opt, err := Options(s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}

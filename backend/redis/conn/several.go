@@ -1,4 +1,4 @@
-package redis
+package conn
 
 import (
 	"errors"
@@ -70,13 +70,13 @@ func queryOf(tail string) string {
 
 // options of each server, which db says the number of the database of.
 func (s several) options(db string) (*goredis.Options, error) {
-	opt, err := options(s.one + "/" + db + "?" + s.query.Encode())
+	opt, err := Options(s.one + "/" + db + "?" + s.query.Encode())
 	if err != nil {
 		return nil, err
 	}
 	if opt.TLSConfig != nil {
 		opt.TLSConfig.ServerName = "" // each server is asked for its own name
-		opt.Dialer = dialer(opt.DialTimeout, opt.TLSConfig)
+		opt.Dialer = Dialer(opt.DialTimeout, opt.TLSConfig)
 	}
 	return opt, nil
 }

@@ -1,4 +1,4 @@
-package redis
+package conn
 
 import (
 	"crypto/ecdsa"
@@ -37,23 +37,23 @@ func TestOptionsReadsAddress(t *testing.T) {
 		{url: "redis+unix:///run/r.sock", network: "unix", addr: "/run/r.sock"},
 		{url: "redis+unix://u:p@/run/r%40x.sock?db=4", network: "unix", addr: "/run/r@x.sock", user: "u", password: "p", db: 4},
 	} {
-		opt, err := options(tt.url)
+		opt, err := Options(tt.url)
 		if err != nil {
-			t.Errorf("options(%q): err = %v, want nil", tt.url, err)
+			t.Errorf("Options(%q): err = %v, want nil", tt.url, err)
 			continue
 		}
 		if opt.Network != tt.network || opt.Addr != tt.addr || opt.DB != tt.db || (opt.TLSConfig != nil) != tt.tls {
-			t.Errorf("options(%q) = %s %s db %d tls %v, want %s %s db %d tls %v", tt.url,
+			t.Errorf("Options(%q) = %s %s db %d tls %v, want %s %s db %d tls %v", tt.url,
 				opt.Network, opt.Addr, opt.DB, opt.TLSConfig != nil, tt.network, tt.addr, tt.db, tt.tls)
 		}
 		if opt.Username != tt.user || opt.Password != tt.password {
-			t.Errorf("options(%q): user %q password %q, want %q %q", tt.url, opt.Username, opt.Password, tt.user, tt.password)
+			t.Errorf("Options(%q): user %q password %q, want %q %q", tt.url, opt.Username, opt.Password, tt.user, tt.password)
 		}
 	}
 }
 
 func TestOptionsSettings(t *testing.T) {
-	opt, err := options("redis://h?read_timeout=2s&pool_size=7&client_name=x")
+	opt, err := Options("redis://h?read_timeout=2s&pool_size=7&client_name=x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +111,9 @@ func TestOptionsRefuses(t *testing.T) {
 		{"redis+unix://run/r.sock", "three slashes"},
 		{"redis+unix://", "three slashes"},
 	} {
-		_, err := options(tt.url)
+		_, err := Options(tt.url)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("options(%q): err = %v, want one with %q", tt.url, err, tt.want)
+			t.Errorf("Options(%q): err = %v, want one with %q", tt.url, err, tt.want)
 		}
 		if strings.Contains(tt.url, "_file=") {
 			continue
@@ -156,18 +156,18 @@ func TestOptionsErrorsHidePassword(t *testing.T) {
 		"redis://user:s@c?sec@h", "redis:user:sec@h", "http://user:sec@h", "redis://user:sec@h/x?y=z",
 		"redis://user:sec@h:port", "redis+unix://user:sec@h/path", "redis+unix://user:12/sec@/path",
 	} {
-		_, err := options(url)
+		_, err := Options(url)
 		if err == nil {
-			t.Errorf("options(%q): err = nil, want one", url)
+			t.Errorf("Options(%q): err = nil, want one", url)
 		} else if strings.Contains(err.Error(), "sec") {
-			t.Errorf("options(%q): error tells the password: %v", url, err)
+			t.Errorf("Options(%q): error tells the password: %v", url, err)
 		}
 	}
 }
 
 func dial(t *testing.T, url string) *goredis.Client {
 	t.Helper()
-	opt, err := options(url)
+	opt, err := Options(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package redis
+package conn
 
 import (
 	"os"
@@ -27,7 +27,7 @@ func TestSentinelAddress(t *testing.T) {
 			user: "u", password: "from file", ownUser: "v", ownPassword: "from file", hosts: []string{"h1:26379"}},
 		{url: "rediss+sentinel://h1,h2/m", master: "m", hosts: []string{"h1:26379", "h2:26379"}, tls: true},
 	} {
-		opt, err := sentinelOptions(tt.url)
+		opt, err := SentinelOptions(tt.url)
 		if strings.Contains(tt.url, "%2F") { // a slash ends the name, however it is written
 			if err == nil {
 				t.Errorf("%s: err = nil, want one", tt.url)
@@ -62,7 +62,7 @@ func TestClusterAddress(t *testing.T) {
 		{url: "redis+cluster://u:p%2C@h1,h2/0?pool_size=3", user: "u", password: "p,", hosts: []string{"h1:6379", "h2:6379"}},
 		{url: "rediss+cluster://:a,b@h1", password: "a,b", hosts: []string{"h1:6379"}},
 	} {
-		a, err := clusterAddress(tt.url)
+		a, err := ClusterAddress(tt.url)
 		if err != nil {
 			t.Errorf("%s: err = %v, want nil", tt.url, err)
 			continue
@@ -102,28 +102,11 @@ func TestSeveralRefuses(t *testing.T) {
 		{"redis+cluster://h1?colour=sesame", "colour"},
 		{"redis+ring://u:sesame@h1", "unknown scheme"},
 	} {
-		_, err := open(tt.url)
+		err := check(tt.url)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("open(%q): err = %v, want one with %q", tt.url, err, tt.want)
+			t.Errorf("check(%q): err = %v, want one with %q", tt.url, err, tt.want)
 		} else if strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "ame@") {
-			t.Errorf("open(%q): error tells the password: %v", tt.url, err)
-		}
-	}
-}
-
-func TestPublishing(t *testing.T) {
-	for _, tt := range []struct {
-		text    string
-		cluster bool
-		want    publishing
-	}{
-		{"", false, publish}, {"auto", false, publish}, {"publish", false, publish},
-		{"", true, spublish}, {"auto", true, spublish}, {"publish", true, publish}, {"spublish", true, spublish}, {"both", true, both},
-		{"spublish", false, ""}, {"both", false, ""}, {"never", true, ""}, {"never", false, ""},
-	} {
-		got, err := readPublishing(tt.text, tt.cluster)
-		if got != tt.want || (err == nil) != (tt.want != "") {
-			t.Errorf("%q, cluster %v: %q, %v, want %q", tt.text, tt.cluster, got, err, tt.want)
+			t.Errorf("check(%q): error tells the password: %v", tt.url, err)
 		}
 	}
 }

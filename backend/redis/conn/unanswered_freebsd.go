@@ -1,4 +1,4 @@
-package redis
+package conn
 
 // limitUnanswered does nothing here: package unix knows no such option of this system.
 // A peer that vanishes is noticed by the time limits of requests.

@@ -1,4 +1,4 @@
-package redis
+package conn
 
 import (
 	"cmp"
@@ -17,19 +17,19 @@ const (
 	masterTTL = 5 * time.Second
 	// sentinelPatience is for a connection with all that goes before it: the Sentinel
 	// asked last may hang, twice, and the others are asked then.
-	sentinelPatience = 4 * ioTimeout
+	sentinelPatience = 4 * IOTimeout
 )
 
 var errNoMaster = errors.New("redis address: the master's name is missing; write redis+sentinel://host1,host2,host3/mymaster")
 
-// sentinelOptions reads the address of a master that Sentinels watch:
+// SentinelOptions reads the address of a master that Sentinels watch:
 //
 //	redis+sentinel://[user:password@]host[:26379],host,.../master[/db]
 //	rediss+sentinel://...                  TLS to the Sentinels and to the servers
 //
 // user and password are those of the servers. The query may hold what options
 // takes, and sentinel_username and sentinel_password, each also with _file.
-func sentinelOptions(rawurl string) (*goredis.FailoverOptions, error) {
+func SentinelOptions(rawurl string) (*goredis.FailoverOptions, error) {
 	s, err := readSeveral(rawurl, "26379")
 	if err != nil {
 		return nil, err
@@ -76,11 +76,11 @@ func failover(opt *goredis.Options) *goredis.FailoverOptions {
 	}
 }
 
-// openSentinel makes a client of the master. Who that is it asks the Sentinels at
+// NewMaster makes a client of the master. Who that is it asks the Sentinels at
 // each new connection, and closes the ones to another server then.
-func openSentinel(opt *goredis.FailoverOptions) servers {
+func NewMaster(opt *goredis.FailoverOptions) *goredis.Client {
 	own := *opt
 	c := goredis.NewFailoverClient(&own)
 	c.AddHook(dialHook{})
-	return single{c}
+	return c
 }

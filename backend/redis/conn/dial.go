@@ -1,0 +1,122 @@
+package conn
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/resplimit"
+)
+
+// Dialer connects so that a peer which vanishes without a word is noticed in
+// seconds, while idle by keep-alives and while sending by userTimeout.
+func Dialer(timeout time.Duration, config *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+	d := &net.Dialer{
+		Timeout:         timeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 2},
+		Control:         setUserTimeout,
+	}
+	dial := d.DialContext
+	if config != nil {
+		dial = (&tls.Dialer{NetDialer: d, Config: config}).DialContext
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return resplimit.Conn(c), nil
+	}
+}
+
+func setUserTimeout(network, _ string, c syscall.RawConn) error {
+	if !strings.HasPrefix(network, "tcp") {
+		return nil
+	}
+	var failed error
+	err := c.Control(func(fd uintptr) {
+		failed = limitUnanswered(int(fd))
+	})
+	return errors.Join(err, failed)
+}
+
+// TLSFiles are PEM files, "" where not given.
+type TLSFiles struct{ CA, Cert, Key string }
+
+// Apply puts the files into config, which is nil for a connection without TLS.
+func (f TLSFiles) Apply(config *tls.Config) error {
+	if f == (TLSFiles{}) {
+		return nil
+	}
+	if config == nil {
+		return errors.New("ca_file, cert_file and key_file need rediss://")
+	}
+	if f.CA != "" {
+		pem, err := os.ReadFile(f.CA)
+		if err != nil {
+			return fmt.Errorf("ca_file: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("ca_file: no certificate in %s, which has to be PEM", f.CA)
+		}
+	}
+	if f.Cert == "" && f.Key == "" {
+		return nil
+	}
+	if f.Cert == "" || f.Key == "" {
+		return errors.New("cert_file and key_file go together, but one is missing")
+	}
+	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err != nil {
+		return fmt.Errorf("cert_file and key_file: %w", err)
+	}
+	config.Certificates = []tls.Certificate{pair}
+	return nil
+}
+
+// New makes a client with options of its own.
+func New(opt *goredis.Options) *goredis.Client {
+	own := *opt
+	c := goredis.NewClient(&own)
+	c.AddHook(dialHook{})
+	return c
+}
+
+// dialHook marks the errors of connecting: nothing was sent then, whatever the
+// reason, be it a Sentinel that does not know the master.
+type dialHook struct{}
+
+func (dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := next(ctx, network, addr)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s", backend.ErrUnreachable, dialFailure(err))
+		}
+		return c, nil
+	}
+}
+
+func (dialHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook { return next }
+
+func (dialHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+// dialFailure says of Sentinels that do not know the master what is not known.
+func dialFailure(err error) string {
+	if errors.Is(err, goredis.Nil) {
+		return "the Sentinels know no master of that name; see the path of the address"
+	}
+	return err.Error()
+}
