@@ -131,7 +131,7 @@ func checkNotifications(f serverFacts) Finding {
 	default:
 		return Finding{
 			OK, "notifications",
-			notifySetting + " is without K and g: a lock that another program takes by SET NX PX is waited for until its lease is over", "",
+			notifySetting + " is without K and g: those who wait for a lock that another program took by SET NX PX are not woken early, but when its lease is over", "",
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package redlock keeps locks in several Redis servers that know nothing of each
-// other, the nodes. A name is held by whom a majority of them says holds it, so
+// other, the nodes. A name belongs to whoever a majority of them names, so
 // that a minority may be down, slow or empty.
 //
 // The algorithm is Redlock (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/)

@@ -42,6 +42,9 @@ func checkPage(t *testing.T, page string, used *usage) {
 			}
 			continue
 		}
+		if isSetup(b) {
+			continue // TestTwoMachines runs it
+		}
 		n := used.find(page, b)
 		if n.skip == "" {
 			n.skip = elsewhere(t, b)
@@ -70,7 +73,7 @@ var programs = map[string]func(file string) []string{
 }
 
 // notPrograms are shown, and not run.
-var notPrograms = []string{"", "json", "lua", "sql", "yaml"}
+var notPrograms = []string{"", "json", "lua", "machines", "sql", "yaml"} // machines: see TestTwoMachines
 
 // check runs one block.
 func (p *place) check(t *testing.T, b block, n note) {

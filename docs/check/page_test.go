@@ -84,7 +84,10 @@ func split(text string) (prose string, blocks []block) {
 		case isFence && b == nil:
 			b = &block{lang: fence, line: n + 1}
 		case isFence:
-			if b.lang == "" && strings.HasPrefix(b.code, "$ ") {
+			switch {
+			case strings.HasPrefix(b.code, hostA+"$ "):
+				b.lang = "machines"
+			case b.lang == "" && strings.HasPrefix(b.code, "$ "):
 				b.lang = "console"
 			}
 			blocks, b = append(blocks, *b), nil

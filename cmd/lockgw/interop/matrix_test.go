@@ -96,6 +96,12 @@ func (m *matrix) table(b *strings.Builder, columns []column) {
 
 const preface = `# Beside other programs
 
+For users, in three lines:
+
+- A Redisson ` + "`" + `RLock` + "`" + ` or ` + "`" + `RFencedLock` + "`" + ` and a lock of lockgw with the same name exclude each other and wake each other within a tenth of a second, with nothing to set.
+- Libraries that lock by ` + "`" + `SET NX PX` + "`" + ` (redis-py, node-redlock, redsync, bsm/redislock) and lockgw exclude each other; to be woken at once instead of at the end of the lease, set ` + "`" + `notify-keyspace-events Kg` + "`" + ` in Redis.
+- ` + "`" + `RReadWriteLock` + "`" + `, ` + "`" + `RSemaphore` + "`" + ` and the like have layouts of their own: give them other names.
+
 Programs that lock on the same Redis without lockgw, and callers of lockgw, on the same name. ` + "`make interop`" + ` writes this page: each cell is a test with the real library, real servers and real gateways (` + "`cmd/lockgw/interop`" + `).
 
 - Leases are 3 s where a row waits for the end of one, and 30 s where it does not. The watchdog of Redisson is set to 3 s.

@@ -63,9 +63,8 @@ separated by a space.
 
 Exit code: that of the command, or 128 + the signal that ended it; 64 usage;
 69 gateway or store unavailable; 75 not acquired; 122 lost, command stopped;
-124 --max-runtime reached; 125 lockgw failed; 126 and 127 the command cannot be
-executed or found. 125 is also the end of run when the gateway refuses a lock for good:
-1 is left to the command.`,
+124 --max-runtime reached; 125 lockgw failed, or the lock was refused; 126 and 127
+the command cannot be executed or found.`,
 		Example: `  lockgw run nightly -- ./backup.sh
   lockgw run nightly -n -E 0 -- ./backup.sh      # skip if somebody else runs it`,
 		ValidArgsFunction: o.CompleteName,

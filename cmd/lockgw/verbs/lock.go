@@ -35,7 +35,7 @@ func NewLock() *cobra.Command {
 		Use:   "lock NAME",
 		Short: "Acquire a lock and print its token",
 		Long: `Acquire a lock and print the secret token by which unlock and renew speak for
-it. It is held until unlock, or until nothing was heard of it for --keepalive.
+it. It is held until unlock, or until --keepalive passes without a request.
 Prefer run where the work is one command: it ends the hold with it.`,
 		Example: `  T=$(lockgw lock nightly --wait 30s) || exit
   ./backup.sh

@@ -17,9 +17,10 @@ func NewSession() *cobra.Command {
 		Use:   "session",
 		Short: "Open, show or end a session, which may hold many locks; list all",
 		Long: `A session holds locks until it ends. Its token speaks for it, here and over HTTP.
-It ends when nothing was heard of it for its keepalive; every command with the token is a
+It ends after its keepalive without a request; every command with the token is a
 sign of life.`,
-		Example: `  export LOCKGW_TOKEN=$(lockgw session new --keepalive 10m)
+		Example: `  LOCKGW_TOKEN=$(lockgw session new --keepalive 10m) || exit
+  export LOCKGW_TOKEN
   curl -fsS -X PUT --oauth2-bearer "$LOCKGW_TOKEN" localhost:7420/v1/locks/nightly
   lockgw session info
   lockgw session end`,
