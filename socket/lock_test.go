@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	goclient "github.com/lockgw/lockgw/socket/client"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -274,9 +275,9 @@ func TestLocksIncomplete(t *testing.T) {
 	if len(got) != 2 || !reflect.DeepEqual(got[1], resp.Error("UNAVAILABLE the store serves in part: 1 of 3 masters is down")) {
 		t.Errorf("LOCKS = %v, want one lock and an error in the place of others", got)
 	}
-	all, incomplete, err := g.client().Locks(t.Context(), "", 0)
-	if err != nil || len(all) != 1 || incomplete != "the store serves in part: 1 of 3 masters is down" {
-		t.Errorf("Locks = %+v, %q, %v, want one and why others are missing", all, incomplete, err)
+	all, err := g.client().Locks(t.Context(), goclient.LockQuery{})
+	if err != nil || len(all.Items) != 1 || !all.AtLeast || all.Incomplete != "the store serves in part: 1 of 3 masters is down" {
+		t.Errorf("Locks = %+v, %v, want one and why others are missing", all, err)
 	}
 }
 

@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/lockgw/lockgw/socket/resp"
 )
 
 // LockOptions of Client.Lock. The zero value of a field leaves it to the gateway.
@@ -80,30 +77,8 @@ func (c *Client) Info(ctx context.Context, name string) (Status, error) {
 	return f.status(), err
 }
 
-// Locks tells about at most count names that are held or waited for and begin
-// with prefix; count 0 leaves the number to the gateway. incomplete is why others are
-// missing, "" if none is.
-func (c *Client) Locks(ctx context.Context, prefix string, count int) (all []Status, incomplete string, err error) {
-	args := withText([]string{"LOCKS"}, "PREFIX", prefix)
-	if count > 0 {
-		args = append(args, "COUNT", strconv.Itoa(count))
-	}
-	v, err := c.Do(ctx, args...)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, f := range list(v) {
-		all = append(all, f.status())
-	}
-	if items, _ := v.([]any); len(items) > len(all) {
-		missing, _ := items[len(items)-1].(resp.Error)
-		_, incomplete, _ = strings.Cut(string(missing), " ")
-	}
-	return all, incomplete, nil
-}
-
-// LockPage is a page of the locks that q asks for.
-func (c *Client) LockPage(ctx context.Context, q LockQuery) (LockPage, error) {
+// Locks is a page of the locks that q asks for.
+func (c *Client) Locks(ctx context.Context, q LockQuery) (LockPage, error) {
 	args := []string{"LOCKS", "PAGE", q.Cursor}
 	for word, value := range map[string]string{
 		"PREFIX": q.Prefix, "CONTAINS": q.Contains, "STATE": q.State, "SORT": q.Sort, "ORDER": q.Order,

@@ -49,7 +49,7 @@ func TestClient(t *testing.T) {
 		st.Holder.PID == 0 || st.Fence != v.Fence || st.TTL <= 0 || st.Holder.Since.IsZero() {
 		t.Errorf("info = %+v, holder %+v, err %v", st, st.Holder, err)
 	}
-	if all, _, err := b.Locks(ctx, "a", 10); err != nil || len(all) != 1 || all[0].Name != "a" {
+	if all, err := b.Locks(ctx, LockQuery{Prefix: "a", Limit: 10}); err != nil || len(all.Items) != 1 || all.Items[0].Name != "a" || all.Held != 1 {
 		t.Errorf("locks = %+v, err %v", all, err)
 	}
 	if n, err := a.Unlock(ctx, "a", UnlockOptions{Thread: 3}); err != nil || n != 1 {

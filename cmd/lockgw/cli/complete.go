@@ -29,12 +29,12 @@ func (g *Gateway) CompleteName(cmd *cobra.Command, _ []string, toComplete string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer c.Close()
-	known, _, err := c.Locks(ctx, toComplete, 0)
+	known, err := c.Locks(ctx, client.LockQuery{Prefix: toComplete})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []cobra.Completion
-	for _, st := range known {
+	for _, st := range known.Items {
 		names = append(names, st.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -17,21 +15,33 @@ import (
 // MaxLocks is how many the gateway lists at once.
 const MaxLocks = 1000
 
-// ListLocks lists by name, and says so where there are more than can be had. That some
-// cannot be had at present is no failure: what there is may be all that was looked for.
-func ListLocks(ctx context.Context, cmd *cobra.Command, c *client.Client, prefix string) ([]client.Status, error) {
-	all, incomplete, err := c.Locks(ctx, prefix, MaxLocks)
-	if err != nil {
-		return nil, err
+// ListLocks lists what q asks for, all of it or the first MaxLocks, and says what it leaves
+// out. That some cannot be had at present is no failure: what there is may be all that was
+// looked for.
+func ListLocks(ctx context.Context, cmd *cobra.Command, c *client.Client, q client.LockQuery, all bool) (found []client.Status, err error) {
+	q.Limit = MaxLocks
+	for {
+		page, err := c.Locks(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, page.Items...)
+		if page.Next != "" && all {
+			q.Cursor = page.Next
+			continue
+		}
+		if page.Incomplete != "" {
+			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: this list is incomplete:", Printable(page.Incomplete))
+		}
+		if page.Next != "" {
+			least := ""
+			if page.AtLeast {
+				least = "at least "
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "lockgw: these are %d of %s%d locks; ls --all lists all\n", len(found), least, page.Locks)
+		}
+		return found, nil
 	}
-	if incomplete != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: this list is incomplete:", Printable(incomplete))
-	}
-	if len(all) == MaxLocks {
-		fmt.Fprintf(cmd.ErrOrStderr(), "lockgw: only %d locks are shown, there may be more; use ls --prefix\n", MaxLocks)
-	}
-	slices.SortFunc(all, func(a, b client.Status) int { return strings.Compare(a.Name, b.Name) })
-	return all, nil
 }
 
 // LockJSON is a lock as JSON, with the names of the HTTP API.

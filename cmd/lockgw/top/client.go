@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/socket/client"
 )
 
@@ -21,12 +20,12 @@ type connection struct {
 	client *client.Client
 }
 
-func (c *connection) locks(ctx context.Context, prefix string) (all []client.Status, incomplete string, err error) {
+func (c *connection) locks(ctx context.Context, q client.LockQuery) (page client.LockPage, err error) {
 	err = c.use(ctx, func(client *client.Client) error {
-		all, incomplete, err = client.Locks(ctx, prefix, cli.MaxLocks)
+		page, err = client.Locks(ctx, q)
 		return err
 	})
-	return all, incomplete, err
+	return page, err
 }
 
 func (c *connection) breakLock(ctx context.Context, st client.Status) error {
@@ -56,15 +55,16 @@ func (c *connection) close() {
 // order is a key and what it sorts by.
 type order struct {
 	key, by string
+	query   client.LockQuery // has the gateway sort so, of more locks than are shown
 	compare func(a, b client.Status) int
 }
 
 var orders = []order{
-	{"n", "name", func(_, _ client.Status) int { return 0 }},
-	{"h", "time held", func(a, b client.Status) int { return knownFirst(sinceOf(a).UnixNano(), sinceOf(b).UnixNano()) }},
-	{"l", "lease", func(a, b client.Status) int { return knownFirst(int64(a.TTL), int64(b.TTL)) }},
-	{"w", "waiters", func(a, b client.Status) int { return cmp.Compare(b.Waiters, a.Waiters) }},
-	{"f", "fence", func(a, b client.Status) int { return cmp.Compare(b.Fence, a.Fence) }},
+	{"n", "name", client.LockQuery{Sort: "name", Order: "asc"}, func(_, _ client.Status) int { return 0 }},
+	{"h", "time held", client.LockQuery{Sort: "held", Order: "desc"}, func(a, b client.Status) int { return knownFirst(sinceOf(a).UnixNano(), sinceOf(b).UnixNano()) }},
+	{"l", "lease", client.LockQuery{Sort: "lease", Order: "asc"}, func(a, b client.Status) int { return knownFirst(int64(a.TTL), int64(b.TTL)) }},
+	{"w", "waiters", client.LockQuery{Sort: "waiters", Order: "desc"}, func(a, b client.Status) int { return cmp.Compare(b.Waiters, a.Waiters) }},
+	{"f", "fence", client.LockQuery{Sort: "fence", Order: "desc"}, func(a, b client.Status) int { return cmp.Compare(b.Fence, a.Fence) }},
 }
 
 // knownFirst compares numbers of which those up to 0 mean that nothing is known,

@@ -15,7 +15,7 @@ import (
 
 // topSource is where the locks come from.
 type topSource interface {
-	locks(ctx context.Context, prefix string) (all []client.Status, incomplete string, err error)
+	locks(ctx context.Context, q client.LockQuery) (client.LockPage, error)
 	breakLock(ctx context.Context, st client.Status) error
 }
 
@@ -26,10 +26,10 @@ type screen struct {
 	every  time.Duration
 
 	all    []client.Status
-	lacks  string    // why names are missing; "": none is
-	at     time.Time // when they were asked for; zero: not yet
-	err    error     // of the last time
-	round  int       // the look that is waited for; the answer to an earlier one is not
+	page   client.LockPage // they are all of it, or the first
+	at     time.Time       // when they were asked for; zero: not yet
+	err    error           // of the last time
+	round  int             // the look that is waited for; the answer to an earlier one is not
 	order  order
 	prefix string
 	typing bool
@@ -52,8 +52,7 @@ type (
 	look      struct{ round int } // it is time
 	topAnswer struct {
 		round int
-		all   []client.Status
-		lacks string
+		page  client.LockPage
 		at    time.Time
 		took  time.Duration
 		err   error
@@ -71,13 +70,14 @@ func (s *screen) Init() tea.Cmd { return s.look() }
 // look asks again, at once.
 func (s *screen) look() tea.Cmd {
 	s.round++
-	round, prefix := s.round, s.prefix
+	round, q := s.round, s.order.query
+	q.Prefix, q.Limit = s.prefix, cli.MaxLocks
 	return func() tea.Msg {
 		at := time.Now()
 		ctx, cancel := context.WithTimeout(s.ctx, cli.DialTimeout)
 		defer cancel()
-		all, lacks, err := s.source.locks(ctx, prefix)
-		return topAnswer{round, all, lacks, at, time.Since(at), err}
+		page, err := s.source.locks(ctx, q)
+		return topAnswer{round, page, at, time.Since(at), err}
 	}
 }
 
@@ -104,17 +104,17 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// answered keeps what it knows when there is no answer. The pause is ten times
+// answered keeps what it knows when there is no answer. The pause is four times
 // what the answer took, if that is longer: a slow store is not asked without end.
 func (s *screen) answered(a topAnswer) tea.Cmd {
 	if a.round != s.round {
 		return nil
 	}
 	if s.err = a.err; a.err == nil {
-		s.all, s.lacks, s.at = a.all, a.lacks, a.at
+		s.all, s.page, s.at = a.page.Items, a.page, a.at
 		s.order.sort(s.all)
 	}
-	return tea.Tick(max(s.every, 10*a.took), func(time.Time) tea.Msg { return look{a.round} })
+	return tea.Tick(max(s.every, 4*a.took), func(time.Time) tea.Msg { return look{a.round} })
 }
 
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
@@ -131,6 +131,9 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		if o.key == k.String() {
 			s.order = o
 			s.order.sort(s.all)
+			if s.page.Next != "" {
+				return s.look() // others may be first now
+			}
 		}
 	}
 	switch k.String() {

@@ -68,7 +68,7 @@ Without a terminal, or with -o or --json, it writes the locks once and ends.`,
 
 // once writes the locks as ls does.
 func (o *options) once(ctx context.Context, cmd *cobra.Command, c *client.Client) error {
-	all, err := cli.ListLocks(ctx, cmd, c, o.prefix)
+	all, err := cli.ListLocks(ctx, cmd, c, client.LockQuery{Prefix: o.prefix}, true)
 	if err != nil {
 		return err
 	}

@@ -20,21 +20,24 @@ type twoLocks struct {
 	lacks  string
 	broken []uint64
 	asked  []string // prefixes
+	sorts  []string
+	next   string
 }
 
-func (s *twoLocks) locks(_ context.Context, prefix string) ([]client.Status, string, error) {
-	s.asked = append(s.asked, prefix)
+func (s *twoLocks) locks(_ context.Context, q client.LockQuery) (client.LockPage, error) {
+	s.asked = append(s.asked, q.Prefix)
+	s.sorts = append(s.sorts, q.Sort+" "+q.Order)
 	if s.err != nil {
-		return nil, "", s.err
+		return client.LockPage{}, s.err
 	}
 	holder := func(pid int, held time.Duration) *client.Holder {
 		return &client.Holder{Owner: "u:1", Node: "host-a", Process: client.Process{PID: pid}, Since: time.Now().Add(-held)}
 	}
-	return []client.Status{
+	return client.LockPage{Locks: 5000, Held: 4990, Waiting: 4, AtLeast: s.lacks != "", Next: s.next, Incomplete: s.lacks, Items: []client.Status{
 		{Name: "b", State: client.Held, Holder: holder(1, time.Hour), Fence: 7, TTL: 20 * time.Second},
 		{Name: "a", State: client.Held, Holder: holder(2, time.Minute), Fence: 9, TTL: 10 * time.Second, Waiters: 3},
 		{Name: "c", State: client.Free, Waiters: 1},
-	}, s.lacks, nil
+	}}, nil
 }
 
 func (s *twoLocks) breakLock(_ context.Context, st client.Status) error {
@@ -135,9 +138,22 @@ func TestTopFilter(t *testing.T) {
 	}
 }
 
+// What is counted and sorted is all there is, not what is shown of it.
+func TestTopPart(t *testing.T) {
+	source := &twoLocks{next: "more"}
+	s, typed := screenOf(t, source)
+	if got := s.summary(time.Now()); !strings.Contains(got, "lockgw: 4990 held, 4 waiting, by name, the first 3") {
+		t.Errorf("summary = %q, want the counts of all, and how many are shown", got)
+	}
+	typed("w")
+	if got := source.sorts[len(source.sorts)-1]; got != "waiters desc" || len(source.sorts) != 2 {
+		t.Errorf("asked for %q, want that the gateway sorts by waiters", source.sorts)
+	}
+}
+
 func TestTopIncomplete(t *testing.T) {
 	s, _ := screenOf(t, &twoLocks{lacks: "1 of 3 masters is down"})
-	if got := s.summary(time.Now()); !strings.Contains(got, "incomplete: 1 of 3 masters is down") {
+	if got := s.summary(time.Now()); !strings.Contains(got, "incomplete: 1 of 3 masters is down") || !strings.Contains(got, "at least 4990") {
 		t.Errorf("summary = %q, want that names are missing", got)
 	}
 }

@@ -72,19 +72,19 @@ func (s *screen) line(style, text string) string {
 }
 
 func (s *screen) summary(now time.Time) string {
-	var held, waiting int
-	for _, st := range s.all {
-		waiting += st.Waiters
-		if st.State == client.Held {
-			held++
-		}
+	least := ""
+	if s.page.AtLeast {
+		least = "at least "
 	}
-	text := fmt.Sprintf("lockgw: %d held, %d waiting, by %s", held, waiting, s.order.by)
+	text := fmt.Sprintf("lockgw: %s%d held, %d waiting, by %s", least, s.page.Held, s.page.Waiting, s.order.by)
+	if s.page.Next != "" {
+		text += fmt.Sprintf(", the first %d", len(s.all))
+	}
 	if s.prefix != "" {
 		text += ", names that begin with " + cli.Printable(s.prefix)
 	}
-	if s.lacks != "" {
-		text += ", incomplete: " + cli.Printable(s.lacks)
+	if s.page.Incomplete != "" {
+		text += ", incomplete: " + cli.Printable(s.page.Incomplete)
 	}
 	switch {
 	case s.err != nil && s.at.IsZero():

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,26 +14,36 @@ import (
 // NewList is the command `ls`.
 func NewList() *cobra.Command {
 	var (
-		g      cli.Gateway
-		out    cli.Output
-		prefix string
+		g   cli.Gateway
+		out cli.Output
+		q   client.LockQuery
+		all bool
 	)
 	cmd := &cobra.Command{
 		Use:   "ls",
 		Short: "List the locks that are held or waited for",
-		Args:  cli.UsageArgs(cobra.NoArgs),
+		Example: `  lockgw ls --sort waiters               # what most wait for, first
+  lockgw ls --contains report --state waited
+  lockgw ls --all -o name`,
+		Args: cli.UsageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
-				all, err := cli.ListLocks(ctx, cmd, c, prefix)
+				found, err := cli.ListLocks(ctx, cmd, c, q, all)
 				if err != nil {
 					return err
 				}
-				return out.WriteLocks(cmd.OutOrStdout(), all, time.Now())
+				return out.WriteLocks(cmd.OutOrStdout(), found, time.Now())
 			})
 		},
 	}
 	g.AddFlag(cmd.Flags())
 	out.AddFlag(cmd.Flags())
-	cmd.Flags().StringVar(&prefix, "prefix", "", "list only names that begin with this")
+	f := cmd.Flags()
+	f.StringVar(&q.Prefix, "prefix", "", "list only names that begin with this")
+	f.StringVar(&q.Contains, "contains", "", "list only names with this in them; small and capital letters are alike")
+	f.StringVar(&q.State, "state", "", "list only locks in this state: held, free or waited (somebody waits)")
+	f.StringVar(&q.Sort, "sort", "", "sort by name, holder, held, lease, waiters or fence")
+	f.StringVar(&q.Order, "order", "", "asc or desc; without it names and holders ascend, and numbers descend")
+	f.BoolVar(&all, "all", false, fmt.Sprintf("list all, also if they are more than %d", cli.MaxLocks))
 	return cmd
 }

@@ -47,15 +47,9 @@ func NewStatus() *cobra.Command {
 
 // writeHeld leaves out names that are free and only waited for.
 func writeHeld(ctx context.Context, cmd *cobra.Command, c *client.Client, out cli.Output) error {
-	all, err := cli.ListLocks(ctx, cmd, c, "")
+	held, err := cli.ListLocks(ctx, cmd, c, client.LockQuery{State: string(client.Held)}, true)
 	if err != nil {
 		return err
-	}
-	var held []client.Status
-	for _, st := range all {
-		if st.State != client.Free {
-			held = append(held, st)
-		}
 	}
 	return out.WriteLocks(cmd.OutOrStdout(), held, time.Now())
 }
