@@ -3,6 +3,7 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -113,6 +114,30 @@ func (g *gateway) open(name, keepalive string) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusCreated {
 		g.t.Fatalf("open a session: status = %d, want 201", resp.StatusCode)
+	}
+}
+
+// fill takes n locks, by sessions of some hundred each.
+func (g *gateway) fill(n int) {
+	g.t.Helper()
+	const each = 500
+	for from := 0; from < n; from += each {
+		names := make([]string, min(each, n-from))
+		for i := range names {
+			names[i] = fmt.Sprintf("tenants/%04d/import", from+i)
+		}
+		body, err := json.Marshal(map[string]any{"names": names, "max_hold": "1h", "note": "import.py"})
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		resp, err := http.Post(g.url+"/v1/multilocks", "application/json", bytes.NewReader(body))
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusCreated {
+			g.t.Fatalf("take %d locks: status = %d, want 201", len(names), resp.StatusCode)
+		}
 	}
 }
 

@@ -4,8 +4,10 @@ package web_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -16,7 +18,48 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-var screenshots = flag.String("screenshots", "", "directory that pictures of the pages are written to")
+var (
+	screenshots = flag.String("screenshots", "", "directory that pictures of the pages are written to")
+	looks       = flag.String("looks", "", "directory for pictures of all pages with 5,000 locks, of all widths, light and dark: to be looked at")
+)
+
+// TestLooks makes pictures that nobody keeps.
+func TestLooks(t *testing.T) {
+	if *looks == "" {
+		t.Skip("no -looks")
+	}
+	g, browser := startGateway(t, program(t)), startBrowser(t)
+	for _, note := range []string{"backup.sh", "verify.sh", "rotate.sh"} {
+		g.run("nightly-backup", "--note", note)
+	}
+	g.run("a-rather-long-lock-name/with-parts/" + strings.Repeat("x", 80))
+	g.fill(5000)
+	for name, path := range map[string]string{
+		"locks": "/", "lock": "/#/locks/nightly-backup", "sessions": "/#/sessions", "health": "/#/health", "nowhere": "/#/lokcs", "break": "/#/locks/nightly-backup",
+	} {
+		for _, scheme := range []string{"light", "dark"} {
+			for _, width := range []int64{1280, 390, 320} {
+				look := emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}})
+				p := openTab(t, browser, g.url+path, width, 800, look)
+				p.awaitText("#live", "Live")
+				if name == "break" {
+					asksToBreak(p)
+				}
+				time.Sleep(300 * time.Millisecond)
+				p.shoot(filepath.Join(*looks, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)))
+			}
+		}
+	}
+}
+
+func (p *tab) shoot(file string) {
+	p.t.Helper()
+	var png []byte
+	p.do(chromedp.CaptureScreenshot(&png))
+	if err := os.WriteFile(file, png, 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
 
 // TestScreenshots makes the pictures of docs/web.md.
 func TestScreenshots(t *testing.T) {
@@ -69,11 +112,7 @@ func TestScreenshots(t *testing.T) {
 			shot.do(p)
 		}
 		time.Sleep(500 * time.Millisecond) // until what moves has come to rest
-		var png []byte
-		p.do(chromedp.CaptureScreenshot(&png))
-		if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		p.shoot(filepath.Join(*screenshots, name+".png"))
 	}
 }
 
@@ -98,4 +137,5 @@ func asksToEnd(p *tab) {
 func asksToBreak(p *tab) {
 	p.await(`!document.querySelector('#lock-break').disabled`)
 	p.do(chromedp.Click("#lock-break"))
+	p.await(`document.querySelector('#confirm-dialog').open`)
 }

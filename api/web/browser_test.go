@@ -254,23 +254,79 @@ func TestBrowser(t *testing.T) {
 		g.start("run", long, "-q", "--note", strings.Repeat("note", 40), "--", "sleep", "600")
 		g.run("nightly")
 		g.run("nightly")
-		p := openTab(t, browser, g.url+"/", 390, 844)
+		p := openTab(t, browser, g.url+"/", 320, 844)
 		p.awaitText("#locks-table", long)
 		for _, path := range []string{"/#/locks", "/#/locks/nightly", "/#/locks/" + strings.ReplaceAll(long, "/", "%2F"), "/#/sessions", "/#/health", "/docs"} {
 			p.do(chromedp.Navigate(g.url + path))
 			if path == "/#/locks/nightly" {
 				p.awaitText("#lock-queue", "host-a")
 			}
-			if wide := eval[int](p, `document.scrollingElement.scrollWidth`); wide > 390 {
-				t.Errorf("%s is %d px wide, want at most the 390 of the phone", path, wide)
+			if wide := eval[int](p, `document.scrollingElement.scrollWidth`); wide > 320 {
+				t.Errorf("%s is %d px wide, want at most the 320 of a small phone", path, wide)
 			}
 		}
 		p.do(chromedp.Navigate(g.url+"/#/sessions"), chromedp.Click("#admin"))
 		p.press(adminToken, kb.Enter)
 		p.awaitText("#sessions-table", "process ")
-		if wide := eval[int](p, `document.scrollingElement.scrollWidth`); wide > 390 {
-			t.Errorf("the sessions of an administrator are %d px wide, want at most the 390 of the phone", wide)
+		if wide := eval[int](p, `document.scrollingElement.scrollWidth`); wide > 320 {
+			t.Errorf("the sessions of an administrator are %d px wide, want at most the 320 of a small phone", wide)
 		}
+		p.quiet()
+	})
+
+	// Thousands of locks: the page pages, sorts and counts all of them, and stays live.
+	t.Run("many", func(t *testing.T) {
+		store := redistest.Start(t)
+		g := startGateway(t, program, "--backend-url", store.URL())
+		g.fill(5000)
+		g.run("zz-late")
+		g.run("zz-late")
+		p := open(t, g, "/")
+		p.awaitText("#locks-count", "5,001 held, 1 caller waiting")
+		p.awaitText("#page-of", "1 to 100 of 5,001")
+		p.do(chromedp.Click("#page-on"))
+		p.awaitText("#page-of", "101 to 200 of 5,001")
+		p.awaitText("#locks-table tbody", "tenants/0100/import")
+		p.do(chromedp.Click("#page-back"))
+		p.awaitText("#locks-table tbody", "tenants/0000/import")
+		p.do(chromedp.Click(`button[data-sort="waiters"]`))
+		p.await(`document.querySelector('#locks-table tbody tr').cells[0].textContent === 'zz-late'`)
+		p.await(`document.querySelector('#locks-table th[aria-sort]').getAttribute('aria-sort') === 'descending'`)
+		p.do(chromedp.SendKeys("#find", "0042"))
+		p.awaitText("#locks-count", "1 held")
+		// How often it looks is what it says, and not much seldomer than with few locks.
+		p.await(`/Live, every ([2-9]|1\d) s/.test(document.querySelector('#live').textContent)`)
+		p.quiet()
+	})
+
+	// An address that leads nowhere, and a name that is none, are told.
+	t.Run("nowhere", func(t *testing.T) {
+		g := startGateway(t, program)
+		p := open(t, g, "/#/lokcs")
+		p.awaitText("#nowhere", "nothing at #/lokcs")
+		p.do(chromedp.Navigate(g.url + "/#/locks/"))
+		p.awaitText("#nowhere", "names no lock")
+		p.do(chromedp.Navigate(g.url + "/#/locks/two%20words"))
+		p.awaitText("#lock-trouble", "No lock can have this name")
+		p.do(chromedp.Navigate(g.url + "/#/locks/nigthly"))
+		p.awaitText("#lock-trouble", "look whether the name is right")
+		p.awaitText("#place", "host-a · memory:// · locks for this machine only")
+		p.quiet()
+	})
+
+	// Without an admin token there is none to ask for.
+	t.Run("no admin token", func(t *testing.T) {
+		g := startGateway(t, program, "--admin-token-file", "")
+		g.run("nightly")
+		p := open(t, g, "/#/locks/nightly")
+		p.await(`!document.querySelector('#lock-break').disabled`)
+		p.do(chromedp.Click("#admin"))
+		p.awaitText("#admin-none", "has no admin token")
+		p.await(`document.querySelector('#admin-token-label').hidden`)
+		p.press(kb.Escape)
+		p.do(chromedp.Click("#lock-break"))
+		p.awaitText("#confirm-none", "admin.token_file is not set")
+		p.await(`document.querySelector('#confirm-dialog button[type=submit]').disabled`)
 		p.quiet()
 	})
 

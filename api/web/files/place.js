@@ -7,7 +7,7 @@ export function showPlace(version) {
   const line = byId("place");
   line.hidden = !version?.node;
   if (!version?.node) return;
-  setText(line, `${version.node}, ${version.store}: locks for ${version.reach}`);
+  setText(line, `${version.node} \u00b7 ${version.store} \u00b7 locks for ${version.reach}`);
   line.classList.toggle("alone", !version.shared);
 }
 

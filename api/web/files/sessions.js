@@ -4,6 +4,8 @@ import { byId, cell, el, rows, setChildren, setText } from "./dom.js";
 import { linkTo } from "./locks.js";
 import { atLeast, duration, moment, number, plural, sessionOf, who } from "./text.js";
 
+const mostNames = 20; // of a session, as the gateway tells
+
 /** sessionsOf groups holders and waiters by their session. */
 export function sessionsOf(locks) {
   const all = new Map();
@@ -16,7 +18,10 @@ export function sessionsOf(locks) {
     if (lock.holder) at(lock.holder).locks.push(lock.name);
     for (const waiter of lock.queue) at(waiter).queues.push(lock.name);
   }
-  for (const session of all.values()) Object.assign(session, { holds: session.locks.length, waits: session.queues.length });
+  for (const session of all.values()) {
+    const [locks, queues] = [session.locks, session.queues];
+    Object.assign(session, { holds: locks.length, waits: queues.length, locks: locks.slice(0, mostNames), queues: queues.slice(0, mostNames) });
+  }
   return [...all.values()].sort((a, b) => a.client.localeCompare(b.client) || a.uuid.localeCompare(b.uuid));
 }
 
