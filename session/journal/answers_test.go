@@ -80,6 +80,9 @@ func TestNoRoomForAnswers(t *testing.T) {
 	if p := s.Places[Key{Name: "n"}]; s.Node != first.Node || p == nil || p.Turn == nil || p.Turn.Count != 2 {
 		t.Errorf("%+v, place %+v; want all that is held", s, p)
 	}
+	if n := len(s.Sessions["a"].Answers); n != 0 {
+		t.Errorf("%d answers take room that there is not", n)
+	}
 }
 
 // A file that an earlier version let grow does not keep its locks waiting for answers
