@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+func TestCodec(t *testing.T) {
+	r := Record{
+		Size: 3, Top: 200,
+		Holds: []Hold{
+			{Node: "a", Mode: 3, Count: 2, ID: 7, Block: 71, Callers: []Caller{{Owner: "u:1", Entries: 2, Fence: 9, About: `{"note":"a \"b\""}`}}},
+			{Node: "b", Mode: 3, Count: 1, Offered: true, ID: 199},
+		},
+		Queue: []Entry{{Node: "c", Mode: 3, Want: 2, Suspect: true, Waiters: 4}, {Node: "d", Mode: 3, Want: 1, Since: 12}},
+	}
+	b, err := Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Decode(b); err != nil || !reflect.DeepEqual(got, r) {
+		t.Errorf("%s\nis read as %+v, %v\nwant %+v", b, got, err, r)
+	}
+}
+
+func TestEncodeLeavesOutsidersOut(t *testing.T) {
+	r := Record{Top: 5, Holds: []Hold{{Mode: backend.Exclusive, Count: 1}, {Node: "a", Count: 1, ID: 4}}}
+	b, err := Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Decode(b); err != nil || len(got.Holds) != 1 || got.Holds[0].Node != "a" {
+		t.Errorf("%s is read as %+v, %v", b, got, err)
+	}
+	if len(r.Holds) != 2 {
+		t.Errorf("Encode has changed what it was given: %+v", r)
+	}
+}
+
+func TestDecodeAddsTheBase(t *testing.T) {
+	got, err := Decode([]byte(`{"v":1,"base":1000,"top":64,"holds":[{"node":"a","count":1,"id":1,"block":1}]}`))
+	if err != nil || got.Top != 1064 || got.Holds[0].ID != 1001 || got.Holds[0].Block != 1001 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for text, why := range map[string]string{
+		``:                                 "not a record",
+		`[]`:                               "not a record",
+		`{"top":4}`:                        "names no version",
+		`{"v":2,"top":4}`:                  "version 2",
+		`{"v":1,"top":100000000000000000}`: "2^53",
+		`{"v":1,"top":4,"holds":[{"node":"a","count":1,"id":5}]}`:                               "above the newest",
+		`{"v":1,"top":4,"holds":[{"node":"a","count":0,"id":3}]}`:                               "of 0",
+		`{"v":1,"top":4,"holds":[{"node":"a","count":1,"id":3},{"node":"a","count":1,"id":2}]}`: "holds twice",
+		`{"v":1,"top":4,"queue":[{"node":"a","want":1},{"node":"a","want":1}]}`:                 "waits twice",
+		`{"v":1,"top":4,"queue":[{"node":"a","want":0}]}`:                                       "for nothing",
+	} {
+		if _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want %q", text, err, why)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"v":1,"base":0,"top":64,"holds":[{"node":"a","count":1,"id":1,"block":1}],"queue":[{"node":"b","want":1}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := Decode(b)
+		if err != nil {
+			return
+		}
+		again, err := Encode(r)
+		if err != nil {
+			t.Fatalf("%q can be read and not written: %v", b, err)
+		}
+		if got, err := Decode(again); err != nil || !got.Same(&r) {
+			t.Errorf("%q is %+v, written %q and read as %+v, %v", b, r, again, got, err)
+		}
+		// What was read can be stepped on without harm.
+		Step(r, Op{Verb: Sync, Node: "me", Want: 1, Turns: 64, Lapse: true, TTL: 1, OfferTTL: 1}, 0)
+	})
+}
+
+func BenchmarkCodec(b *testing.B) {
+	r := Record{Top: 1795192571579323, Holds: []Hold{{Node: "5f1c3c9e-2a41-4a0e-9d38-5a0a3b1f7f10", Count: 1, ID: 1795192571579260, Block: 1795192571579260,
+		Callers: []Caller{{Owner: "99e00d47-46d5-486b-93dc-ca0053d33ea2:1", Entries: 1, Fence: 1795192571579261, About: `{"pid":21590,"command":"backup.sh"}`}}}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		x, err := Encode(r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Decode(x); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Verb says what an Op is about.
+type Verb int
+
+const (
+	// Sync tells what the node still uses of its hold and what it wants besides. It is
+	// acquiring, confirming an offer, extending a block, yielding and queueing in one.
+	Sync Verb = iota
+	// Leave lets go of all that the node has: hold, offer, place in the queue.
+	Leave
+	// Pass gives an offer that has run out to the next node, for a node that wants
+	// nothing itself.
+	Pass
+	// Reclaim adopts the hold that the journal of the node names, as far as it is still
+	// used, and lets go of everything else.
+	Reclaim
+	// Break ends the hold that has the fence Hold, whosever it is.
+	Break
+)
+
+// String names the verb.
+func (v Verb) String() string {
+	return [...]string{"sync", "leave", "pass", "reclaim", "break"}[v]
+}
+
+// Op is what a node wants done to the record of a name.
+type Op struct {
+	Verb Verb
+	Node string
+	// Hold is the ID of the hold that the node knows to be its own; 0: it knows none.
+	// Of Break, the hold to end.
+	Hold backend.Fence
+	// Keep is how many callers are in under Hold.
+	Keep int
+	// Want is how many permits more, or 1 for a lock, and Mode in which way.
+	Want int
+	Mode backend.Mode
+	// Try: do not queue.
+	Try bool
+	// Extend asks for the next block of fences under Hold. It is not given if others
+	// wait.
+	Extend bool
+	// Turns is how many fences a block has, at least 1.
+	Turns int
+	// Floor: every fence reserved is larger.
+	Floor backend.Fence
+	// TTL is the lease of a hold, OfferTTL that of an offer.
+	TTL, OfferTTL time.Duration
+	// Strict orders the queue by Since.
+	Strict bool
+	Since  int64
+	// Unheard are offers whose message nobody has received. They are over at once.
+	Unheard []backend.Fence
+	// Lapse: see to holds of others whose time is up.
+	Lapse bool
+	// Restore, of Reclaim: if the store has forgotten the hold, and knows of no fence
+	// above Floor, write it down again.
+	Restore bool
+	// Bar keeps the name from everybody for so long, after Leave and Break.
+	Bar time.Duration
+	// Callers and Waiters are told to people.
+	Callers []Caller
+	Waiters int
+}
+
+// Effects are what has to happen in the same atomic step as the write.
+type Effects struct {
+	// Stamps are the leases that begin with the write. Every other end stays as the
+	// store has it.
+	Stamps []Stamp
+	// Ended are holds and offers of others that the write ends because their time is
+	// up. The store refuses the write unless that is so by its own clock. 0 is the
+	// holder outside lockgw.
+	Ended []backend.Fence
+	// Messages are published once the record is written.
+	Messages []Message
+}
+
+// Stamp begins a lease.
+type Stamp struct {
+	ID  backend.Fence
+	TTL time.Duration
+}
+
+// Kind of a Message.
+type Kind int
+
+const (
+	// Look: the name was offered to the node, or it should watch whether an offer to
+	// another is taken. It asks the store.
+	Look Kind = iota + 1
+	// Waits: another node waits for what the node holds.
+	Waits
+	// Broken: the node's hold was ended by force.
+	Broken
+)
+
+// Message to a node. It is a hint: it may come late, twice, never, or from a liar,
+// and only ever makes its node ask the store.
+type Message struct {
+	Node string
+	Kind Kind
+}

@@ -1,0 +1,150 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Record is all that a store keeps for one name.
+type Record struct {
+	// Size is how many permits the semaphore has; 0: the name is a lock.
+	Size int `json:"size,omitempty"`
+	// Top is the newest fence that was ever reserved.
+	Top backend.Fence `json:"top"`
+	// Holds are the nodes that have the name or were offered it. A node has at most
+	// one of either sort.
+	Holds []Hold `json:"holds,omitempty"`
+	// Queue are the nodes that wait, the next one first. A node has at most one entry.
+	Queue []Entry `json:"queue,omitempty"`
+}
+
+// Hold is what one node has, or was offered.
+type Hold struct {
+	// Node is its id. The empty one is nobody: such a hold keeps the name from
+	// everybody until its End (lock.delay), or stands for a holder outside lockgw.
+	Node string       `json:"node"`
+	Mode backend.Mode `json:"mode,omitempty"`
+	// Count is how many permits of a semaphore; 1 of a lock.
+	Count int `json:"count"`
+	// Offered: it becomes a hold by a write of its node, which has to come before End.
+	Offered bool `json:"offered,omitempty"`
+	// ID is the first fence that was reserved for the hold, and names it. 0, which is
+	// never written, is a holder outside lockgw.
+	ID backend.Fence `json:"id"`
+	// Block is the first fence of the newest block that was reserved for it.
+	Block backend.Fence `json:"block,omitempty"`
+	// Callers are the first of those that are let in by the node, as of its last write.
+	Callers []Caller `json:"callers,omitempty"`
+	// End is when it is over if nobody prolongs it, on the clock of who reads it. It
+	// is kept beside the record.
+	End time.Duration `json:"-"`
+}
+
+// Entry is a node that waits.
+type Entry struct {
+	Node string       `json:"node"`
+	Mode backend.Mode `json:"mode,omitempty"`
+	// Want is how many permits; 1 of a lock.
+	Want int `json:"want"`
+	// Suspect: the node let an offer run out, and is served last until it writes again.
+	Suspect bool `json:"suspect,omitempty"`
+	// Since is when the first of its callers came, in microseconds of the store's
+	// clock. It orders the queue if the order is strict.
+	Since int64 `json:"since,omitempty"`
+	// Waiters is how many callers waited at the node at its last write.
+	Waiters int `json:"waiters,omitempty"`
+}
+
+// Caller is one caller of a node, as others are told of it.
+type Caller struct {
+	Owner backend.Owner `json:"owner"`
+	// Entries is how often the owner has entered.
+	Entries int           `json:"entries"`
+	Fence   backend.Fence `json:"fence"`
+	// About is opaque: process, note and so on.
+	About string `json:"about,omitempty"`
+}
+
+// Firm is the hold of node; nil: it has none.
+func (r *Record) Firm(node string) *Hold { return r.find(node, false) }
+
+// Offer is what was offered to node; nil: nothing.
+func (r *Record) Offer(node string) *Hold { return r.find(node, true) }
+
+func (r *Record) find(node string, offered bool) *Hold {
+	for i := range r.Holds {
+		if h := &r.Holds[i]; h.Node == node && h.Offered == offered {
+			return h
+		}
+	}
+	return nil
+}
+
+// Entry is the place of node in the queue; nil: it has none.
+func (r *Record) Entry(node string) *Entry {
+	if i := r.place(node); i >= 0 {
+		return &r.Queue[i]
+	}
+	return nil
+}
+
+func (r *Record) place(node string) int {
+	return slices.IndexFunc(r.Queue, func(e Entry) bool { return e.Node == node })
+}
+
+// Has: something of node is in the record.
+func (r *Record) Has(node string) bool {
+	return r.Firm(node) != nil || r.Offer(node) != nil || r.place(node) >= 0
+}
+
+// OthersWait: a node other than this one waits for more than it was offered. One that
+// let an offer run out does not count.
+func (r *Record) OthersWait(node string) bool {
+	return slices.ContainsFunc(r.Queue, func(e Entry) bool {
+		return e.Node != node && !e.Suspect && r.missing(e) > 0
+	})
+}
+
+// missing is how much e still waits for, beyond what it was offered.
+func (r *Record) missing(e Entry) int {
+	if o := r.Offer(e.Node); o == nil {
+		return e.Want
+	} else if e.Mode.Limit() == 0 {
+		return 0
+	} else {
+		return max(e.Want-o.Count, 0)
+	}
+}
+
+// Conflicts: others use the name as another kind than mode is: a lock, or a semaphore
+// of one size.
+func (r *Record) Conflicts(node string, mode backend.Mode) bool {
+	return r.Size != mode.Limit() && r.usedByOthers(node)
+}
+
+func (r *Record) usedByOthers(node string) bool {
+	return slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.Node != node && h.Node != "" }) ||
+		slices.ContainsFunc(r.Queue, func(e Entry) bool { return e.Node != node })
+}
+
+// Same: r and o differ in nothing but ends and what is told to people.
+func (r *Record) Same(o *Record) bool {
+	return r.Size == o.Size && r.Top == o.Top &&
+		slices.EqualFunc(r.Holds, o.Holds, func(a, b Hold) bool {
+			return a.Node == b.Node && a.Mode == b.Mode && a.Count == b.Count &&
+				a.Offered == b.Offered && a.ID == b.ID && a.Block == b.Block
+		}) &&
+		slices.EqualFunc(r.Queue, o.Queue, func(a, b Entry) bool {
+			a.Waiters, b.Waiters = 0, 0
+			return a == b
+		})
+}
+
+// Clone shares nothing with r that Step changes.
+func (r *Record) Clone() Record {
+	c := *r
+	c.Holds, c.Queue = slices.Clone(r.Holds), slices.Clone(r.Queue)
+	return c
+}

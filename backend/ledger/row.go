@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Row is what a table keeps for one name, with the three writes that a Table has, for
+// tables that can run Go where the row is. The zero Row is no record.
+//
+// The ends are on the table's clock; now is the time there.
+type Row struct {
+	Version Version
+	Record  Record
+}
+
+// Swap carries out s, if it may be, and gives the row the version next. clock is where
+// fences of a new record begin at least.
+func (r *Row) Swap(s Swap, next Version, now time.Duration, clock backend.Fence) bool {
+	if s.Base != r.Version {
+		return false
+	}
+	for _, id := range s.Effects.Ended {
+		if i := slices.IndexFunc(r.Record.Holds, func(h Hold) bool { return h.ID == id }); i >= 0 && r.Record.Holds[i].End > now {
+			return false
+		}
+	}
+	n := s.Record.Clone()
+	for i := range n.Holds { // a renewal changes an end without a version
+		h := &n.Holds[i]
+		if j := slices.IndexFunc(r.Record.Holds, func(x Hold) bool { return x.ID == h.ID }); j >= 0 {
+			h.End = r.Record.Holds[j].End
+		}
+		for _, st := range s.Effects.Stamps {
+			if st.ID == h.ID {
+				h.End = now + st.TTL
+			}
+		}
+	}
+	if r.Version == "" && !s.Absolute {
+		n.Rebase(max(clock, s.Floor))
+	}
+	r.Version, r.Record = next, n
+	return true
+}
+
+// Join puts e into the queue and returns the messages to send; ok: the row changed and
+// has the version next.
+func (r *Row) Join(e Entry, next Version, floor backend.Fence) (ms []Message, ok bool) {
+	n := r.Record.Clone()
+	switch was := n.Entry(e.Node); {
+	case n.Conflicts(e.Node, e.Mode): // its node sees that in the reply
+		return nil, false
+	case was == nil:
+		n.Queue = append(n.Queue, e)
+	case was.Suspect:
+		was.Suspect = false
+	default:
+		return nil, false
+	}
+	if r.Version == "" {
+		n.Top = floor
+	}
+	if n.Size == 0 && len(n.Holds) == 0 && len(n.Queue) == 1 {
+		n.Size = e.Mode.Limit()
+	}
+	s := stepping{Record: n}
+	s.tellHolders(e.Node)
+	r.Version, r.Record = next, n
+	return s.Messages, true
+}
+
+// Renew has the hold id last until now + ttl at least.
+func (r *Row) Renew(id backend.Fence, ttl, now time.Duration) bool {
+	for i := range r.Record.Holds {
+		if h := &r.Record.Holds[i]; h.ID == id && id != 0 && !h.Offered {
+			holds := slices.Clone(r.Record.Holds)
+			holds[i].End = max(h.End, now+ttl)
+			r.Record.Holds = holds
+			return true
+		}
+	}
+	return false
+}
+
+// Reply tells the row.
+func (r *Row) Reply(now time.Duration) Reply {
+	p := Reply{Version: r.Version, Record: r.Record.Clone()}
+	p.Record.Shift(-now)
+	return p
+}
+
+// Shift moves all ends by d, from one clock to another.
+func (r *Record) Shift(d time.Duration) {
+	for i := range r.Holds {
+		r.Holds[i].End += d
+	}
+}
+
+// Rebase adds base to all fences: those of a new record are counted from the clock of
+// the store, which only the store knows.
+func (r *Record) Rebase(base backend.Fence) {
+	r.Top += base
+	for i := range r.Holds {
+		h := &r.Holds[i]
+		h.ID += base
+		if h.Block != 0 {
+			h.Block += base
+		}
+	}
+}

@@ -1,0 +1,378 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Step computes the record that op makes of r at the time now, which is on the clock
+// of the ends in r. It changes nothing that r refers to. If the result is Same as r,
+// there is nothing to write.
+//
+// The protocol is docs/model.md; package contender/model explores this function
+// together with the machine that calls it.
+func Step(r Record, op Op, now time.Duration) (Record, Effects) {
+	s := stepping{Record: r.Clone(), op: op, now: now}
+	if op.Lapse {
+		s.lapse()
+	}
+	switch op.Verb {
+	case Pass:
+		s.serve("", false)
+	case Break:
+		s.breakHold()
+	default:
+		s.sync()
+	}
+	return s.Record, s.Effects
+}
+
+type stepping struct {
+	Record
+	Effects
+	op  Op
+	now time.Duration
+}
+
+// lapse ends what others have and whose time is up. A node that let an offer run out
+// is suspect until it writes again.
+func (s *stepping) lapse() {
+	s.Holds = slices.DeleteFunc(s.Holds, func(h Hold) bool {
+		unheard := h.Offered && slices.Contains(s.op.Unheard, h.ID)
+		if h.Node == s.op.Node || !unheard && h.End > s.now {
+			return false
+		}
+		if e := s.Entry(h.Node); e != nil && h.Offered {
+			e.Suspect = true
+		}
+		if !unheard { // that is no question of time
+			s.Ended = append(s.Ended, h.ID)
+		}
+		return true
+	})
+}
+
+// sync brings the record in line with what the node uses and wants.
+func (s *stepping) sync() {
+	me := s.op.Node
+	waited := false
+	if e := s.Entry(me); e != nil {
+		waited, e.Suspect = !e.Suspect, false
+	}
+	want := s.op.Want
+	if s.op.Verb != Sync || s.Conflicts(me, s.op.Mode) {
+		want = 0
+	}
+	if s.op.Verb == Reclaim && s.op.Restore {
+		s.restore()
+	}
+	want = s.keep(want)
+	want = s.take(want)
+	if (want > 0 || s.Firm(me) != nil) && !s.usedByOthers(me) {
+		s.Size = s.op.Mode.Limit()
+	}
+	anew := s.stand(want)
+	if s.op.Bar > 0 {
+		s.bar()
+	}
+	s.serve(me, true)
+	if s.op.Try {
+		s.dequeue(me)
+	}
+	if h := s.Firm(me); h != nil { // whatever a node writes renews its lease
+		s.stamp(h, s.op.TTL)
+		h.Callers = s.op.Callers
+	}
+	if e := s.Entry(me); e != nil {
+		e.Waiters = s.op.Waiters
+		if !waited || anew {
+			s.tellHolders(me)
+		}
+	}
+	if len(s.Queue) == 0 && len(s.Holds) == 0 {
+		s.Size = 0
+	}
+}
+
+// keep sees to the node's own hold, and returns what it still wants.
+func (s *stepping) keep(want int) int {
+	h, op := s.Firm(s.op.Node), s.op
+	switch {
+	case h == nil:
+		return want
+	case op.Hold == 0 || h.ID != op.Hold:
+		return s.found(h, want)
+	}
+	others, permits := s.OthersWait(op.Node), h.Mode.Limit() > 0
+	if op.Verb == Leave {
+		op.Keep = 0
+	}
+	if giveBack := op.Verb != Sync || others || want > 0 && op.Mode != h.Mode && op.Keep == 0; giveBack && (permits || op.Keep == 0) {
+		if h.Count = min(h.Count, op.Keep); h.Count == 0 {
+			s.drop(h)
+			return want
+		}
+	}
+	if others {
+		return want
+	}
+	if op.Extend {
+		h.Block = s.reserve(op.Turns)
+	}
+	switch {
+	case op.Mode != h.Mode:
+		return want
+	case permits:
+		return max(want-(h.Count-op.Keep), 0)
+	default:
+		return 0
+	}
+}
+
+// found is a hold of the node that it does not know of: an answer was lost. Its fences
+// may have been told by an earlier process, so it gets new ones.
+func (s *stepping) found(h *Hold, want int) int {
+	if want == 0 || h.Mode != s.op.Mode {
+		s.drop(h)
+		return want
+	}
+	h.Count = min(h.Count, want)
+	h.ID = s.reserve(s.op.Turns)
+	h.Block = h.ID
+	return want - h.Count
+}
+
+// take makes what was offered to the node its own, as far as it wants it.
+func (s *stepping) take(want int) int {
+	o := s.Offer(s.op.Node)
+	if o == nil {
+		return want
+	}
+	took := 0
+	if o.Mode == s.op.Mode {
+		took = min(o.Count, want)
+	}
+	s.drop(o)
+	if took == 0 {
+		return want
+	}
+	s.grant(s.op.Mode, took)
+	if e := s.Entry(s.op.Node); e != nil {
+		if e.Want -= took; e.Want <= 0 {
+			s.dequeue(e.Node)
+		}
+	}
+	return want - took
+}
+
+// stand puts the node into the queue for what it still wants, and says whether it was
+// not there before. A place is kept; more permits than it was taken for are wanted
+// from the end of the queue.
+func (s *stepping) stand(want int) (anew bool) {
+	e := s.Entry(s.op.Node)
+	switch {
+	case want == 0:
+		s.dequeue(s.op.Node)
+		return false
+	case e == nil:
+		s.enqueue(Entry{Node: s.op.Node, Mode: s.op.Mode, Want: want, Since: s.op.Since})
+		return true
+	case e.Mode.Limit() > 0 && e.Node != s.Queue[len(s.Queue)-1].Node:
+		want = min(want, e.Want)
+	}
+	e.Mode, e.Want = s.op.Mode, want
+	if s.op.Strict && e.Since != s.op.Since {
+		moved := *e
+		moved.Since = s.op.Since
+		s.dequeue(moved.Node)
+		s.enqueue(moved)
+	}
+	return false
+}
+
+// serve gives what is free to the first in the queue, and to those behind it that can
+// have the name beside it: to asks for good, to others as an offer. Nobody passes one
+// who has to wait. Suspects are served after all others, and only by a node that lets
+// go: an offer that ran out leaves them a free name.
+func (s *stepping) serve(asks string, suspects bool) {
+	if s.serveRound(asks, false) && suspects {
+		s.serveRound(asks, true)
+	}
+}
+
+func (s *stepping) serveRound(asks string, suspects bool) (all bool) {
+	for i := 0; i < len(s.Queue); i++ {
+		e := s.Queue[i]
+		missing := s.missing(e)
+		if e.Suspect != suspects || missing == 0 {
+			continue
+		}
+		if e.Mode == backend.Shared && s.Firm(e.Node) != nil && !s.exclusive() { // it has that already
+			s.dequeue(e.Node)
+			i--
+			if e.Node != asks {
+				s.tell(e.Node, Look)
+			}
+			continue
+		}
+		n := min(missing, s.free(e.Mode))
+		if n == 0 {
+			return false
+		}
+		if e.Node == asks {
+			s.grant(e.Mode, n)
+			if s.Queue[i].Want -= n; s.Queue[i].Want == 0 {
+				s.dequeue(e.Node)
+				i--
+			}
+		} else {
+			s.offer(e, n)
+			if next := s.nextAfter(i, asks); next != "" { // it watches whether the offer is taken
+				s.tell(next, Look)
+			}
+		}
+		if n < missing {
+			return false
+		}
+	}
+	return true
+}
+
+// free is how many more may have the name in mode now.
+func (s *stepping) free(mode backend.Mode) int {
+	used := 0
+	for _, h := range s.Holds {
+		used += h.Count
+	}
+	switch {
+	case s.exclusive() || mode == backend.Exclusive && used > 0:
+		return 0
+	case mode.Limit() > 0:
+		return max(mode.Limit()-used, 0)
+	default:
+		return 1
+	}
+}
+
+// exclusive: somebody has the name, or was offered it, alone.
+func (s *stepping) exclusive() bool {
+	return slices.ContainsFunc(s.Holds, func(h Hold) bool { return h.Mode == backend.Exclusive })
+}
+
+// grant gives n to the node that asks. Permits are added to those it has; a new block
+// is reserved in any case.
+func (s *stepping) grant(mode backend.Mode, n int) {
+	block := s.reserve(s.op.Turns)
+	if h := s.Firm(s.op.Node); h != nil {
+		h.Count += n
+		h.Block = block
+		return
+	}
+	s.Holds = append(s.Holds, Hold{Node: s.op.Node, Mode: mode, Count: n, ID: block, Block: block})
+}
+
+func (s *stepping) offer(e Entry, n int) {
+	if o := s.Offer(e.Node); o != nil {
+		n += o.Count
+		s.drop(o)
+	}
+	s.Holds = append(s.Holds, Hold{Node: e.Node, Mode: e.Mode, Count: n, Offered: true, ID: s.reserve(1)})
+	s.stamp(&s.Holds[len(s.Holds)-1], s.op.OfferTTL)
+	s.tell(e.Node, Look)
+}
+
+// restore writes down again a hold that the store has forgotten, unless somebody may
+// have been granted the name since.
+func (s *stepping) restore() {
+	op, n := s.op, 1
+	if op.Mode.Limit() > 0 {
+		n = op.Keep
+	}
+	granted := s.Top > op.Floor
+	if op.Hold == 0 || op.Keep == 0 || granted || s.Firm(op.Node) != nil || s.free(op.Mode) < n {
+		return
+	}
+	s.Top = op.Floor
+	s.Holds = append(s.Holds, Hold{Node: op.Node, Mode: op.Mode, Count: n, ID: op.Hold, Block: op.Hold})
+}
+
+// breakHold ends a hold by force.
+func (s *stepping) breakHold() {
+	i := slices.IndexFunc(s.Holds, func(h Hold) bool { return h.ID == s.op.Hold && !h.Offered && h.Node != "" })
+	if i < 0 {
+		return
+	}
+	h := s.Holds[i]
+	s.drop(&s.Holds[i])
+	s.tell(h.Node, Broken)
+	if s.op.Bar > 0 {
+		s.bar()
+	}
+	s.serve("", true)
+}
+
+// bar keeps the name from everybody for a while.
+func (s *stepping) bar() {
+	s.Holds = append(s.Holds, Hold{Mode: backend.Exclusive, Count: 1, ID: s.reserve(1)})
+	s.stamp(&s.Holds[len(s.Holds)-1], s.op.Bar)
+	if len(s.Queue) > 0 { // it waits for that end now
+		s.tell(s.Queue[0].Node, Look)
+	}
+}
+
+// reserve takes n fences and returns the first.
+func (s *stepping) reserve(n int) backend.Fence {
+	first := max(s.Top, s.op.Floor) + 1
+	s.Top = first + backend.Fence(n) - 1
+	return first
+}
+
+func (s *stepping) stamp(h *Hold, ttl time.Duration) {
+	h.End = s.now + ttl
+	s.Stamps = append(s.Stamps, Stamp{h.ID, ttl})
+}
+
+func (s *stepping) tell(node string, k Kind) {
+	if m := (Message{node, k}); !slices.Contains(s.Messages, m) {
+		s.Messages = append(s.Messages, m)
+	}
+}
+
+// tellHolders tells all who hold the name that node waits.
+func (s *stepping) tellHolders(node string) {
+	for _, h := range s.Holds {
+		if h.Node != node && h.Node != "" && !h.Offered {
+			s.tell(h.Node, Waits)
+		}
+	}
+}
+
+// nextAfter is the next node behind place i that waits and is not suspect.
+func (s *stepping) nextAfter(i int, asks string) string {
+	for _, e := range s.Queue[i+1:] {
+		if !e.Suspect && e.Node != asks {
+			return e.Node
+		}
+	}
+	return ""
+}
+
+// enqueue puts e at the end, or, where the order is strict, behind all who came before.
+func (s *stepping) enqueue(e Entry) {
+	i := len(s.Queue)
+	for s.op.Strict && i > 0 && s.Queue[i-1].Since > e.Since {
+		i--
+	}
+	s.Queue = slices.Insert(s.Queue, i, e)
+}
+
+func (s *stepping) dequeue(node string) {
+	s.Queue = slices.DeleteFunc(s.Queue, func(e Entry) bool { return e.Node == node })
+}
+
+func (s *stepping) drop(h *Hold) {
+	id, offered := h.ID, h.Offered
+	s.Holds = slices.DeleteFunc(s.Holds, func(x Hold) bool { return x.ID == id && x.Offered == offered })
+}

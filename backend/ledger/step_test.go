@@ -1,0 +1,273 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// A scenario is a row on which nodes work with copies that are always fresh. Lines say
+// what happens; show says how the record stands: the holds (node, ? if only offered,
+// count if it is not 1), then the queue (node, ! if suspect).
+type scenario struct {
+	t    *testing.T
+	row  Row
+	now  time.Duration
+	said string
+}
+
+func (s *scenario) op(op Op) *scenario {
+	s.t.Helper()
+	op.Lapse = true
+	op.Turns, op.TTL, op.OfferTTL = max(op.Turns, 1), max(op.TTL, 30*time.Second), time.Second
+	if op.Hold == 0 && op.Verb != Break && op.Keep >= 0 {
+		if h := s.row.Record.Firm(op.Node); h != nil {
+			op.Hold = h.ID
+		}
+	}
+	next, e := Step(s.row.Record, op, s.now)
+	s.said = fmt.Sprint(e.Messages)
+	if next.Same(&s.row.Record) {
+		return s
+	}
+	if !s.row.Swap(Swap{Base: s.row.Version, Record: next, Effects: e}, s.row.Version+"x", s.now, 0) {
+		s.t.Fatalf("the store refuses %+v", op)
+	}
+	return s
+}
+
+func (s *scenario) want(node string, m backend.Mode, n int) *scenario {
+	s.t.Helper()
+	return s.op(Op{Node: node, Mode: m, Want: n})
+}
+
+func (s *scenario) leaves(node string) *scenario {
+	s.t.Helper()
+	return s.op(Op{Verb: Leave, Node: node})
+}
+
+func (s *scenario) after(d time.Duration) *scenario { s.now += d; return s }
+
+func (s *scenario) is(want string) *scenario {
+	s.t.Helper()
+	if got := show(&s.row.Record); got != want {
+		s.t.Fatalf("the record is %q, want %q", got, want)
+	}
+	return s
+}
+
+func (s *scenario) says(want string) *scenario {
+	s.t.Helper()
+	if s.said != want {
+		s.t.Fatalf("messages are %s, want %s", s.said, want)
+	}
+	return s
+}
+
+func show(r *Record) string {
+	var b strings.Builder
+	for _, h := range r.Holds {
+		b.WriteString(h.Node)
+		if h.Offered {
+			b.WriteByte('?')
+		}
+		if h.Count > 1 {
+			fmt.Fprint(&b, h.Count)
+		}
+		b.WriteByte(' ')
+	}
+	b.WriteByte('|')
+	for _, e := range r.Queue {
+		b.WriteString(" " + e.Node)
+		if e.Suspect {
+			b.WriteByte('!')
+		}
+		if e.Want > 1 {
+			fmt.Fprint(&b, e.Want)
+		}
+	}
+	return b.String()
+}
+
+const (
+	x = backend.Exclusive
+	s = backend.Shared
+	p = backend.Mode(3) // a semaphore of three
+)
+
+func TestStep(t *testing.T) {
+	for name, run := range map[string]func(r *scenario){
+		"one after the other": func(r *scenario) {
+			r.want("a", x, 1).is("a |").want("b", x, 1).is("a | b").says("[{a 2}]").want("c", x, 1).is("a | b c")
+			r.leaves("a").is("b? | b c").says("[{b 1} {c 1}]").want("b", x, 1).is("b | c")
+		},
+		"an offer that is not wanted goes on": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).want("c", x, 1).leaves("a").leaves("b").is("c? | c")
+		},
+		"who lets an offer run out is served last": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).want("c", x, 1).leaves("a").is("b? | b c")
+			r.after(time.Second).op(Op{Verb: Pass, Node: "a"}).is("c? | b! c")
+			r.want("c", x, 1).is("c | b!").leaves("c").is("b? | b!").want("b", x, 1).is("b |")
+		},
+		"an offer that ran out is not passed to one that ran out before": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).leaves("a").after(time.Second).op(Op{Verb: Pass, Node: "a"}).is("| b!")
+		},
+		"an offer that nobody heard of is over at once": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).want("c", x, 1).leaves("a")
+			r.op(Op{Verb: Pass, Node: "a", Unheard: []backend.Fence{r.row.Record.Offer("b").ID}}).is("c? | b! c")
+		},
+		"a dead holder is over by time alone": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).after(29*time.Second).want("b", x, 1).is("a | b")
+			r.after(time.Second).want("b", x, 1).is("b |")
+		},
+		"an extension is not given while others wait": func(r *scenario) {
+			r.want("a", x, 1)
+			block := r.row.Record.Firm("a").Block
+			r.op(Op{Node: "a", Keep: 1, Extend: true}).is("a |")
+			if r.row.Record.Firm("a").Block == block {
+				r.t.Error("nobody waits, and there is no new block")
+			}
+			block = r.row.Record.Firm("a").Block
+			r.want("b", x, 1).op(Op{Node: "a", Keep: 1, Extend: true}).is("a | b")
+			if r.row.Record.Firm("a").Block != block {
+				r.t.Error("a new block, although b waits")
+			}
+		},
+		"who yields stands at the end": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).want("c", x, 1).op(Op{Node: "a", Mode: x, Want: 1}).is("b? | b c a")
+		},
+		"who does not want to wait does not": func(r *scenario) {
+			r.want("a", x, 1).op(Op{Node: "b", Mode: x, Want: 1, Try: true}).is("a |").says("[]")
+			r.leaves("a").op(Op{Node: "b", Mode: x, Want: 1, Try: true}).is("b |")
+		},
+		"readers together, and nobody passes a writer": func(r *scenario) {
+			r.want("a", s, 1).want("b", s, 1).is("a b |").want("c", x, 1).want("d", s, 1).is("a b | c d")
+			r.leaves("a").leaves("b").is("c? | c d").want("c", x, 1).leaves("c").is("d? | d")
+		},
+		"a reader becomes no writer in place": func(r *scenario) {
+			r.want("a", s, 1).want("b", s, 1).op(Op{Node: "a", Mode: x, Want: 1, Keep: 1}).is("a b | a")
+			r.op(Op{Node: "a", Mode: x, Want: 1}).is("b | a").leaves("b").is("a? | a")
+		},
+		"permits, as many as there are": func(r *scenario) {
+			r.want("a", p, 2).is("a2 |").want("b", p, 2).is("a2 b | b").want("c", p, 1).is("a2 b | b c")
+			r.op(Op{Node: "a", Mode: p, Keep: 1}).is("a b b? | b c").op(Op{Node: "b", Mode: p, Keep: 1, Want: 1}).is("a b2 | c")
+		},
+		"more permits are wanted from the end of the queue": func(r *scenario) {
+			r.want("a", p, 3).want("b", p, 1).want("c", p, 1).want("b", p, 3).is("a3 | b c")
+		},
+		"a lock is no semaphore": func(r *scenario) {
+			r.want("a", x, 1).want("b", p, 1).is("a |")
+			if !r.row.Record.Conflicts("b", p) {
+				r.t.Error("no conflict is seen")
+			}
+			r.leaves("a").want("b", p, 1).is("b |").want("a", 2, 1).is("b |")
+		},
+		"kept from everybody for a while": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).op(Op{Verb: Leave, Node: "a", Bar: 5 * time.Second}).is(" | b").says("[{b 1}]")
+			r.after(4*time.Second).want("b", x, 1).is(" | b").after(time.Second).want("b", x, 1).is("b |")
+		},
+		"broken": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).op(Op{Verb: Break, Node: "c", Hold: 77}).is("a | b")
+			r.op(Op{Verb: Break, Node: "c", Hold: r.row.Record.Firm("a").ID}).is("b? | b").says("[{a 3} {b 1}]")
+		},
+		"reclaimed with what is still used": func(r *scenario) {
+			r.want("a", p, 3)
+			id := r.row.Record.Firm("a").ID
+			r.op(Op{Verb: Reclaim, Node: "a", Hold: id, Keep: 1, Mode: p}).is("a |")
+			r.op(Op{Verb: Reclaim, Node: "a", Hold: id + 1, Keep: 1, Mode: p}).is("|")
+		},
+		"a hold that was forgotten is written down again": func(r *scenario) {
+			r.op(Op{Verb: Reclaim, Node: "a", Hold: 40, Keep: 1, Restore: true, Floor: 50}).is("a |")
+			if h := r.row.Record.Firm("a"); h.ID != 40 || r.row.Record.Top < 50 {
+				r.t.Errorf("it is %+v, the newest fence %d", h, r.row.Record.Top)
+			}
+		},
+		"not if somebody may have been granted it since": func(r *scenario) {
+			r.want("b", x, 1).leaves("b").op(Op{Verb: Reclaim, Node: "a", Hold: 1, Keep: 1, Restore: true}).is("|")
+		},
+		"strict order is that of arrival": func(r *scenario) {
+			r.want("a", x, 1)
+			r.op(Op{Node: "b", Mode: x, Want: 1, Strict: true, Since: 20}).op(Op{Node: "c", Mode: x, Want: 1, Strict: true, Since: 10}).is("a | c b")
+			r.op(Op{Node: "c", Mode: x, Want: 1, Strict: true, Since: 30}).is("a | b c") // its first caller has gone
+		},
+	} {
+		t.Run(name, func(t *testing.T) { run(&scenario{t: t}) })
+	}
+}
+
+func TestFencesGrow(t *testing.T) {
+	r := &scenario{t: t}
+	r.op(Op{Node: "a", Mode: x, Want: 1, Turns: 64, Floor: 1000})
+	if h := r.row.Record.Firm("a"); h.ID != 1001 || r.row.Record.Top != 1064 {
+		t.Errorf("a new record begins with %d to %d, want 1001 to 1064", h.ID, r.row.Record.Top)
+	}
+	r.leaves("a").op(Op{Node: "b", Mode: x, Want: 1, Floor: 500})
+	if h := r.row.Record.Firm("b"); h.ID != 1065 {
+		t.Errorf("the next hold has fence %d, want 1065", h.ID)
+	}
+}
+
+// A fence of a new record counts from the clock of the store, not from what the
+// gateway thinks that it is.
+func TestNewRecordCountsFromTheStoresClock(t *testing.T) {
+	next, e := Step(Record{}, Op{Node: "a", Mode: x, Want: 1, Turns: 64}, 0)
+	var row Row
+	if !row.Swap(Swap{Record: next, Effects: e, Floor: 70}, "v", 0, 5000) {
+		t.Fatal("refused")
+	}
+	if h := row.Record.Firm("a"); h.ID != 5001 || row.Record.Top != 5064 {
+		t.Errorf("the hold has fence %d of %d", h.ID, row.Record.Top)
+	}
+}
+
+func TestRowRefuses(t *testing.T) {
+	r := &scenario{t: t}
+	r.want("a", x, 1).want("b", x, 1)
+	next, e := Step(r.row.Record, Op{Node: "b", Mode: x, Want: 1, Turns: 1, Lapse: true}, time.Hour) // its clock is wrong
+	if r.row.Swap(Swap{Base: r.row.Version, Record: next, Effects: e}, "y", r.now, 0) {
+		t.Error("a living hold was passed on")
+	}
+	if r.row.Swap(Swap{Base: "other", Record: Record{}}, "y", r.now, 0) {
+		t.Error("written over another version")
+	}
+	if r.row.Renew(r.row.Record.Top+1, time.Hour, 0) || r.row.Renew(0, time.Hour, 0) {
+		t.Error("a hold that is none was renewed")
+	}
+}
+
+func TestJoin(t *testing.T) {
+	r := &scenario{t: t}
+	r.want("a", x, 1)
+	ms, ok := r.row.Join(Entry{Node: "b", Want: 1}, "v2", 0)
+	if !ok || fmt.Sprint(ms) != "[{a 2}]" {
+		t.Errorf("joined %v, messages %v", ok, ms)
+	}
+	r.is("a | b")
+	if _, ok := r.row.Join(Entry{Node: "b", Want: 1}, "v3", 0); ok || r.row.Version != "v2" {
+		t.Error("a second join changes the record")
+	}
+	if _, ok := r.row.Join(Entry{Node: "c", Mode: p, Want: 1}, "v3", 0); ok {
+		t.Error("a semaphore joins the queue of a lock")
+	}
+	var empty Row
+	if _, ok := empty.Join(Entry{Node: "c", Mode: p, Want: 1}, "v1", 900); !ok || empty.Record.Size != 3 || empty.Record.Top != 900 {
+		t.Errorf("joined to nothing: %+v", empty)
+	}
+}
+
+// A swap that was computed before a renewal does not undo it.
+func TestSwapKeepsRenewals(t *testing.T) {
+	r := &scenario{t: t}
+	r.want("a", s, 1)
+	next, e := Step(r.row.Record, Op{Node: "b", Mode: s, Want: 1, Turns: 1, TTL: time.Second}, r.now)
+	r.row.Renew(r.row.Record.Firm("a").ID, time.Hour, 0)
+	if !r.row.Swap(Swap{Base: r.row.Version, Record: next, Effects: e}, "y", 0, 0) {
+		t.Fatal("refused")
+	}
+	if end := r.row.Record.Firm("a").End; end != time.Hour {
+		t.Errorf("the renewed hold ends after %v", end)
+	}
+}

@@ -1,0 +1,103 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// A Table is what a store has to be able to do. It knows no rule: it compares,
+// writes, and passes messages on.
+//
+// Every method may be called by many goroutines at once. backend.ErrUnavailable: there
+// was no answer by the end of ctx, and whether the request was carried out is unknown;
+// it may still be carried out later. backend.ErrRefused: nothing was changed.
+type Table interface {
+	// Swap writes a record in place of the one that has the version Base, and all its
+	// Effects with it, in one atomic step. If another version is there, or a hold in
+	// Ended is not over by the store's clock, or the lock that programs outside lockgw
+	// see is not as the record at Base has it, nothing is changed. The Reply has what
+	// is there now in either case.
+	//
+	// The version of a written record has never been used before for this name, not
+	// even if the record vanished in between or the store failed over. Where there was
+	// no record, every fence in the new one counts from Swap.Floor or the store's
+	// clock in microseconds, whichever is larger, unless Swap.Absolute.
+	Swap(ctx context.Context, s Swap) (Reply, error)
+	// Join puts a node at the end of the queue, with a new version, whatever the
+	// present one, and tells all who hold the name. If it is in the queue it is only
+	// no longer suspect.
+	Join(ctx context.Context, name string, e Entry, floor backend.Fence) (Reply, error)
+	// Look reads.
+	Look(ctx context.Context, name string) (Reply, error)
+	// Renew has each hold that still is one, and no offer, last for TTL from now on,
+	// or longer if it did already; the version stays. The errors are in the order of
+	// rs: nil, backend.ErrNotHeld, or ErrUnavailable or ErrRefused of one alone; the
+	// second result is set when there is no answer at all.
+	Renew(ctx context.Context, rs []Renewal) ([]error, error)
+	// Send passes messages on that go with no write.
+	Send(ctx context.Context, ms []Addressed) error
+	// Listen has the messages to this node delivered to f, which must not block. It is
+	// called once, before any other method. A Resync says that messages may have been
+	// missed.
+	Listen(f func(Addressed))
+	// List reads names that begin with prefix, about limit of them, in no order.
+	// cursor is "" at first, then what the last call returned; "" is returned at the
+	// end. backend.ErrPartly: names are missing.
+	List(ctx context.Context, prefix, cursor string, limit int) (rows []Named, next string, err error)
+	// Ping asks whether the store can serve. backend.ErrPartly: some.
+	Ping(ctx context.Context) error
+	// Close ends what the Table has started. What is stored stays.
+	Close() error
+}
+
+// Swap of one record for another.
+type Swap struct {
+	Name    string
+	Base    Version // that was seen; "": there was no record
+	Record  Record
+	Effects Effects
+	// Floor is where the fences of a new record begin at least.
+	Floor backend.Fence
+	// Absolute: the fences are as they stand, although there was no record. So it is
+	// with a hold that the store had forgotten.
+	Absolute bool
+}
+
+// Version of a record. "" is no record at all. A version is never used twice.
+type Version string
+
+// Reply is what a store has of a name once it has carried out a request.
+type Reply struct {
+	Version Version
+	// Record has as End how long each hold lasts from the moment of the reply on.
+	Record Record
+	// Written: the Swap was carried out.
+	Written bool
+	// Clock is the store's, in microseconds since 1970; 0: it has none.
+	Clock int64
+	// Unheard are nodes to which a message of the write went that nobody received.
+	Unheard []string
+}
+
+// Renewal of one lease.
+type Renewal struct {
+	Name string
+	ID   backend.Fence // of the hold
+	TTL  time.Duration
+}
+
+// Addressed is a message about one name. Reply, if there is one, is the record as it
+// was when the message was sent.
+type Addressed struct {
+	Name string
+	Message
+	Reply *Reply
+}
+
+// Named is a record in a list.
+type Named struct {
+	Name string
+	Reply
+}
