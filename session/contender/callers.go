@@ -1,0 +1,251 @@
+package contender
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Enter puts w at the end of the queue.
+func (c *Contender) Enter(now time.Duration, w *Caller) Effects {
+	c.now = now
+	w.phase, w.came = waiting, c.storeTime()
+	if c.clashes(w) {
+		return c.refuse(w, Conflict)
+	}
+	c.queue = append(c.queue, w)
+	c.admit()
+	if w.phase == waiting && w.NoWait && (len(c.queue) > 1 || len(c.in) > 0 || c.copy.Entry(c.cfg.Node) != nil) {
+		c.dequeue(w)
+		return c.refuse(w, Held)
+	}
+	return c.advance()
+}
+
+// clashes: callers of this node use the name as another kind.
+func (c *Contender) clashes(w *Caller) bool {
+	other := func(x *Caller) bool { return x.Mode.Limit() != w.Mode.Limit() }
+	return slices.ContainsFunc(c.queue, other) || slices.ContainsFunc(c.in, other)
+}
+
+func (c *Contender) refuse(w *Caller, why Reason) Effects {
+	w.phase = over
+	c.out.Ended = append(c.out.Ended, Ended{w, why})
+	return c.advance()
+}
+
+// Accept says that w is being told that it holds the name. If the deadline has passed
+// meanwhile the answer is false, and w waits again.
+func (c *Contender) Accept(now time.Duration, w *Caller) (bool, Effects) {
+	c.now = now
+	c.expire()
+	ok := w.phase == granted && !w.settle
+	if ok {
+		w.phase = told
+		if w.MaxHold > 0 {
+			w.MaxHoldAt = now + w.MaxHold
+		}
+	}
+	return ok, c.advance()
+}
+
+// Release ends the wait or the hold of w. What it holds may be kept until its MinHold
+// is over. With Delay of the Config, a hold that lost is kept from everybody.
+func (c *Contender) Release(now time.Duration, w *Caller) Effects {
+	c.now = now
+	c.expire()
+	switch {
+	case w.phase == waiting:
+		c.dequeue(w)
+		w.phase = over
+	case w.phase == told && w.MinHoldAt > now:
+		w.phase, w.Kept = kept, true
+		c.journal(Released, w)
+	case w.phase == granted || w.phase == told:
+		c.end(w)
+	}
+	return c.advance()
+}
+
+// Lose ends the hold of w for reason, as when it was broken by an administrator.
+func (c *Contender) Lose(now time.Duration, w *Caller, reason Reason) Effects {
+	c.now = now
+	if w.phase == told || w.phase == granted || w.phase == kept {
+		c.keepOut()
+		c.lose(w, reason)
+	}
+	return c.advance()
+}
+
+// SetEntries has the store know that w has entered n times; Effects.Written tells when
+// it does.
+func (c *Contender) SetEntries(now time.Duration, w *Caller, n int) Effects {
+	c.now = now
+	c.expire()
+	if w.phase == told {
+		w.Entries, c.describe = n, true
+	}
+	return c.advance()
+}
+
+// Deadline is when the hold of w is over, unless it is prolonged before.
+func (c *Contender) Deadline(w *Caller) time.Duration {
+	if w.Until != 0 {
+		return min(w.Until, c.hold.deadline)
+	}
+	return c.hold.deadline
+}
+
+// keepOut: what one alone held and lost is nobody's for a while.
+func (c *Contender) keepOut() {
+	if c.hold.mode == backend.Exclusive {
+		c.bar = c.cfg.Delay
+	}
+}
+
+// admit lets in who may come in now.
+func (c *Contender) admit() {
+	for c.comers() > 0 {
+		w := c.queue[0]
+		c.queue = c.queue[1:]
+		c.in = append(c.in, w)
+		c.hold.used++
+		if c.hold.others {
+			c.hold.allow--
+		}
+		w.phase, w.Entries, w.written = granted, 1, 1
+		w.Fence = c.hold.block + backend.Fence(c.hold.used) - 1
+		c.top = max(c.top, w.Fence)
+		w.began, w.MinHoldAt, w.MaxHoldAt, w.Until, w.Kept = c.now, 0, 0, 0, false
+		if w.MinHold > 0 {
+			w.MinHoldAt = c.now + w.MinHold
+		}
+		w.settle = c.settles(w)
+		c.hold.fresh = false
+		if w.Fixed && !w.settle {
+			w.Until = c.hold.stamped + w.TTL - c.cfg.Margin(w.TTL)
+		}
+		c.journal(LetIn, w)
+		if !w.settle {
+			c.out.Granted = append(c.out.Granted, w)
+		}
+	}
+	if len(c.in) > 0 {
+		c.hold.idle = 0
+	} else if c.hold.idle == 0 {
+		c.hold.idle = c.now
+	}
+}
+
+// settles: the lease in the store is not the one that w asked for.
+func (c *Contender) settles(w *Caller) bool {
+	return w.TTL > c.hold.ttl || c.hold.mode == backend.Exclusive && w.TTL < c.hold.ttl || w.Fixed && !c.hold.fresh
+}
+
+// comers is how many of those at the head of the queue may come in now. One who needs
+// the name alone comes in alone.
+func (c *Contender) comers() int {
+	n := c.fitting()
+	if c.hold.mode == backend.Exclusive {
+		n = min(n, 1-len(c.in))
+	}
+	if h := &c.hold; h.others {
+		n = min(n, h.allow)
+		if !c.cfg.Strict && c.now-h.since >= c.cfg.TurnTime {
+			n = 0
+		}
+	}
+	return n
+}
+
+// fitting is how many of those at the head of the queue could come in under the hold
+// that there is, at once or one after the other.
+func (c *Contender) fitting() int {
+	h := &c.hold
+	if h.id == 0 || h.giving || c.recovers || c.bar > 0 || c.now >= h.deadline {
+		return 0
+	}
+	room := c.cfg.Turns - h.used
+	if h.mode.Limit() > 0 {
+		room = min(room, h.count-len(c.in))
+	}
+	n := 0
+	for n < len(c.queue) && n < room && c.queue[n].Mode == h.mode && c.inOrder(c.queue[n]) {
+		n++
+	}
+	return n
+}
+
+// inOrder: w came before all who wait at other nodes, where that matters.
+func (c *Contender) inOrder(w *Caller) bool {
+	if !c.cfg.Strict {
+		return true
+	}
+	for _, e := range c.copy.Queue {
+		if e.Node != c.cfg.Node && !e.Suspect && e.Since < w.came {
+			return false
+		}
+	}
+	return true
+}
+
+// expire ends what is over by now.
+func (c *Contender) expire() {
+	if c.hold.id != 0 && c.now >= c.hold.deadline {
+		reason := Expired
+		if c.hold.broken {
+			reason = ByForce
+		}
+		c.loseAll(reason)
+	}
+	for _, w := range slices.Clone(c.in) {
+		switch {
+		case w.phase == kept:
+			if c.now >= w.MinHoldAt {
+				c.end(w)
+			}
+		case w.Until != 0 && c.now >= w.Until:
+			c.lose(w, Expired)
+		case w.phase == told && w.MaxHoldAt != 0 && c.now >= w.MaxHoldAt:
+			c.keepOut()
+			c.lose(w, MaxHold)
+		}
+	}
+}
+
+// loseAll: what the store had granted is over, for all who are in.
+func (c *Contender) loseAll(reason Reason) {
+	for _, w := range slices.Backward(slices.Clone(c.in)) {
+		c.lose(w, reason)
+	}
+}
+
+// lose ends the hold of w. One who was not told waits again, in front.
+func (c *Contender) lose(w *Caller, reason Reason) {
+	was := w.phase
+	c.end(w)
+	switch was {
+	case told:
+		c.out.Ended = append(c.out.Ended, Ended{w, reason})
+	case granted:
+		w.phase = waiting
+		c.queue = slices.Insert(c.queue, 0, w)
+		c.out.Granted = slices.DeleteFunc(c.out.Granted, func(x *Caller) bool { return x == w })
+	}
+}
+
+// end takes w out of those who are in.
+func (c *Contender) end(w *Caller) {
+	c.in = slices.DeleteFunc(c.in, func(x *Caller) bool { return x == w })
+	w.phase, w.settle = over, false
+	c.journal(End, w)
+}
+
+func (c *Contender) dequeue(w *Caller) {
+	c.queue = slices.DeleteFunc(c.queue, func(x *Caller) bool { return x == w })
+}
+
+func (c *Contender) journal(k EntryKind, w *Caller) {
+	c.out.Journal = append(c.out.Journal, Entry{Kind: k, Caller: w, Hold: c.hold.id, Deadline: c.hold.deadline})
+}

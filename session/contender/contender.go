@@ -1,0 +1,312 @@
+// Package contender is what one node does about one lock name: who of its callers is
+// let in, what it asks the store for, and when it says that something is lost. It is
+// pure: no clock, no I/O, no goroutine. Every method takes the time and returns what
+// has to be done (Effects); nothing else happens.
+//
+// A node stands in the store's queue once, however many callers it has. What it holds
+// it shares out among them in the order in which they came:
+//
+//	          Enter                 let in (journaled)           Accept
+//	caller ──────────▶ waiting ──────────────────────▶ granted ─────────▶ told
+//	                      ▲                               │               │ Release
+//	                      └── hold lost before it was told┘               ▼
+//	                                                                 kept (MinHold), over
+//
+// The machine keeps a copy of the record that the store has. What it needs it derives
+// from its callers (needs), computes the record that should be there (ledger.Step), and
+// sends the difference; an answer brings a new copy, and it looks again. So there are
+// no states to get lost in: whatever happens, the next write leads to what is needed.
+//
+// Rules that keep it right. Each is checked by the model (package model), which also
+// shows what happens without it:
+//
+//   - Nothing but a Swap of its own that was written grants. Not a message, not a look,
+//     not a join.
+//   - A deadline counts from before the sending of the write or renewal that was
+//     carried out, is looked at where a caller is told, and is final.
+//   - A write without an answer may still be carried out. Until another one was
+//     written, or another version was seen than the one it built on, "there is nothing
+//     to write" is written all the same.
+//   - From the sending of a write that gives back, nobody is let in until its outcome
+//     is known.
+//   - While another node waits, only those come in who stood at the head when that
+//     became known, and no more than the block of fences has room for.
+//   - A message only causes a look; one that comes while an answer is pending causes
+//     one more.
+//   - The journal has a caller before it is told, and its end before that is told.
+package contender
+
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Config is the same for all contenders of a node.
+type Config struct {
+	Node string
+	// Turns is how many callers are let in by one hold before the store is asked again:
+	// the size of a block of fences.
+	Turns int
+	// TurnTime is how long a node goes on letting in after it knows that another waits.
+	TurnTime time.Duration
+	// Strict: first in, first out over all nodes. Turns is 1.
+	Strict bool
+	// Offer is how long a node has to take what it was offered.
+	Offer time.Duration
+	// Retain is how long a hold that nobody here uses is kept, if nobody else waits.
+	Retain time.Duration
+	// Delay is for how long nobody is granted a name that was lost.
+	Delay time.Duration
+	// Margin is how long before the end of a lease of ttl its holder counts it as over.
+	Margin func(ttl time.Duration) time.Duration
+	// Retry is how long to wait after a request that got no answer.
+	Retry time.Duration
+	// Restores: the store may have forgotten a hold, and is told of it again.
+	Restores bool
+}
+
+// Contender of one name. Make it with New.
+type Contender struct {
+	cfg *Config
+
+	// What the store has, as far as is known.
+	copy    ledger.Record
+	version ledger.Version
+	clock   int64         // of the store, at the time read
+	read    time.Duration // when the copy was received
+	top     backend.Fence // highest fence that this node has seen
+
+	// What was asked of it.
+	flight     *Request
+	unresolved bool            // a write got no answer and may still be carried out
+	retryAt    time.Duration   // nothing is sent before
+	look       bool            // ask, whatever the copy says
+	nudged     bool            // told that others wait, while an answer was pending
+	watch      bool            // see to it that offers to others are taken
+	unheard    []backend.Fence // offers of which nobody heard
+	leaving    bool            // nothing of ours is to remain
+	bar        time.Duration   // to keep the name from everybody when we have left
+	reclaiming backend.Fence   // the hold that the journal names, until the store has answered
+	recovers   bool
+	renewing   bool
+	describe   bool // the callers have to be written down
+	intent     bool // the journal says that something of ours may be in the store
+
+	// What we hold, and for whom.
+	hold  hold
+	queue []*Caller // waiting, first come first
+	in    []*Caller // let in
+	out   Effects   // to be returned
+	now   time.Duration
+}
+
+// hold is what the store has granted.
+type hold struct {
+	id       backend.Fence // 0: nothing
+	mode     backend.Mode
+	count    int // permits
+	block    backend.Fence
+	used     int // fences of the block
+	ttl      time.Duration
+	stamped  time.Duration // when the last write that set the lease was sent
+	deadline time.Duration
+	renewAt  time.Duration
+	failing  bool          // the last renewal got no answer
+	giving   bool          // a write that gives it back is under way or unresolved
+	others   bool          // another node waits
+	since    time.Duration // since when that is known
+	allow    int           // how many may still come in while others wait
+	idle     time.Duration // since when nobody uses it
+	broken   bool          // a message said that it was ended by force
+	fresh    bool          // nobody has been let in yet
+}
+
+// Caller is one who wants the name, or has it.
+type Caller struct {
+	// Mode, TTL and so on are what it asked for. They are not changed by a Contender.
+	Mode backend.Mode
+	TTL  time.Duration
+	// Fixed: the lease ends after TTL; no watchdog.
+	Fixed bool
+	// NoWait: an answer is wanted now.
+	NoWait bool
+	// MinHold is how long the name is kept even if it is released earlier; MaxHold how
+	// long it may be held at all; 0: no such limit.
+	MinHold, MaxHold time.Duration
+	Owner            backend.Owner
+	About            string
+
+	// What follows is set once it is let in, and has to come back with Past.
+
+	Fence   backend.Fence
+	Entries int
+	// Until is when a fixed lease is over, MaxHoldAt when it was held for as long as it
+	// may be, MinHoldAt until when it is kept; 0: there is no such time.
+	Until, MaxHoldAt, MinHoldAt time.Duration
+	// Kept: it was released, and is kept until MinHoldAt.
+	Kept bool
+
+	phase   phase
+	came    int64 // in microseconds of the store's clock
+	seen    bool  // an answer of the store has come since it entered
+	asked   bool  // a request has gone out since
+	settle  bool  // the store has to be told of its lease before it is told
+	began   time.Duration
+	written int // entries that the store knows of
+}
+
+type phase int
+
+const (
+	waiting phase = iota
+	granted
+	told
+	kept
+	over
+)
+
+// Effects are what has to be done after an event, in this order.
+type Effects struct {
+	// Journal has to be written before anything else is done.
+	Journal []Entry
+	// Granted are let in: they may be told, by Accept.
+	Granted []*Caller
+	// Ended are over.
+	Ended []Ended
+	// Written are callers of whom the store knows now what was asked to be written
+	// (SetEntries).
+	Written []*Caller
+	// Send is to be sent to the store, and its answer given to Reply.
+	Send *Request
+	// Renew is to be sent to the store, and its answer given to Renewed.
+	Renew *ledger.Renewal
+	// Jeopardy: a renewal got no answer; the hold still stands.
+	Jeopardy bool
+	// Timer is when Tick has to be called; 0: never.
+	Timer time.Duration
+}
+
+// Ended is a caller whose wait or hold is over.
+type Ended struct {
+	Caller *Caller
+	Reason Reason
+}
+
+// Reason why a caller's wait or hold is over.
+type Reason int
+
+const (
+	// Held: it did not want to wait, and another has the name.
+	Held Reason = iota + 1
+	// Conflict: the name is in use as something else.
+	Conflict
+	// Expired: the deadline has passed.
+	Expired
+	// Gone: the store does not have the hold any more.
+	Gone
+	// ByForce: it was ended by an administrator.
+	ByForce
+	// MaxHold: it was held for as long as it may be.
+	MaxHold
+)
+
+// Entry is what the journal is told.
+type Entry struct {
+	Kind     EntryKind
+	Caller   *Caller
+	Hold     backend.Fence
+	Deadline time.Duration
+}
+
+// EntryKind of an Entry.
+type EntryKind int
+
+const (
+	// Intent: something of this node may be in the store from now on.
+	Intent EntryKind = iota + 1
+	// Clear: nothing is.
+	Clear
+	// LetIn: Caller has Caller.Fence under Hold.
+	LetIn
+	// Released: Caller has given it back, and it is Kept.
+	Released
+	// End of what Caller has.
+	End
+	// Deadline: that of all who are in is Entry.Deadline from now on.
+	Deadline
+)
+
+// Request to the store: a Swap, a Join or a Look.
+type Request struct {
+	Swap *ledger.Swap
+	Join *ledger.Entry
+	// SentAt is when it left the machine, or earlier.
+	SentAt time.Duration
+	// Floor of the fences.
+	Floor backend.Fence
+
+	verb     ledger.Verb
+	ttl      time.Duration
+	describe bool
+	bar      bool
+	base     ledger.Version
+}
+
+// Writes: it may change what the store has.
+func (q *Request) Writes() bool { return q.Swap != nil || q.Join != nil }
+
+// What names the request.
+func (q *Request) What() string {
+	switch {
+	case q.Swap != nil:
+		return q.verb.String()
+	case q.Join != nil:
+		return "join"
+	default:
+		return "look"
+	}
+}
+
+// New makes the contender of a name of which this node knows nothing.
+func New(cfg *Config) *Contender { return &Contender{cfg: cfg} }
+
+// Past is what the journal says that an earlier process held.
+type Past struct {
+	ID       backend.Fence
+	Mode     backend.Mode
+	Deadline time.Duration // that was told
+	// Callers are those who were let in, with their fences.
+	Callers []*Caller
+}
+
+// Recover makes the contender of a name of which the journal says that something of
+// this node may be in the store. What was told stays told until the deadline; nobody
+// is let in before the store has answered, nor with the fences that are left of the
+// last block.
+func Recover(now time.Duration, cfg *Config, past Past) (*Contender, Effects) {
+	c := &Contender{cfg: cfg, now: now, recovers: true, intent: true, reclaiming: past.ID, in: past.Callers}
+	if len(c.in) > 0 {
+		c.hold = hold{id: past.ID, mode: past.Mode, count: len(c.in), used: cfg.Turns, deadline: past.Deadline}
+	}
+	for _, w := range c.in {
+		if w.phase = told; w.Kept {
+			w.phase = kept
+		}
+		w.written = w.Entries
+		c.hold.ttl = max(c.hold.ttl, w.TTL, past.Deadline-now+cfg.Margin(w.TTL))
+		c.top = max(c.top, w.Fence+backend.Fence(cfg.Turns))
+	}
+	return c, c.advance()
+}
+
+// Holds: the store has granted something to this node, as far as it knows.
+func (c *Contender) Holds() bool { return c.hold.id != 0 }
+
+// Quiet: there is nothing to do, and nothing of this node is in the store. The contender
+// may be dropped; if it is kept, the next request needs no look first.
+func (c *Contender) Quiet() bool {
+	return c.flight == nil && !c.unresolved && !c.leaving && !c.recovers && !c.look && !c.watch &&
+		c.hold.id == 0 && len(c.queue) == 0 && len(c.in) == 0
+}
