@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build cross test race lint check shop planted kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm helm-server browser screenshots docs clean needs needs-browser
+.PHONY: build cross test race lint check shop planted model kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm helm-server browser screenshots docs clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -47,6 +47,11 @@ shop: needs
 ## planted: known bugs, one at a time, each of which the core's tests have to find
 planted: needs
 	$(GO) test -tags planted -count=1 -timeout 40m ./session/planted
+
+## model: the rules of a lock, every state of the small instances, and many simulated hours (see docs/model.md)
+SEEDS ?= 10000
+model:
+	$(GO) test -v -count=1 -timeout 0 ./session/contender/model -states 2000000 -seeds $(SEEDS)
 
 ## kills: from the death of a client to the next one's grant, a thousand times
 kills: needs

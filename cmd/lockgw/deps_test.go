@@ -31,8 +31,12 @@ var rules = []rule{
 		why: "every store and the core are written against it, so it drags nothing in",
 	},
 	{
-		pkg: "backend/", ours: []string{"backend", "backend/boottime", "backend/resplimit"},
+		pkg: "backend/", ours: []string{"backend", "backend/boottime", "backend/ledger", "backend/resplimit"},
 		why: "a store answers one question at a time and knows no sessions, no other store and no front",
+	},
+	{
+		pkg: "backend/ledger", ours: []string{"backend"}, closed: true,
+		why: "the rules of a lock are pure: what is not here cannot decide who holds",
 	},
 	{
 		pkg: "backend/boottime", closed: true, theirs: []string{"golang.org/x/sys"},
@@ -57,6 +61,14 @@ var rules = []rule{
 	{
 		pkg: "session", ours: []string{"backend", "backend/boottime", "session/journal"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "who holds a lock is decided here for all stores and all fronts: no client of a store, no web framework, no telemetry",
+	},
+	{
+		pkg: "session/contender", ours: []string{"backend", "backend/ledger"}, closed: true,
+		why: "what a node does about a name is pure, so that a model can explore what runs",
+	},
+	{
+		pkg: "session/contender/model", ours: []string{"backend", "backend/ledger", "session/contender"}, closed: true,
+		why: "the model has a store, a network and callers of its own",
 	},
 	{
 		pkg: "session/journal", closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},

@@ -1,0 +1,328 @@
+package model
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Result of an exploration.
+type Result struct {
+	States, Steps int
+	// Whole: every reachable state was visited.
+	Whole bool
+	// Bad names what must never be and was found; Trace is a shortest way to it.
+	Bad   string
+	Trace []string
+}
+
+// Explore visits the states of in, at most limit of them, breadth first, until one is
+// broken. If it visited all it also looks for one from which a waiting caller cannot be
+// served by progress alone.
+func Explore(in Instance, limit int) Result {
+	x := &explorer{seen: map[[2]uint64]int32{}, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	first := newWorld(&in)
+	x.add(first, -1, 0)
+	r := Result{Whole: true}
+	for i := 0; i < len(x.states); i++ {
+		if i >= limit {
+			r.Whole = false
+			break
+		}
+		w := x.states[i].w
+		for k, a := range w.actions() {
+			next := w.clone()
+			a.do(next)
+			next.check()
+			r.Steps++
+			id, isNew := x.add(next, int32(i), int32(k))
+			if a.progress {
+				x.from, x.to = append(x.from, int32(i)), append(x.to, id)
+			}
+			if isNew && next.bad != "" {
+				r.States, r.Bad, r.Trace = len(x.states), next.bad, x.trace(&in, id)
+				return r
+			}
+		}
+		x.states[i].w = nil
+	}
+	r.States = len(x.states)
+	if r.Whole {
+		if what, id := x.stuck(&in); id >= 0 {
+			r.Bad, r.Trace = what, x.trace(&in, id)
+		}
+	}
+	return r
+}
+
+type explorer struct {
+	seen     map[[2]uint64]int32
+	seeds    [2]maphash.Seed
+	states   []visited
+	from, to []int32 // progress
+	buf      []byte
+}
+
+// visited keeps its world only until that has been looked at.
+type visited struct {
+	w      *world
+	parent int32
+	action int32
+	waits  uint32 // clients that wait at a running node; and unrest
+}
+
+// unrest: something is under way or due.
+const unrest = 31
+
+func (x *explorer) add(w *world, parent, action int32) (int32, bool) {
+	x.buf = w.key(x.buf[:0])
+	k := [2]uint64{maphash.Bytes(x.seeds[0], x.buf), maphash.Bytes(x.seeds[1], x.buf)}
+	if id, ok := x.seen[k]; ok {
+		return id, false
+	}
+	id := int32(len(x.states))
+	x.seen[k] = id
+	x.states = append(x.states, visited{w, parent, action, w.waiting()})
+	return id, true
+}
+
+func (w *world) waiting() (b uint32) {
+	bit := 0
+	for i := range w.nodes {
+		for _, c := range w.nodes[i].clients {
+			if (c.state == waits || c.state == retries) && w.nodes[i].process == up {
+				b |= 1 << bit
+			}
+			bit++
+		}
+	}
+	if w.busy() {
+		b |= 1 << unrest
+	}
+	return b
+}
+
+// trace runs the way to the state id once more.
+func (x *explorer) trace(in *Instance, id int32) []string {
+	var way []int32
+	for ; x.states[id].parent >= 0; id = x.states[id].parent {
+		way = append(way, x.states[id].action)
+	}
+	var out []string
+	w := newWorld(in)
+	for _, k := range slices.Backward(way) {
+		a := w.actions()[k]
+		w = w.clone()
+		a.do(w)
+		w.check()
+		out = append(out, a.String())
+	}
+	return out
+}
+
+// stuck finds a state in which a caller waits at a running node, or something is under
+// way, and from which no progress leads to one in which that is not so.
+func (x *explorer) stuck(in *Instance) (what string, id int32) {
+	back := make([]int32, len(x.states)+1)
+	for _, t := range x.to {
+		back[t+1]++
+	}
+	for i := 1; i < len(back); i++ {
+		back[i] += back[i-1]
+	}
+	from, fill := make([]int32, len(x.to)), slices.Clone(back)
+	for e, t := range x.to {
+		from[fill[t]] = x.from[e]
+		fill[t]++
+	}
+	bits := []int{unrest}
+	for _, c := range in.Callers {
+		for range c {
+			bits = append(bits, len(bits)-1)
+		}
+	}
+	for _, bit := range bits {
+		good := make([]bool, len(x.states))
+		var todo []int32
+		for i := range x.states {
+			if x.states[i].waits&(1<<bit) == 0 {
+				good[i] = true
+				todo = append(todo, int32(i))
+			}
+		}
+		for len(todo) > 0 {
+			s := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			for _, p := range from[back[s]:back[s+1]] {
+				if !good[p] {
+					good[p] = true
+					todo = append(todo, p)
+				}
+			}
+		}
+		if i := slices.Index(good, false); i >= 0 {
+			if bit == unrest {
+				return "never at rest", int32(i)
+			}
+			return "waiter stuck", int32(i)
+		}
+	}
+	return "", -1
+}
+
+// key is the state in a normal form: times count from now, fences by their rank, and of
+// versions only whether they are the present one.
+func (w *world) key(b []byte) []byte {
+	p := &printer{w: w, b: b}
+	p.Version(w.row.Version)
+	p.Record(&w.row.Record)
+	p.Fence(w.lastX)
+	p.Fence(w.lastAny)
+	f := w.faults
+	p.Int(f.Kill, f.Stop, f.Message, f.Request, f.Withdraw, f.Vanish, f.Slow, bit(w.bad != ""))
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		p.Int(int(n.process), bit(n.deaf))
+		for _, m := range n.messages {
+			p.Int(bit(m))
+		}
+		if n.c != nil {
+			n.c.Fingerprint(p)
+		}
+		p.Time(n.timer)
+		for k := range n.clients {
+			c := &n.clients[k]
+			p.Int(int(c.state), c.ops, bit(c.granted))
+			if c.state == holds || c.state == dead {
+				p.Time(c.deadline)
+			}
+		}
+		p.Int(bit(n.journal.intent), len(n.journal.in))
+		if len(n.journal.in) > 0 {
+			p.Fence(n.journal.id)
+			p.Time(n.journal.deadline)
+			for _, l := range n.journal.in {
+				p.Int(l.client)
+				p.Fence(l.fence)
+			}
+		}
+		if n.request != nil {
+			p.request(n.request)
+		}
+		if r := n.renewal; r != nil {
+			p.Int(7, bit(r.answered), bit(r.err != nil))
+			p.Fence(r.r.ID)
+			p.Time(r.sentAt + 2*lease)
+		}
+		for j := range w.nodes {
+			p.Int(w.left[i][j])
+		}
+	}
+	for k := range w.stray {
+		p.request(&w.stray[k])
+	}
+	return p.done()
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// printer writes a state; fences are replaced by their rank at the end.
+type printer struct {
+	w      *world
+	b      []byte
+	fences []mark
+}
+
+type mark struct {
+	at    int
+	fence backend.Fence
+}
+
+func (p *printer) Int(is ...int) {
+	for _, i := range is {
+		p.b = binary.AppendVarint(p.b, int64(i))
+	}
+}
+
+func (p *printer) Text(s string) { p.b = append(append(p.b, s...), 0) }
+
+func (p *printer) Time(t time.Duration) {
+	p.Int(int(max(t-p.w.now, -1)), bit(t != 0))
+}
+
+func (p *printer) Version(v ledger.Version) {
+	switch v {
+	case p.w.row.Version:
+		p.Int(1)
+	case "":
+		p.Int(2)
+	default:
+		p.Int(0)
+	}
+}
+
+func (p *printer) Fence(f backend.Fence) {
+	p.fences = append(p.fences, mark{len(p.b), f})
+	p.b = append(p.b, 0, 0)
+}
+
+func (p *printer) Record(r *ledger.Record) {
+	p.Int(r.Size, len(r.Holds), len(r.Queue))
+	p.Fence(r.Top)
+	for i := range r.Holds {
+		h := &r.Holds[i]
+		p.Text(h.Node)
+		p.Int(int(h.Mode), h.Count, bit(h.Offered))
+		p.Fence(h.ID)
+		p.Fence(h.Block)
+		p.Time(h.End)
+	}
+	for _, e := range r.Queue {
+		p.Text(e.Node)
+		p.Int(int(e.Mode), e.Want, bit(e.Suspect))
+	}
+}
+
+func (p *printer) request(q *request) {
+	p.Int(9, q.node, bit(q.answered))
+	p.Time(q.r.SentAt + 2*lease)
+	if q.answered {
+		p.Version(q.reply.Version)
+		p.Int(bit(q.reply.Written), len(q.reply.Unheard))
+		p.Record(&q.reply.Record)
+		return
+	}
+	switch s := q.r.Swap; {
+	case s != nil:
+		p.Version(s.Base)
+		if s.Base == p.w.row.Version { // any other does nothing
+			p.Record(&s.Record)
+			p.Int(len(s.Effects.Ended), len(s.Effects.Stamps), len(s.Effects.Messages))
+		}
+	case q.r.Join != nil:
+		p.Int(int(q.r.Join.Mode), q.r.Join.Want)
+	}
+}
+
+func (p *printer) done() []byte {
+	sorted := make([]backend.Fence, 0, len(p.fences))
+	for _, m := range p.fences {
+		sorted = append(sorted, m.fence)
+	}
+	slices.Sort(sorted)
+	sorted = slices.Compact(sorted)
+	for _, m := range p.fences {
+		rank, _ := slices.BinarySearch(sorted, m.fence)
+		binary.LittleEndian.PutUint16(p.b[m.at:], uint16(rank))
+	}
+	return p.b
+}

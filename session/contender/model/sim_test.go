@@ -1,0 +1,28 @@
+package model
+
+import (
+	"flag"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	seeds = flag.Int("seeds", usual(60, 5), "how many schedules to simulate")
+	first = flag.Uint64("seed", 1, "the first of them")
+)
+
+func TestSimulate(t *testing.T) {
+	var sum SimResult
+	for seed := *first; seed < *first+uint64(*seeds); seed++ {
+		r := Simulate(seed, time.Hour)
+		if r.Bad != "" {
+			t.Fatalf("seed %d: %s\n%s", seed, r.Bad, strings.Join(r.Log, "\n"))
+		}
+		sum.Grants, sum.Lost, sum.Requests, sum.Kills = sum.Grants+r.Grants, sum.Lost+r.Lost, sum.Requests+r.Requests, sum.Kills+r.Kills
+	}
+	t.Logf("%d hours: %d grants, %d lost, %d requests to the store, %d kills", *seeds, sum.Grants, sum.Lost, sum.Requests, sum.Kills)
+	if sum.Grants < 300**seeds || sum.Kills < 10**seeds {
+		t.Errorf("too little has happened")
+	}
+}

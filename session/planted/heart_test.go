@@ -1,0 +1,283 @@
+//go:build planted
+
+package planted
+
+// heartBugs break the rules of backend/ledger and session/contender. Each is found by a
+// test of a step, by an instance of the model, or by the simulator.
+var heartBugs = []bug{
+	{
+		name: "a store passes on what is not over", file: "backend/ledger/row.go",
+		old: "r.Record.Holds[i].End > now", new: "false",
+		test: ledger,
+	},
+	{
+		name: "a store writes over any version", file: "backend/ledger/row.go",
+		old: "if s.Base != r.Version {", new: "if false {",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x"},
+	},
+	{
+		name: "a write undoes a renewal", file: "backend/ledger/row.go",
+		old: "\t\t\th.End = r.Record.Holds[j].End\n", new: "\t\t\t_ = j\n",
+		test: ledger,
+	},
+	{
+		name: "a write without an answer is forgotten", file: "session/contender/store.go",
+		old: "\t\t\tc.unresolved = true\n", new: "",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x request withdraw"},
+	},
+	{
+		name: "callers are let in while the hold is given back", file: "session/contender/callers.go",
+		old: "h.giving || ", new: "",
+		test: contender,
+	},
+	{
+		name: "deadline from the answer", file: "session/contender/store.go",
+		old: "h.deadline = q.SentAt + q.ttl - c.cfg.Margin(q.ttl)", new: "h.deadline = c.now + q.ttl - c.cfg.Margin(q.ttl)",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x stop"},
+	},
+	{
+		name: "renewed deadline from the answer", file: "session/contender/store.go",
+		old: "sentAt+r.TTL-c.cfg.Margin(r.TTL)", new: "now+r.TTL-c.cfg.Margin(r.TTL)",
+		test: contender,
+	},
+	{
+		name: "told without a look at the deadline", file: "session/contender/callers.go",
+		old: "\tc.now = now\n\tc.expire()\n\tok := w", new: "\tc.now = now\n\tok := w",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x stop"},
+	},
+	{
+		name: "a hold that is seen counts as granted", file: "session/contender/store.go",
+		old: "\t\tif written && mine != nil {\n\t\t\tc.grantedHold", new: "\t\tif mine != nil {\n\t\t\tc.grantedHold",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x request"},
+	},
+	{
+		name: "callers come in although others wait", file: "session/contender/callers.go",
+		old: "if h := &c.hold; h.others {", new: "if h := &c.hold; false {",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x"},
+	},
+	{
+		name: "a block although others wait", file: "backend/ledger/step.go",
+		old: "\tif others {\n\t\treturn want\n\t}\n", new: "",
+		test: ledger,
+	},
+	{
+		name: "who lets an offer run out keeps its turn", file: "backend/ledger/step.go",
+		old: "\t\t\te.Suspect = true\n", new: "\t\t\t_ = e\n",
+		test: ledger,
+	},
+	{
+		name: "a reader passes a writer", file: "backend/ledger/step.go",
+		old: "\t\tif n == 0 {\n\t\t\treturn false\n\t\t}\n", new: "\t\tif n == 0 {\n\t\t\tcontinue\n\t\t}\n",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=sx,s"},
+	},
+	{
+		name: "no record of the intent", file: "session/contender/store.go",
+		old: "\t\tc.journal(Intent, nil)\n", new: "",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
+	},
+	{
+		name: "a restart reads and does not write", file: "session/contender/contender.go",
+		old: "now: now, recovers: true", new: "now: now, recovers: len(past.Callers) > 0",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
+	},
+	{
+		name: "no record of a caller that is let in", file: "session/contender/callers.go",
+		old: "\t\tc.journal(LetIn, w)\n", new: "",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
+	},
+	{
+		name: "no record of the end", file: "session/contender/callers.go",
+		old: "\tc.journal(End, w)\n", new: "",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
+	},
+	{
+		name: "no record of a later deadline", file: "session/contender/store.go",
+		old: "	if c.hold.deadline > before && len(c.in) > 0 {\n\t\tc.journal(Deadline, nil)\n\t}\n", new: "	_ = before\n",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
+	},
+	{
+		name: "a message is forgotten when an older answer comes", file: "session/contender/store.go",
+		old: "\t\tc.nudged = c.flight != nil // whose answer may be a grant, and older than this\n", new: "",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x"},
+	},
+	{
+		name: "a message is forgotten while an answer is under way", file: "session/contender/store.go",
+		old: "\tcase ledger.Look:\n\t\tc.look = true\n", new: "\tcase ledger.Look:\n\t\tc.look = c.flight == nil\n",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x"},
+	},
+	{
+		name: "no timer for a holder that dies", file: "session/contender/store.go",
+		old: "\t\t\t\tdue(h.End)\n", new: "",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
+	},
+	{
+		name: "an offer that nobody wants is kept", file: "session/contender/store.go",
+		old: "\t\t\tif c.copy.Has(c.cfg.Node) {\n\t\t\t\top.Verb = ledger.Leave\n\t\t\t}\n", new: "",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x request withdraw"},
+	},
+	{
+		name: "a reader becomes a writer beside others", file: "backend/ledger/step.go",
+		old: "used += h.Count\n", new: "if h.Node != s.op.Node {\n\t\t\tused += h.Count\n\t\t}\n",
+		test: ledger,
+	},
+	{
+		name: "who holds is not told that others wait", file: "backend/ledger/step.go",
+		old: "\t\t\ts.tellHolders(me)\n", new: "",
+		test: ledger,
+	},
+	{
+		name: "who holds is not told of one who joins", file: "backend/ledger/row.go",
+		old: "\ts.tellHolders(e.Node)\n", new: "",
+		test: ledger,
+	},
+	{
+		name: "an offer is not told", file: "backend/ledger/step.go",
+		old: "\ts.tell(e.Node, Look)\n}\n\n// restore", new: "}\n\n// restore",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x"},
+	},
+	{
+		name: "an offer never runs out", file: "backend/ledger/step.go",
+		old: "!unheard && h.End > s.now", new: "!unheard && (h.Offered || h.End > s.now)",
+		test: ledger,
+	},
+	{
+		name: "an offer of which nobody heard is waited for", file: "session/contender/store.go",
+		old: "\t\t\t\tc.unheard = append(c.unheard, h.ID)\n", new: "",
+		test: contender,
+	},
+	{
+		name: "who leaves keeps its place", file: "backend/ledger/step.go",
+		old: "\tcase want == 0:\n\t\ts.dequeue(s.op.Node)\n\t\treturn false\n", new: "\tcase want == 0:\n\t\treturn false\n",
+		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
+	},
+	{
+		name: "who leaves keeps its hold", file: "backend/ledger/step.go",
+		old: "\tif op.Verb == Leave {\n\t\top.Keep = 0\n\t}\n", new: "\tif op.Verb == Leave {\n\t\top.Keep = 1\n\t}\n",
+		test: ledger,
+	},
+	{
+		name: "permits that became free count as new ones", file: "session/contender/store.go",
+		old: "h.allow = min(c.fitting(), grew)", new: "h.allow = c.fitting()",
+		test: contender,
+	},
+	{
+		name: "a part of the permits costs the place", file: "backend/ledger/step.go",
+		old: "\t\t\tif s.Queue[i].Want -= n; s.Queue[i].Want == 0 {", new: "\t\t\tif s.Queue[i].Want -= n; s.Queue[i].Want > 0 {\n\t\t\t\tx := s.Queue[i]\n\t\t\t\ts.dequeue(x.Node)\n\t\t\t\ts.enqueue(x)\n\t\t\t} else if s.Queue[i].Want == 0 {",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ppp,p"},
+	},
+	{
+		name: "more permits are wanted in front", file: "backend/ledger/step.go",
+		old: "\tcase e.Mode.Limit() > 0 && e.Node != s.Queue[len(s.Queue)-1].Node:\n\t\twant = min(want, e.Want)\n", new: "",
+		test: ledger,
+	},
+	{
+		name: "permits are used while they are given back", file: "session/contender/store.go",
+		old: "\t\th.count = min(h.count, mine.Count)\n", new: "",
+		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
+	},
+	{
+		name: "who was not told is forgotten", file: "session/contender/callers.go",
+		old: "\t\tc.queue = slices.Insert(c.queue, 0, w)\n", new: "",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x slow"},
+	},
+	{
+		name: "no loss at the deadline", file: "session/contender/callers.go",
+		old: "\tif c.hold.id != 0 && c.now >= c.hold.deadline {", new: "\tif false {",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x slow"},
+	},
+	{
+		name: "let in after the deadline", file: "session/contender/callers.go",
+		old: " || c.now >= h.deadline {", new: " {",
+		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
+	},
+	{
+		name: "a hold that is lost is not given back", file: "session/contender/store.go",
+		old: "(c.now >= h.deadline || c.bar > 0) {", new: "c.bar > 0 {",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x slow"},
+	},
+	{
+		name: "more come in than stood here when others came", file: "session/contender/store.go",
+		old: "\t\tc.hold.allow = n\n", new: "\t\tc.hold.allow = 100\n",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x"},
+	},
+	{
+		name: "a message is believed without a look", file: "session/contender/store.go",
+		old: "\t\treturn true // told of it by a message alone: have a look\n", new: "\t\treturn false\n",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x again"},
+	},
+	{
+		name: "an offer that ran out stays", file: "backend/ledger/step.go",
+		old: "\t\ts.serve(\"\", false)\n", new: "",
+		test: ledger,
+	},
+	{
+		name: "nobody watches an offer", file: "backend/ledger/step.go",
+		old: "\t\t\t\ts.tell(next, Look)\n", new: "\t\t\t\t_ = next\n",
+		test: ledger,
+	},
+	{
+		name: "a reader beside a writer", file: "backend/ledger/step.go",
+		old: "case s.exclusive() || mode", new: "case mode",
+		test: ledger,
+	},
+	{
+		name: "who does not want to wait is queued", file: "backend/ledger/step.go",
+		old: "\tif s.op.Try {\n\t\ts.dequeue(me)\n\t}\n", new: "",
+		test: ledger,
+	},
+	{
+		name: "a lease that somebody knows of is made shorter", file: "session/contender/store.go",
+		old: "\t\t\top.TTL = max(op.TTL, c.hold.ttl)\n", new: "",
+		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
+	},
+	{
+		name: "no record of an earlier deadline", file: "session/contender/store.go",
+		old: "\t\tc.journal(Deadline, nil)\n\t}\n}\n\n// Reply", new: "\t}\n}\n\n// Reply",
+		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
+	},
+	{
+		name: "a hold kept for a while is forgotten by a restart", file: "session/contender/contender.go",
+		old: "if w.phase = told; w.Kept {", new: "if w.phase = told; w.MinHoldAt != 0 {",
+		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
+	},
+	{
+		name: "fences of a new record by the clock of the gateway", file: "backend/ledger/row.go",
+		old: "if r.Version == \"\" && !s.Absolute {", new: "if false {",
+		test: ledger,
+	},
+	{
+		name: "a forgotten hold is written down over a later grant", file: "backend/ledger/step.go",
+		old: "granted := s.Top > op.Floor", new: "granted := false",
+		test: ledger,
+	},
+	{
+		name: "a lock joins a semaphore", file: "backend/ledger/row.go",
+		old: "\tcase n.Conflicts(e.Node, e.Mode): // its node sees that in the reply\n\t\treturn nil, false\n", new: "",
+		test: ledger,
+	},
+	{
+		name: "a holder outside lockgw is written down", file: "backend/ledger/codec.go",
+		old: "if r.Holds[i].ID == 0 {", new: "if false {",
+		test: ledger,
+	},
+	{
+		name: "an unknown outcome is resolved by a look", file: "session/contender/store.go",
+		old: "forced := c.unresolved || ", new: "c.unresolved = false\n\tforced := ",
+		test: contender,
+	},
+	{
+		name: "the store is not told of entries", file: "session/contender/store.go",
+		old: "c.recovers || c.describe || settling", new: "c.recovers || settling",
+		test: contender,
+	},
+	{
+		name: "a hold is not kept for the next caller", file: "session/contender/store.go",
+		old: "	return c.cfg.Retain > 0 &&", new: "	return false &&",
+		test: contender,
+	},
+	{
+		name: "a forgotten hold is lost", file: "session/contender/store.go",
+		old: "	if c.cfg.Restores && !c.hold.broken &&", new: "	if false &&",
+		test: contender,
+	},
+}
