@@ -619,7 +619,7 @@ var bugs = []bug{
 	},
 	{
 		name: "redlock: a ballot that has failed wins", file: "backend/redlock/election.go", test: redlock,
-		old: " && v.reply.fence(3) == e.ballot {",
+		old: " && v.reply.Fence(3) == e.ballot {",
 		new: " {", run: "LateUndo",
 	},
 	{
