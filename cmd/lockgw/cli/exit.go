@@ -11,6 +11,7 @@ const (
 	ExitUsage         = 64  // EX_USAGE
 	ExitUnavailable   = 69  // EX_UNAVAILABLE: the gateway or its store
 	ExitNotAcquired   = 75  // EX_TEMPFAIL
+	ExitNoPermission  = 77  // EX_NOPERM: there may be a gateway, but not for this user, or somebody else made its socket
 	ExitLost          = 122 // the hold was lost, its command was stopped
 	ExitMaxRuntime    = 124 // as timeout(1)
 	ExitFailed        = 125 // lockgw itself failed

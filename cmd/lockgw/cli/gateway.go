@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/socket/client"
 )
@@ -24,7 +24,7 @@ type Gateway struct{ Socket string }
 
 // AddFlag adds --socket.
 func (g *Gateway) AddFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&g.Socket, "socket", "", "path of the gateway's resp.sock (default: the one of this user, else of this machine)")
+	flags.StringVar(&g.Socket, "socket", "", "path of the gateway's resp.sock (default: the one of this machine, else of this user)")
 }
 
 // Path is where the gateway's socket is, or ought to be.
@@ -38,21 +38,34 @@ func (g Gateway) Path() (string, error) {
 	return findSocket(DefaultSocketDir(), systemSocketDir(), os.Geteuid())
 }
 
-// findSocket prefers a gateway of this user to that of the machine. It refuses a
-// directory that somebody else has made: anybody may make that of UserTempDir.
+// findSocket is the gateway of the machine, and else that of this user. What this user may
+// not use, and what somebody else may have put there (anybody may make UserTempDir), is
+// an error of its own: it is not a gateway that is away, without which a command may be
+// run or skipped.
 func findSocket(own, system string, uid int) (string, error) {
-	path := filepath.Join(own, RespSocket)
-	if other := filepath.Join(system, RespSocket); !Exists(path) && Exists(other) {
-		return other, nil
+	machine, path := filepath.Join(system, RespSocket), filepath.Join(own, RespSocket)
+	err := unix.Faccessat(unix.AT_FDCWD, machine, unix.R_OK|unix.W_OK, unix.AT_EACCESS)
+	if err == nil || errors.Is(err, fs.ErrPermission) && !Exists(path) {
+		return machine, nil // the attempt to connect says what is not permitted
 	}
-	info, err := os.Lstat(own)
-	if err != nil {
-		return path, nil // the attempt to connect will say why
-	}
-	if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != 0 && owner != uid {
-		return "", Exit(ExitUnavailable, fmt.Errorf("%s belongs to the user with id %d (%w); name the gateway's socket with --socket", own, owner, fs.ErrPermission))
+	if err := checkOwnDir(own, uid); err != nil {
+		return "", Exit(ExitNoPermission, fmt.Errorf("%w; name the gateway's socket with --socket or LOCKGW_SOCKET", err))
 	}
 	return path, nil
+}
+
+// checkOwnDir refuses a directory in which somebody else can put a socket. One that is
+// not there is right: the attempt to connect says so.
+func checkOwnDir(dir string, uid int) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = CheckSafeDir(dir, info, uid)
+	return err
 }
 
 // Exists is also true of what this user may not look at.
@@ -72,6 +85,10 @@ func (g Gateway) Dial(ctx context.Context, o client.Options) (*client.Client, er
 	c, err := client.Dial(ctx, path, o)
 	if err != nil {
 		return nil, GatewayError(path, err)
+	}
+	if _, err := g.Path(); err != nil { // somebody has made the directory meanwhile
+		c.Close()
+		return nil, err
 	}
 	return c, nil
 }

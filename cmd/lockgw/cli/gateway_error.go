@@ -24,7 +24,7 @@ func GatewayError(path string, err error) error {
 	case errors.Is(err, client.ErrNotAcquired):
 		return Exit(ExitNotAcquired, err)
 	default:
-		return Exit(ExitUnavailable, ConnectionError(path, err))
+		return Exit(connectionCode(err), ConnectionError(path, err))
 	}
 }
 
@@ -44,6 +44,14 @@ func ConnectionError(path string, err error) error {
 	default:
 		return fmt.Errorf("connection to %s: %w", path, err)
 	}
+}
+
+// connectionCode tells a gateway that is away from one that this user may not use.
+func connectionCode(err error) int {
+	if errors.Is(err, fs.ErrPermission) {
+		return ExitNoPermission
+	}
+	return ExitUnavailable
 }
 
 // refusalCode is the exit code for what the gateway has refused.

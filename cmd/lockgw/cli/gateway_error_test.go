@@ -18,16 +18,17 @@ func TestConnectionError(t *testing.T) {
 	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "unix", Err: err} }
 	for _, tt := range []struct {
 		err  error
+		code int
 		want string
 	}{
-		{dial(syscall.EACCES), "you may not use the gateway at /s: permission denied; .*usermod"},
-		{dial(syscall.ECONNREFUSED), "no gateway at /s: connection refused; .*lockgw serve"},
-		{context.DeadlineExceeded, "the gateway at /s does not answer"},
-		{fmt.Errorf("closed: %w", io.EOF), "the gateway at /s has closed the connection"},
+		{dial(syscall.EACCES), ExitNoPermission, "you may not use the gateway at /s: permission denied; .*usermod"},
+		{dial(syscall.ECONNREFUSED), ExitUnavailable, "no gateway at /s: connection refused; .*lockgw serve"},
+		{context.DeadlineExceeded, ExitUnavailable, "the gateway at /s does not answer"},
+		{fmt.Errorf("closed: %w", io.EOF), ExitUnavailable, "the gateway at /s has closed the connection"},
 	} {
 		err := GatewayError("/s", tt.err)
-		if code, text := ExitCode(err); code != ExitUnavailable || !regexp.MustCompile(tt.want).MatchString(text) {
-			t.Errorf("%v = %d %q, want %d %q", tt.err, code, text, ExitUnavailable, tt.want)
+		if code, text := ExitCode(err); code != tt.code || !regexp.MustCompile(tt.want).MatchString(text) {
+			t.Errorf("%v = %d %q, want %d %q", tt.err, code, text, tt.code, tt.want)
 		}
 	}
 }

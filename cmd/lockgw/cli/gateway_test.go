@@ -15,7 +15,7 @@ func TestFindSocket(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct{ own, system, want string }{
-		{own, system, own}, {own, none, own}, {none, system, system}, {none, none, none},
+		{own, system, system}, {own, none, own}, {none, system, system}, {none, none, none},
 	} {
 		got, err := findSocket(tt.own, tt.system, os.Geteuid())
 		if want := filepath.Join(tt.want, RespSocket); got != want || err != nil {
@@ -36,7 +36,16 @@ func TestFindSocketForeign(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "user with id 4711") {
 		t.Errorf("a directory of another user = %q, %v; want a refusal that names the user", got, err)
 	}
+	if code, _ := ExitCode(err); code != ExitNoPermission {
+		t.Errorf("its exit code is %d, want %d: it is no gateway that is away", code, ExitNoPermission)
+	}
 	if _, err := findSocket(own, "/nosuch", 4711); err != nil {
 		t.Errorf("one's own directory: %v", err)
+	}
+	if err := os.Chmod(own, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := findSocket(own, "/nosuch", 4711); err == nil {
+		t.Error("a directory that everybody may write is taken")
 	}
 }

@@ -31,8 +31,8 @@ the programs on it and a store such as Redis behind it.
 Every flag can be given as an environment variable, --wait as LOCKGW_WAIT.
 
 Exit code: 0 done; 1 the gateway refused (not held, not allowed, no such session, ...) or, of
-doctor, a check failed; 64 usage; 69 gateway or store unavailable; 75 not acquired; 122 lost;
-125 lockgw itself failed. run returns its command's exit code.`,
+doctor, a check failed; 64 usage; 69 gateway or store unavailable; 75 not acquired; 77 may not
+use the gateway's socket; 122 lost; 125 lockgw itself failed. run returns its command's exit code.`,
 		Args:              UsageArgs(NoSuchCommand),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return FlagsFromEnv(cmd.Flags()) },

@@ -63,8 +63,8 @@ separated by a space.
 
 Exit code: that of the command, or 128 + the signal that ended it; 64 usage;
 69 gateway or store unavailable; 75 not acquired; 122 lost, command stopped;
-124 --max-runtime reached; 125 lockgw failed, or the lock was refused; 126 and 127
-the command cannot be executed or found.`,
+124 --max-runtime reached; 125 lockgw failed, the lock was refused, or the gateway's
+socket may not be used; 126 and 127 the command cannot be executed or found.`,
 		Example: `  lockgw run nightly -- ./backup.sh
   lockgw run nightly -n -E 0 -- ./backup.sh      # skip if somebody else runs it`,
 		ValidArgsFunction: o.CompleteName,
@@ -79,11 +79,11 @@ the command cannot be executed or found.`,
 	return cmd
 }
 
-// notCommands keeps 1, by which other verbs say that the gateway refused, for the
-// command that is run.
+// notCommands keeps 1 and 77, by which other verbs say that the gateway refused and that
+// they may not use it, for the command that is run.
 func notCommands(err error) error {
 	var e *cli.ExitError
-	if errors.As(err, &e) && e.Code == cli.ExitRefused && e.Err != nil {
+	if errors.As(err, &e) && (e.Code == cli.ExitRefused || e.Code == cli.ExitNoPermission) && e.Err != nil {
 		return cli.Exit(cli.ExitFailed, e.Err)
 	}
 	return err
