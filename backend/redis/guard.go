@@ -189,6 +189,7 @@ func (g *guard) announce(ctx context.Context, c *goredis.Client, id string) {
 	text := strings.Join(g.trusted, "\n") + "\n"
 	g.mu.Unlock()
 	next := g.file + ".next"
+	_ = os.Remove(next) // a link that somebody has put there would be followed
 	err := os.WriteFile(next, []byte(text), 0o600)
 	if err == nil {
 		err = os.Rename(next, g.file)

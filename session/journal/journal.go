@@ -98,7 +98,7 @@ func Open(dir string) (*Journal, State, error) {
 
 // lockFile: the kernel unlocks it when the process ends, however it does.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
@@ -263,7 +263,8 @@ func (j *Journal) encode() []byte {
 func (j *Journal) rewrite() error {
 	j.state.forget(time.Now())
 	tmp := j.path + ".new"
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_RDWR|os.O_APPEND, 0o600)
+	_ = os.Remove(tmp)                                                             // of a process that was killed, or a link: the next line says so if it is still there
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600) // follows no link
 	if err != nil {
 		return err
 	}

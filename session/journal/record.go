@@ -7,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // header is the first line of a journal.
@@ -74,7 +78,7 @@ var errForeign = errors.New("not a journal, or damaged")
 // load reads a journal. A file that is not there, or is empty, knows nothing. So
 // does one that cannot be believed; it is kept beside, for people to look at.
 func load(path string) (State, error) {
-	b, err := os.ReadFile(path)
+	b, err := readOwn(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return State{}, nil
 	}
@@ -86,6 +90,27 @@ func load(path string) (State, error) {
 		return State{Rejected: path + ".bad"}, os.Rename(path, path+".bad")
 	}
 	return s, nil
+}
+
+// readOwn reads a file that this process's user has written, and nobody else: what it says
+// is believed.
+func readOwn(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0) // a FIFO would keep it waiting
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link, which no gateway has made; remove it", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != os.Geteuid() || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file of this user, but of the user with id %d; remove it, or run the gateway as that user", path, owner)
+	}
+	return io.ReadAll(f)
 }
 
 // read decodes a journal. A record that is cut off at the end, or begins or ends with

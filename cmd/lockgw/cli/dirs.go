@@ -56,16 +56,20 @@ func CheckSocketPath(path string) error {
 // LockFile in a socket directory is locked by the gateway that serves it.
 const LockFile = "gateway.lock"
 
-// CheckSafeDir refuses a directory in which a user other than uid and root
-// could replace a socket.
-func CheckSafeDir(path string, info fs.FileInfo, uid int) (own bool, err error) {
-	owner := int(info.Sys().(*syscall.Stat_t).Uid)
-	switch {
+// CheckSafeDir refuses a directory in which a user other than uid and root could replace
+// what is in it: a socket, or the journal.
+func CheckSafeDir(path string, info fs.FileInfo, uid int) error {
+	switch owner := ownerOf(info); {
 	case owner != uid && owner != 0:
-		return false, fmt.Errorf("%s belongs to the user with id %d, not to this one; choose another directory", path, owner)
+		return fmt.Errorf("%s belongs to the user with id %d, not to this one; choose another directory", path, owner)
 	case info.Mode().Perm()&0o002 != 0:
-		return false, fmt.Errorf("%s can be written by everybody, who could replace the sockets; "+
+		return fmt.Errorf("%s can be written by everybody, who could replace what is in it; "+
 			"take that right away (chmod o-w), or name a directory below it, which the gateway then makes", path)
 	}
-	return owner == uid, nil
+	return nil
 }
+
+// OwnedBy: uid may change the rights of the file.
+func OwnedBy(info fs.FileInfo, uid int) bool { return ownerOf(info) == uid }
+
+func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }

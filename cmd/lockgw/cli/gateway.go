@@ -64,8 +64,7 @@ func checkOwnDir(dir string, uid int) error {
 	if err != nil {
 		return err
 	}
-	_, err = CheckSafeDir(dir, info, uid)
-	return err
+	return CheckSafeDir(dir, info, uid)
 }
 
 // Exists is also true of what this user may not look at.

@@ -60,7 +60,7 @@ func examineSocketDir(dir string) finding {
 	case !info.IsDir():
 		return finding{redis.Fail, check, dir + " is no directory", "remove it, or choose another socket.dir"}
 	}
-	if _, err := cli.CheckSafeDir(dir, info, os.Geteuid()); err != nil {
+	if err := cli.CheckSafeDir(dir, info, os.Geteuid()); err != nil {
 		return finding{redis.Fail, check, err.Error(), "choose another socket.dir, or run as its owner"}
 	}
 	return dirFinding(check, dir, cli.LockFile)
@@ -68,7 +68,7 @@ func examineSocketDir(dir string) finding {
 
 func examineStateDir(dir string) finding {
 	const check = "state_dir"
-	info, err := os.Stat(dir)
+	info, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return parentFinding(check, dir)
@@ -76,6 +76,9 @@ func examineStateDir(dir string) finding {
 		return finding{redis.Fail, check, err.Error(), "choose another state_dir"}
 	case !info.IsDir():
 		return finding{redis.Fail, check, dir + " is no directory", "remove it, or choose another state_dir"}
+	}
+	if err := cli.CheckSafeDir(dir, info, os.Geteuid()); err != nil {
+		return finding{redis.Fail, check, err.Error(), "choose another state_dir, or run as its owner"}
 	}
 	return dirFinding(check, dir, stateLock)
 }

@@ -27,6 +27,9 @@ func (l legacy) close() {
 
 // remember takes the state directory for this process.
 func remember(dir string, c config.History, log *slog.Logger) (legacy, error) {
+	if err := prepareStateDir(dir); err != nil {
+		return legacy{}, fmt.Errorf("state_dir: %w", err)
+	}
 	j, past, err := journal.Open(dir)
 	if err != nil {
 		return legacy{}, fmt.Errorf("state_dir: %w", err)
@@ -45,6 +48,20 @@ func remember(dir string, c config.History, log *slog.Logger) (legacy, error) {
 		log.Info("taking up what an earlier process left", "sessions", len(past.Sessions), "locks", len(past.Places))
 	}
 	return legacy{j, past, openHistory(dir, c, log)}, nil
+}
+
+// prepareStateDir makes the directory, or refuses one in which somebody else could put a
+// journal: whoever writes that is an administrator, with the sessions that it says.
+func prepareStateDir(dir string) error {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	opened, _, err := openSafeDir(path, 0o700)
+	if err != nil {
+		return err
+	}
+	return opened.Close()
 }
 
 // openHistory: locks can be had without it.

@@ -50,29 +50,42 @@ func openSocketDir(c config.Socket) (*socketDir, error) {
 }
 
 func (d *socketDir) prepare() error {
-	if err := os.MkdirAll(filepath.Dir(d.path), 0o755); err != nil {
-		return err
-	}
-	if err := os.Mkdir(d.path, d.mode.ForDir()); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	dir, err := os.OpenFile(d.path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
-		return fmt.Errorf("%s is a symbolic link or no directory at all; name a directory", d.path)
-	}
+	dir, info, err := openSafeDir(d.path, d.mode.ForDir())
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	info, err := dir.Stat()
-	if err != nil {
-		return err
-	}
-	own, err := cli.CheckSafeDir(d.path, info, os.Geteuid())
-	if err != nil || !own {
-		return err // a directory that root made for this user is as root wants it
+	if !cli.OwnedBy(info, os.Geteuid()) {
+		return nil // a directory that root made for this user is as root wants it
 	}
 	return d.letIn(dir, info.Mode().Perm())
+}
+
+// openSafeDir makes the directory path if it is missing, and opens it unless it is a link
+// or somebody else could change what is in it.
+func openSafeDir(path string, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, nil, err
+	}
+	if err := os.Mkdir(path, perm); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, nil, err
+	}
+	dir, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
+		return nil, nil, fmt.Errorf("%s is a symbolic link or no directory at all; name a directory", path)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := dir.Stat()
+	if err == nil {
+		err = cli.CheckSafeDir(path, info, os.Geteuid())
+	}
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	return dir, info, nil
 }
 
 // letIn opens a directory of our own to those whom the sockets are open to.
