@@ -64,7 +64,7 @@ func (h *Handler) readyz(c *gin.Context) error {
 			details = append(details, k.Name+": "+k.Detail)
 		}
 	}
-	shown := failed
+	shown := slices.DeleteFunc(slices.Clone(checks), func(k check) bool { return k.OK && k.Detail == "" })
 	if p.Verbose {
 		shown = checks
 	}

@@ -10,7 +10,9 @@ import (
 const MaxName = 255
 
 // CheckName says why name cannot be a lock name, or nil. Names are compared byte
-// by byte; no Unicode normalisation takes place.
+// by byte; no Unicode normalisation takes place. What cannot be seen, or has the text
+// around it shown in another order, is refused: two names that look alike would be two
+// locks.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -26,11 +28,21 @@ func CheckName(name string) error {
 		if unicode.IsControl(r) || unicode.IsSpace(r) {
 			return Invalid("name", "must not contain control characters or white space, but has %U", r)
 		}
+		if unicode.In(r, unseen...) {
+			return Invalid("name", "must not contain characters that cannot be seen or change the direction of the text, but has %U", r)
+		}
 	}
 	if !oneTag(name) {
 		return Invalid("name", "may contain braces only as one {tag} with something in it")
 	}
 	return nil
+}
+
+// unseen are the characters that a text can be shown with and without and look the same:
+// of zero width, marks of direction, fillers.
+var unseen = []*unicode.RangeTable{
+	unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
+	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}}, // an empty cell of Braille
 }
 
 // oneTag: in Redis Cluster a tag decides the slot, and all keys of a lock have

@@ -56,6 +56,7 @@ func breakLock(c *conn, args []string) error {
 func (c *conn) showing(token string) (access.Caller, error) {
 	by, shown := c.srv.cfg.Access.Show(c.by, token)
 	if token != "" && !shown {
+		c.guessed()
 		return by, replyError{"NOAUTH", "nobody here has this token; only root, the gateway's own user, or whoever has the admin token may do this"}
 	}
 	return by, nil

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/lockgw/lockgw/session/access"
@@ -29,4 +30,18 @@ func TestBreak(t *testing.T) {
 	fence = holder.lock("b")
 	admin.wantError("NOAUTH", "BREAK", "b", "FENCE", fmt.Sprint(fence))
 	admin.want("OK", "BREAK", "b", "FENCE", fmt.Sprint(fence), "TOKEN", "sesame")
+}
+
+// Whoever guesses the admin token does not get far on one connection, in whatever command.
+func TestGuessingTheAdminToken(t *testing.T) {
+	g := start(t, withAccess(controlOf(t, access.Config{AdminToken: "sesame"})))
+	for _, command := range [][]string{
+		{"BREAK", "a", "FENCE", "1", "TOKEN", "guess"}, {"SESSION", "LIST", "TOKEN", "guess"}, {"SESSION", "KILL", "x", "TOKEN", "guess"},
+	} {
+		w := g.dial()
+		w.write(strings.Repeat(encode(command...), 1000))
+		if n := strings.Count(w.rest(), "-NOAUTH "); n != maxFailures {
+			t.Errorf("%v: %d guesses were answered, want %d and the end", command, n, maxFailures)
+		}
+	}
 }

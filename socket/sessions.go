@@ -227,9 +227,14 @@ func (c *conn) identify(token string) error {
 	}
 	err := c.join(token)
 	if session.CodeOf(err) == session.CodeNoSession {
-		if c.failures++; c.failures >= maxFailures {
-			c.goodbye = true
-		}
+		c.guessed()
 	}
 	return err
+}
+
+// guessed counts a token that nobody has, whatever command it came with.
+func (c *conn) guessed() {
+	if c.failures++; c.failures >= maxFailures {
+		c.goodbye = true
+	}
 }

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,8 +70,8 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(cfg.KeyPrefix, "lockgw:") || strings.ContainsAny(cfg.KeyPrefix, "{} \t\r\n") {
-		return nil, fmt.Errorf("backend.key_prefix: %q must not begin with lockgw: nor contain braces or white space", cfg.KeyPrefix)
+	if err := backend.CheckKeyPrefix(cfg.KeyPrefix); err != nil {
+		return nil, fmt.Errorf("backend.key_prefix: %w", err)
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -122,7 +122,7 @@ var rules = []rule{
 		why: "what the commands share knows none of them",
 	},
 	{
-		pkg: "cmd/lockgw/config", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "session", "session/access", "backend/redis", "backend/redlock"},
+		pkg: "cmd/lockgw/config", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "session", "session/access", "backend", "backend/redis", "backend/redlock"},
 		why: "what was configured is read and checked before anything is opened with it",
 	},
 	{

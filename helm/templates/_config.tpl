@@ -13,7 +13,7 @@
 {{- $tls := dict "cert_file" (print $dir "/tls.crt") "key_file" (print $dir "/tls.key") "client_ca_file" (print $dir "/ca.crt") -}}
 {{- $http = dict "listen" (list ":7420") "tls" $tls -}}
 {{- end -}}
-{{- $own := dict "socket" $socket "http" $http "state_dir" "/var/lib/lockgw" -}}
+{{- $own := dict "socket" $socket "http" $http "state_dir" (include "lockgw.stateDir" .) -}}
 {{- if .Values.admin.existingSecret.name -}}
 {{- $_ := set $own "admin" (dict "token_file" (print "/var/run/secrets/lockgw/admin/" .Values.admin.existingSecret.key)) -}}
 {{- end -}}
@@ -22,8 +22,12 @@
 
 {{/*
 A volume of a sidecar can be written by everybody in the pod. In such a directory
-the gateway makes one of its own, in which nobody can replace a socket.
+the gateway makes one of its own, in which nobody can replace a socket or the journal.
 */}}
+{{- define "lockgw.stateDir" -}}
+{{- if eq .Values.mode "daemonset" -}}/var/lib/lockgw{{- else -}}/var/lib/lockgw/gateway{{- end -}}
+{{- end -}}
+
 {{- define "lockgw.socketDir" -}}
 {{- if eq .Values.mode "daemonset" -}}/run/lockgw{{- else -}}/run/lockgw/gateway{{- end -}}
 {{- end -}}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redlock"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
@@ -23,7 +24,7 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 		}
 	}
 	report("node", checkText(s.Node, true))
-	report("backend.key_prefix", checkText(s.Backend.KeyPrefix, false))
+	report("backend.key_prefix", errors.Join(checkText(s.Backend.KeyPrefix, false), backend.CheckKeyPrefix(s.Backend.KeyPrefix)))
 	report("backend.url", CheckBackendURL(s.Backend.URL))
 	report("socket.dir", checkSocketDir(s.Socket.Dir))
 	for _, address := range s.HTTP.Listen {

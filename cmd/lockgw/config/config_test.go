@@ -299,3 +299,51 @@ func TestUnknownVariables(t *testing.T) {
 		t.Errorf("warnings = %q, want %q", got, want)
 	}
 }
+
+// Whoever may write the configuration is an administrator of the gateway.
+func TestWritersOfTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f.yaml")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	load := func() []string {
+		set := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		addKeys(set)
+		s, err := loader{file: file, flags: set}.load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(s.Warnings, func(w string) bool { return !strings.Contains(w, file) })
+	}
+	if got := load(); len(got) != 0 {
+		t.Errorf("warnings %q about a file that only its owner may write", got)
+	}
+	if err := os.Chmod(file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := load(); len(got) != 1 || !strings.Contains(got[0], "every user of this machine may write") {
+		t.Errorf("warnings %q, want that everybody may write it", got)
+	}
+	if os.Getuid() != 0 {
+		return // only root may give it away
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(file, 1001, -1); err != nil {
+		t.Fatal(err)
+	}
+	if got := load(); len(got) != 1 || !strings.Contains(got[0], "user with id 1001") {
+		t.Errorf("warnings %q, want whose it is", got)
+	}
+}
+
+// What serve would refuse is refused before.
+func TestKeyPrefix(t *testing.T) {
+	for prefix, wrong := range map[string]bool{"app:": false, "lockgw:": true, "lockgw:x": true, "{a}": true} {
+		_, err := loadWith(t, fmt.Sprintf("backend: {url: 'redis://localhost', key_prefix: %q}", prefix))
+		if (err != nil) != wrong || wrong && !strings.Contains(err.Error(), "backend.key_prefix: ") {
+			t.Errorf("key_prefix %q: %v, refused must be %v", prefix, err, wrong)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"syscall"
 
 	"go.yaml.in/yaml/v3"
 
@@ -40,6 +41,22 @@ func readFile(path string) (map[string]entry, error) {
 		return nil, fmt.Errorf("%s is longer than %d bytes and no configuration file", path, maxFile)
 	}
 	return parseFile(path, text)
+}
+
+// checkWriters warns of a file whose owner is somebody else, or that others may write: who
+// writes it is an administrator of the gateway.
+func checkWriters(path string) (warnings []string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // that is told where it is read
+	}
+	if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != 0 && owner != os.Geteuid() {
+		warnings = append(warnings, fmt.Sprintf("the configuration %s belongs to the user with id %d, who can make any rule; `chown root %s`", path, owner, path))
+	}
+	if info.Mode()&0o002 != 0 {
+		warnings = append(warnings, fmt.Sprintf("every user of this machine may write the configuration %s, and make any rule; `chmod o-w %s`", path, path))
+	}
+	return warnings
 }
 
 func parseFile(path string, text []byte) (map[string]entry, error) {

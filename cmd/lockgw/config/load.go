@@ -56,7 +56,7 @@ func (l loader) load() (Settings, error) {
 			bad[f.key] = true // its default stands in for it, of which nothing is to be reported
 		}
 	}
-	s.Warnings = l.unknownVariables(fields)
+	s.Warnings = append(s.Warnings, l.unknownVariables(fields)...)
 	problems = append(problems, s.readSecrets(bad)...)
 	return s, errors.Join(append(problems, s.check(bad)...)...)
 }
@@ -73,6 +73,7 @@ func (l loader) readFile(s *Settings) (map[string]entry, error) {
 		return nil, nil
 	}
 	s.File = path
+	s.Warnings = append(s.Warnings, checkWriters(path)...)
 	return entries, err
 }
 
