@@ -25,7 +25,10 @@ echo exit $?
 // asJob runs what a job of alice runs after prepare has run, and returns what it wrote.
 func asJob(t *testing.T, dir, prepare, onUnavailable string) string {
 	t.Helper()
-	script := fmt.Sprintf(jobs, dir, prepare, alice, program, onUnavailable)
+	if err := os.Chmod(filepath.Dir(e2e.Program()), 0o755); err != nil { // she has to run it
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf(jobs, dir, prepare, alice, e2e.Program(), onUnavailable)
 	out, err := exec.Command("unshare", "--mount", "sh", "-c", script).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -81,7 +84,7 @@ func TestGatewayOfTheMachineFirst(t *testing.T) {
 	serve := fmt.Sprintf(`%s serve --http-listen= --socket-dir /run/lockgw --socket-mode 0666 --state-dir %s >%s 2>&1 &
 pid=$!; trap 'kill $pid; wait' EXIT
 until [ -S /run/lockgw/resp.sock ]; do sleep 0.05; done; sleep 0.2
-d=$TMPDIR/lockgw-%d; mkdir $d; chown %d $d`, program, filepath.Join(dir, "state"), filepath.Join(dir, "log"), alice, mallory)
+d=$TMPDIR/lockgw-%d; mkdir $d; chown %d $d`, e2e.Program(), filepath.Join(dir, "state"), filepath.Join(dir, "log"), alice, mallory)
 	if out := asJob(t, dir, serve, "run"); !strings.Contains(out, "ran with /run/lockgw/resp.sock\nexit 0\n") {
 		t.Errorf("beside a foreign directory:\n%s\nwant the lock of the machine's gateway", out)
 	}

@@ -65,7 +65,7 @@ func TestPlantedState(t *testing.T) {
 			cmd := exec.Command("sh", "-c", fmt.Sprintf(
 				`%[1]s serve --http-listen= --socket-dir %[2]s --state-dir %[3]s >%[4]s/log 2>&1 & pid=$!
 				for i in $(seq 400); do kill -0 $pid 2>/dev/null || break; grep -q serving %[4]s/log && break; sleep 0.05; done
-				kill $pid 2>/dev/null; wait $pid; echo "exit $?"; cat %[4]s/log`, program, sockets, dir, base))
+				kill $pid 2>/dev/null; wait $pid; echo "exit $?"; cat %[4]s/log`, e2e.Program(), sockets, dir, base))
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Fatal(err)
