@@ -128,6 +128,7 @@ func (h *Handler) routes(r gin.IRoutes) {
 		{http.MethodDelete, "/v1/multilocks", h.releaseAll},
 		{http.MethodPost, "/v1/sessions", h.openSession},
 		{http.MethodGet, "/v1/sessions", h.listSessions},
+		{http.MethodDelete, "/v1/sessions", h.killUser},
 		{http.MethodDelete, "/v1/sessions/:id", h.killSession},
 		{http.MethodGet, "/v1/sessions/self", h.showSession},
 		{http.MethodDelete, "/v1/sessions/self", h.endSession},

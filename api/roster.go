@@ -96,6 +96,34 @@ func (h *Handler) killSession(c *gin.Context) error {
 	return nil
 }
 
+// killUser ends all sessions of a user.
+func (h *Handler) killUser(c *gin.Context) error {
+	var p struct {
+		User params.Note `param:"user"`
+	}
+	if err := params.Query(c.Request, &p); err != nil {
+		return err
+	}
+	by := identityOf(c.Request.Context()).caller
+	if err := h.Access.May(by, access.Admin, ""); err != nil {
+		return err
+	}
+	user, err := session.ParseUser(string(p.User)) // one has to be named
+	if err != nil {
+		return err
+	}
+	e := h.Manager.EndUser(c.Request.Context(), user, by.String())
+	if e.Pending {
+		writeEnded(c.Writer, e.Ended)
+		return nil
+	}
+	writeJSON(c.Writer, http.StatusOK, struct {
+		Sessions int      `json:"sessions"`
+		Released []string `json:"released"`
+	}{e.Sessions, append([]string{}, e.Released...)})
+	return nil
+}
+
 func writeEnded(w http.ResponseWriter, e session.Ended) {
 	if e.Pending {
 		writeJSON(w, http.StatusAccepted, releasing{State: "releasing", FreeByMS: ceil(e.FreeBy, time.Millisecond)})

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -146,6 +147,60 @@ func TestKillSessionWithoutStore(t *testing.T) {
 	id := g.sessions("", "sesame").Items[0].ID
 	g.store.down.Store(true)
 	r := into[releasing](t, g.must(202, request{method: "DELETE", path: fmt.Sprintf("/v1/sessions/%s", id), token: "sesame"}))
+	if r.State != "releasing" || r.FreeByMS <= 0 || r.FreeByMS > 30000 {
+		t.Errorf("answer = %+v, want releasing, free within the ttl", r)
+	}
+}
+
+// What DELETE /v1/sessions?user= does is what an administrator needs against somebody who
+// has opened many: all of that user's end, and nobody else's.
+func TestKillUser(t *testing.T) {
+	g := newGateway(t, session.Config{}, byToken)
+	open := func() string {
+		return into[sessionInfo](t, g.must(201, request{method: "POST", path: "/v1/sessions", unix: true, body: `{"keepalive":"1h"}`})).Token
+	}
+	one, two := open(), open()
+	_, of, err := g.m.Open(session.Options{Keepalive: time.Hour, User: "token:ci"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := of.Secret()
+	g.acquire("a", one)
+	g.acquire("b", other)
+	user := fmt.Sprintf("user:%d", os.Getuid())
+	kill := func(query, token string) request {
+		return request{method: "DELETE", path: "/v1/sessions" + query, token: token}
+	}
+	for _, who := range []string{"", "nonsense", one} {
+		refused(t, g.do(kill("?user="+user, who)), 403, access.CodeForbidden)
+	}
+	for _, query := range []string{"", "?user=", "?user=root", "?user=user:", "?user=group:1", "?user=" + user + "&user=unknown", "?user=" + user + "&force=true"} {
+		refused(t, g.do(kill(query, "sesame")), 400, session.CodeInvalid)
+	}
+	type ended struct {
+		Sessions int
+		Released []string
+	}
+	if e := into[ended](t, g.must(200, kill("?user="+user, "sesame"))); e.Sessions != 2 || !slices.Equal(e.Released, []string{"a"}) {
+		t.Errorf("ended %+v, want two sessions and a", e)
+	}
+	for _, token := range []string{one, two} {
+		refused(t, g.do(request{method: "GET", path: "/v1/sessions/self", token: token}), 401, session.CodeSessionEnded)
+	}
+	g.must(200, request{method: "GET", path: "/v1/sessions/self", token: other})
+	if e := into[ended](t, g.must(200, kill("?user="+user, "sesame"))); e.Sessions != 0 || e.Released == nil {
+		t.Errorf("once more: %+v, want nothing ended", e)
+	}
+	if e := into[ended](t, g.must(200, kill("?user=token:ci", "sesame"))); e.Sessions != 1 || !slices.Equal(e.Released, []string{"b"}) {
+		t.Errorf("ended %+v, want the one of the access token, and b", e)
+	}
+}
+
+func TestKillUserWithoutStore(t *testing.T) {
+	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond}, byToken)
+	g.acquire("a", g.open())
+	g.store.down.Store(true)
+	r := into[releasing](t, g.must(202, request{method: "DELETE", path: fmt.Sprintf("/v1/sessions?user=user:%d", os.Getuid()), token: "sesame"}))
 	if r.State != "releasing" || r.FreeByMS <= 0 || r.FreeByMS > 30000 {
 		t.Errorf("answer = %+v, want releasing, free within the ttl", r)
 	}

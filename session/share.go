@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -91,6 +92,19 @@ func (m *Manager) EndUser(ctx context.Context, user, by string) UserEnded {
 	m.cfg.Log.Warn("the sessions of a user were ended", "audit", "end_user", "user", UserName(user),
 		"sessions", out.Sessions, "locks", len(out.Released), "by", by)
 	return out
+}
+
+// ParseUser reads a user as UserName writes one: user: and a number, token: or cert: and
+// a name, or unknown.
+func ParseUser(text string) (string, error) {
+	switch kind, name, _ := strings.Cut(text, ":"); {
+	case text == UserName(""):
+		return "", nil
+	case name == "" || kind != "user" && kind != "token" && kind != "cert":
+		return "", Invalid("user", "is %s; it is user: and the number of a user, token: or cert: and a name, or %s for all who are known by none of them",
+			Quote(text), UserName(""))
+	}
+	return text, nil
 }
 
 // UserName is a user for people.

@@ -133,13 +133,10 @@ func sessionKill(c *conn, args []string) error {
 }
 
 // killUser answers with how many sessions have ended.
-func (c *conn) killUser(user string, by access.Caller) error {
-	switch kind, name, _ := strings.Cut(user, ":"); {
-	case user == session.UserName(""):
-		user = ""
-	case name == "" || kind != "user" && kind != "token" && kind != "cert":
-		return session.Invalid("USER", "is %s; it is user: and the number of a user, token: or cert: and a name, or %s for all who are known by none of them",
-			session.Quote(user), session.UserName(""))
+func (c *conn) killUser(text string, by access.Caller) error {
+	user, err := session.ParseUser(text)
+	if err != nil {
+		return err
 	}
 	e := c.srv.cfg.Manager.EndUser(c.ctx, user, by.String())
 	if e.Pending {
