@@ -81,6 +81,9 @@ type Effects struct {
 	Ended []backend.Fence
 	// Messages are published once the record is written.
 	Messages []Message
+	// Grants: by the write its node holds what it did not hold before. A store that may
+	// have forgotten who holds what refuses that, for as long as somebody may.
+	Grants bool
 }
 
 // Stamp begins a lease.
@@ -100,6 +103,9 @@ const (
 	Waits
 	// Broken: the node's hold was ended by force.
 	Broken
+	// Resync: messages to the node may have been lost, of any name. A Table makes it
+	// itself.
+	Resync
 )
 
 // Message to a node. It is a hint: it may come late, twice, never, or from a liar,

@@ -264,6 +264,7 @@ func (s *stepping) exclusive() bool {
 // grant gives n to the node that asks. Permits are added to those it has; a new block
 // is reserved in any case.
 func (s *stepping) grant(mode backend.Mode, n int) {
+	s.Grants = true
 	block := s.reserve(s.op.Turns)
 	if h := s.Firm(s.op.Node); h != nil {
 		h.Count += n

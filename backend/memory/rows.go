@@ -1,0 +1,281 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Rows keeps records in the process, and the plainest Table there can be: each request
+// is one method of ledger.Row under a mutex. Several nodes may share one, in tests.
+type Rows struct {
+	nonce string // of the versions: no other process has used them
+
+	mu     sync.Mutex // guards the fields below
+	names  map[string]*ledger.Row
+	tables map[string]*Table // by node; those that listen
+	writes uint64
+	mark   backend.Fence // the highest of names that nobody uses any more
+	until  time.Duration // nobody is granted anything new before
+}
+
+// NewRows makes an empty store.
+func NewRows() *Rows {
+	return &Rows{nonce: rand.Text(), names: map[string]*ledger.Row{}, tables: map[string]*Table{}}
+}
+
+// Pause has the store grant nothing new for so long: somebody may hold what it does not
+// know of, because the process that granted it has ended and nothing was kept.
+func (r *Rows) Pause(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.until = boottime.Now() + d
+}
+
+// paused is why nothing new is granted, nil if the store is not paused.
+func (r *Rows) paused(now time.Duration) error {
+	left := r.until - now
+	if r.until == 0 || left <= 0 {
+		return nil
+	}
+	return &backend.Later{After: left, Err: fmt.Errorf("%w: the journal of the process before this one was lost, and with it who holds what; "+
+		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, time.Now().Add(left).Format(time.TimeOnly))}
+}
+
+func (r *Rows) version() ledger.Version {
+	r.writes++
+	return ledger.Version(r.nonce + "." + strconv.FormatUint(r.writes, 36))
+}
+
+// clock is in microseconds since 1970, and above every fence of a name that is forgotten.
+func (r *Rows) clock() backend.Fence { return max(backend.Fence(time.Now().UnixMicro()), r.mark) }
+
+func (r *Rows) row(name string) *ledger.Row {
+	row := r.names[name]
+	if row == nil {
+		row = &ledger.Row{}
+		r.names[name] = row
+	}
+	return row
+}
+
+// forget drops a row that nobody uses. No request is under way that could take the empty
+// row for the one before: each is carried out when it is made.
+func (r *Rows) forget(name string) {
+	if row := r.names[name]; row != nil && len(row.Record.Holds) == 0 && len(row.Record.Queue) == 0 {
+		r.mark = max(r.mark, row.Record.Top)
+		delete(r.names, name)
+	}
+}
+
+// Table is a Rows as one node sees it.
+type Table struct {
+	rows  *Rows
+	node  string
+	inbox messages
+}
+
+var _ ledger.Table = (*Table)(nil)
+
+// OpenTable makes the Table of a node.
+func OpenTable(r *Rows, node string) *Table { return &Table{rows: r, node: node} }
+
+// Swap implements ledger.Table.
+func (t *Table) Swap(_ context.Context, s ledger.Swap) (ledger.Reply, error) {
+	r, now := t.rows, boottime.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.paused(now); err != nil && s.Effects.Grants {
+		return ledger.Reply{}, err
+	}
+	row := r.row(s.Name)
+	defer r.forget(s.Name)
+	written := row.Swap(s, r.version(), now, r.clock())
+	reply := t.reply(row, now)
+	if reply.Written = written; written {
+		reply.Unheard = r.send(s.Name, s.Effects.Messages, &reply)
+	}
+	return reply, nil
+}
+
+// Join implements ledger.Table.
+func (t *Table) Join(_ context.Context, name string, e ledger.Entry, floor backend.Fence) (ledger.Reply, error) {
+	r, now := t.rows, boottime.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	row := r.row(name)
+	defer r.forget(name)
+	ms, _ := row.Join(e, r.version(), max(floor, r.clock()))
+	reply := t.reply(row, now)
+	r.send(name, ms, &reply)
+	return reply, nil
+}
+
+// Look implements ledger.Table.
+func (t *Table) Look(_ context.Context, name string) (ledger.Reply, error) {
+	r := t.rows
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	row := r.names[name]
+	if row == nil {
+		row = &ledger.Row{}
+	}
+	return t.reply(row, boottime.Now()), nil
+}
+
+func (t *Table) reply(row *ledger.Row, now time.Duration) ledger.Reply {
+	p := row.Reply(now)
+	p.Clock = time.Now().UnixMicro()
+	return p
+}
+
+// Renew implements ledger.Table.
+func (t *Table) Renew(_ context.Context, rs []ledger.Renewal) ([]error, error) {
+	r, now := t.rows, boottime.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	errs := make([]error, len(rs))
+	for i, x := range rs {
+		if row := r.names[x.Name]; row == nil || !row.Renew(x.ID, x.TTL, now) {
+			errs[i] = backend.ErrNotHeld
+		}
+	}
+	return errs, nil
+}
+
+// Send implements ledger.Table.
+func (t *Table) Send(_ context.Context, ms []ledger.Addressed) error {
+	t.rows.mu.Lock()
+	defer t.rows.mu.Unlock()
+	for _, m := range ms {
+		t.rows.deliver(m)
+	}
+	return nil
+}
+
+// send passes on the messages of a write, and returns the nodes that do not listen.
+func (r *Rows) send(name string, ms []ledger.Message, with *ledger.Reply) (unheard []string) {
+	for _, m := range ms {
+		copied := *with
+		copied.Record = with.Record.Clone()
+		if !r.deliver(ledger.Addressed{Name: name, Message: m, Reply: &copied}) {
+			unheard = append(unheard, m.Node)
+		}
+	}
+	return unheard
+}
+
+func (r *Rows) deliver(m ledger.Addressed) bool {
+	to := r.tables[m.Node]
+	return to != nil && to.inbox.put(m)
+}
+
+// Listen implements ledger.Table.
+func (t *Table) Listen(f func(ledger.Addressed)) {
+	t.inbox.start(f)
+	t.rows.mu.Lock()
+	defer t.rows.mu.Unlock()
+	t.rows.tables[t.node] = t
+}
+
+// List implements ledger.Table. The cursor is the last name told.
+func (t *Table) List(_ context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
+	r, now := t.rows, boottime.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for n := range r.names {
+		if strings.HasPrefix(n, prefix) && cmp.Less(cursor, n) {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	next := ""
+	if len(names) > limit {
+		names, next = names[:limit], names[limit-1]
+	}
+	out := make([]ledger.Named, len(names))
+	for i, n := range names {
+		out[i] = ledger.Named{Name: n, Reply: t.reply(r.names[n], now)}
+	}
+	return out, next, nil
+}
+
+// Ping implements ledger.Table.
+func (t *Table) Ping(context.Context) error {
+	t.rows.mu.Lock()
+	defer t.rows.mu.Unlock()
+	return t.rows.paused(boottime.Now())
+}
+
+// Close implements ledger.Table.
+func (t *Table) Close() error {
+	t.rows.mu.Lock()
+	if t.rows.tables[t.node] == t {
+		delete(t.rows.tables, t.node)
+	}
+	t.rows.mu.Unlock()
+	t.inbox.stop()
+	return nil
+}
+
+// messages are on their way to one node, in their order, off the store's mutex.
+type messages struct {
+	mu    sync.Mutex // guards the fields below
+	f     func(ledger.Addressed)
+	queue []ledger.Addressed
+	busy  bool
+	wg    sync.WaitGroup
+}
+
+func (b *messages) start(f func(ledger.Addressed)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.f = f
+}
+
+func (b *messages) stop() {
+	b.mu.Lock()
+	b.f, b.queue = nil, nil
+	b.mu.Unlock()
+	b.wg.Wait()
+}
+
+func (b *messages) put(m ledger.Addressed) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.f == nil {
+		return false
+	}
+	b.queue = append(b.queue, m)
+	if !b.busy {
+		b.busy = true
+		b.wg.Go(b.deliver)
+	}
+	return true
+}
+
+func (b *messages) deliver() {
+	for {
+		b.mu.Lock()
+		if len(b.queue) == 0 {
+			b.busy = false
+			b.mu.Unlock()
+			return
+		}
+		m, f := b.queue[0], b.f
+		b.queue = b.queue[1:]
+		b.mu.Unlock()
+		f(m)
+	}
+}

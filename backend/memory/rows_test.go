@@ -1,0 +1,77 @@
+package memory_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/backend/tabletest"
+)
+
+func TestTable(t *testing.T) {
+	rows := memory.NewRows()
+	tabletest.Run(t, func(_ *testing.T, node string) ledger.Table { return memory.OpenTable(rows, node) })
+}
+
+func step(t *testing.T, table ledger.Table, op ledger.Op) (ledger.Reply, error) {
+	t.Helper()
+	seen, err := table.Look(t.Context(), "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	op.Node, op.Turns, op.TTL = "a", 1, 30*time.Second
+	next, effects := ledger.Step(seen.Record, op, 0)
+	return table.Swap(t.Context(), ledger.Swap{Name: "n", Base: seen.Version, Record: next, Effects: effects, Absolute: op.Restore})
+}
+
+// A paused store grants nothing, and takes back what the node says that it held.
+func TestPausedRows(t *testing.T) {
+	rows := memory.NewRows()
+	table := memory.OpenTable(rows, "a")
+	rows.Pause(time.Hour)
+	_, err := step(t, table, ledger.Op{Want: 1})
+	var later *backend.Later
+	if !errors.As(err, &later) || !errors.Is(err, backend.ErrRefused) || later.After <= 59*time.Minute {
+		t.Fatalf("granted while paused: %v", err)
+	}
+	if table.Ping(t.Context()) == nil {
+		t.Error("a paused store says that it serves")
+	}
+	if _, err := table.Join(t.Context(), "n", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
+		t.Errorf("nobody may wait while paused: %v", err)
+	}
+	if _, err := step(t, table, ledger.Op{Verb: ledger.Leave}); err != nil {
+		t.Errorf("nobody may leave while paused: %v", err)
+	}
+	r, err := step(t, table, ledger.Op{Verb: ledger.Reclaim, Hold: 7, Keep: 1, Restore: true, Floor: 70})
+	if err != nil || !r.Written || r.Record.Firm("a") == nil {
+		t.Errorf("a hold that lives on is not taken back: %+v, %v", r, err)
+	}
+	rows.Pause(0)
+	if table.Ping(t.Context()) != nil {
+		t.Error("still paused")
+	}
+}
+
+// Names that nobody uses are forgotten, and their fences go on growing all the same.
+func TestRowsForget(t *testing.T) {
+	rows := memory.NewRows()
+	table := memory.OpenTable(rows, "a")
+	r, err := step(t, table, ledger.Op{Want: 1, Floor: 1 << 52})
+	if err != nil || !r.Written {
+		t.Fatal(r, err)
+	}
+	high := r.Record.Top
+	if _, err := step(t, table, ledger.Op{Verb: ledger.Leave, Hold: r.Record.Firm("a").ID}); err != nil {
+		t.Fatal(err)
+	}
+	if seen, _ := table.Look(t.Context(), "n"); seen.Version != "" {
+		t.Fatalf("still there: %+v", seen)
+	}
+	if r, err := step(t, table, ledger.Op{Want: 1}); err != nil || r.Record.Firm("a").ID <= high {
+		t.Errorf("after fence %d came %+v, %v", high, r, err)
+	}
+}
