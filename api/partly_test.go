@@ -23,10 +23,10 @@ func TestStoreServesInPart(t *testing.T) {
 	if len(page.Items) != 1 || page.Items[0].Fence != l.Fence || !strings.Contains(page.Incomplete, "1 of 3 masters") {
 		t.Errorf("page = %+v, want one name, and why others are missing", page)
 	}
-	if a := g.must(200, request{method: "GET", path: "/readyz"}); a.body != "{\"status\":\"ready\"}\n" {
-		t.Errorf("/readyz = %s, want ready", a.body)
-	}
 	want := `{"name":"store","ok":true,"detail":"the store serves in part: 1 of 3 masters is down"}`
+	if a := g.must(200, request{method: "GET", path: "/readyz"}); a.body != `{"status":"ready","checks":[`+want+"]}\n" {
+		t.Errorf("/readyz = %s, want ready with %s", a.body, want)
+	}
 	if a := g.must(200, request{method: "GET", path: "/readyz?verbose"}); !strings.Contains(a.body, want) {
 		t.Errorf("/readyz?verbose = %s, want %s", a.body, want)
 	}
