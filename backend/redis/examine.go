@@ -29,7 +29,7 @@ type Finding struct {
 	Level  Level
 	Check  string // what was looked at, a word or two
 	Detail string
-	Mend   string // what to do about it; "" where nothing has to be done
+	Remedy string // what to do about it; "" where nothing has to be done
 }
 
 // examineTimeout bounds each question to the server.
@@ -201,7 +201,7 @@ func latencyFinding(mean, worst time.Duration) Finding {
 	f := Finding{OK, "latency", fmt.Sprintf("%v on average, %v at worst, of %d PINGs",
 		mean.Round(time.Microsecond), worst.Round(time.Microsecond), pings), ""}
 	if mean > slowLatency {
-		f.Level, f.Mend = Warn, "use a Redis nearer by: a lock that another machine has to pass on costs two such times"
+		f.Level, f.Remedy = Warn, "use a Redis nearer by: a lock that another machine has to pass on costs two such times"
 	}
 	return f
 }

@@ -18,7 +18,7 @@ func examine(t *testing.T, url, prefix string) map[string]Finding {
 		if other, ok := found[f.Check]; ok {
 			t.Errorf("%s was told twice: %+v and %+v", f.Check, other, f)
 		}
-		if (f.Level == OK) != (f.Mend == "") || f.Detail == "" {
+		if (f.Level == OK) != (f.Remedy == "") || f.Detail == "" {
 			t.Errorf("%+v: want a detail, and how to mend it unless it is ok", f)
 		}
 		found[f.Check] = f
@@ -29,7 +29,7 @@ func examine(t *testing.T, url, prefix string) map[string]Finding {
 // wantFinding fails unless found has one of the level, with text in it.
 func wantFinding(t *testing.T, found map[string]Finding, check string, level Level, text string) {
 	t.Helper()
-	if f := found[check]; f.Level != level || !strings.Contains(f.Detail+" "+f.Mend, text) {
+	if f := found[check]; f.Level != level || !strings.Contains(f.Detail+" "+f.Remedy, text) {
 		t.Errorf("%s = %+v, want %s with %q", check, f, level, text)
 	}
 }
@@ -93,7 +93,7 @@ func TestExamineWithoutReplica(t *testing.T) {
 		for _, f := range Examine(t.Context(), Config{URL: s.URL(), Guard: guard}) {
 			found[f.Check] = f
 		}
-		if f := found["replicas"]; f.Level != want || want == Fail && !strings.Contains(f.Mend, "connect a replica") {
+		if f := found["replicas"]; f.Level != want || want == Fail && !strings.Contains(f.Remedy, "connect a replica") {
 			t.Errorf("%s: replicas = %+v, want %q", guard, f, want)
 		}
 		wantFinding(t, found, "locks", OK, "")
@@ -200,7 +200,7 @@ func TestFindings(t *testing.T) {
 		{"clients not told", checkClients(info()), "", ""},
 		{"notifications", checkNotifications(serverFacts{config: map[string]string{notifySetting: "gxK"}}), OK, "at once"},
 		{"all notifications", checkNotifications(serverFacts{config: map[string]string{notifySetting: "AKE"}}), OK, "at once"},
-		{"notifications of events", checkNotifications(serverFacts{config: map[string]string{notifySetting: "AE"}}), OK, "until its lease is over"},
+		{"notifications of events", checkNotifications(serverFacts{config: map[string]string{notifySetting: "AE"}}), OK, "when its lease is over"},
 		{"notifications not told", checkNotifications(info()), "", ""},
 		{"clock in time", clockFinding(-time.Second), OK, "1s"},
 		{"clock ahead", clockFinding(1500 * time.Millisecond), Warn, "+1.5 s"},
@@ -208,7 +208,7 @@ func TestFindings(t *testing.T) {
 		{"quick", latencyFinding(slowLatency, time.Second), OK, "50ms on average, 1s at worst"},
 		{"slow", latencyFinding(slowLatency+1, time.Second), Warn, "nearer"},
 	} {
-		if f := tt.found; f.Level != tt.level || !strings.Contains(f.Detail+" "+f.Mend, tt.text) {
+		if f := tt.found; f.Level != tt.level || !strings.Contains(f.Detail+" "+f.Remedy, tt.text) {
 			t.Errorf("%s: %+v, want %q with %q", tt.name, f, tt.level, tt.text)
 		}
 	}

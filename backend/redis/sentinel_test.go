@@ -192,7 +192,7 @@ func TestSentinelDoctor(t *testing.T) {
 	}
 	want := func(all map[string]redis.Finding, check string, level redis.Level, text string) {
 		t.Helper()
-		if f := all[check]; f.Level != level || !strings.Contains(f.Detail+" "+f.Mend, text) {
+		if f := all[check]; f.Level != level || !strings.Contains(f.Detail+" "+f.Remedy, text) {
 			t.Errorf("%s = %+v, want %s with %q", check, f, level, text)
 		}
 	}

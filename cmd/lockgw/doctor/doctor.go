@@ -22,7 +22,7 @@ type finding struct {
 	Level  redis.Level `json:"level"`
 	Check  string      `json:"check"`
 	Detail string      `json:"detail"`
-	Mend   string      `json:"mend,omitempty"`
+	Remedy string      `json:"mend,omitempty"`
 }
 
 // New is the command `doctor`.
@@ -94,8 +94,8 @@ func writeFindings(w io.Writer, format string, found []finding) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range found {
 		text := f.Detail
-		if f.Mend != "" {
-			text += "; to mend it: " + f.Mend
+		if f.Remedy != "" {
+			text += "; to mend it: " + f.Remedy
 		}
 		// What a server says of itself must not make a second line.
 		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, f.Check, cli.Printable(text))

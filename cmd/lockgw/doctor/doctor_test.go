@@ -13,10 +13,10 @@ import (
 
 func wantLevel(t *testing.T, f finding, level redis.Level, text string) {
 	t.Helper()
-	if f.Level != level || !strings.Contains(f.Detail+" "+f.Mend, text) {
+	if f.Level != level || !strings.Contains(f.Detail+" "+f.Remedy, text) {
 		t.Errorf("found %+v, want %s with %q", f, level, text)
 	}
-	if (f.Level == redis.OK) != (f.Mend == "") {
+	if (f.Level == redis.OK) != (f.Remedy == "") {
 		t.Errorf("found %+v, want how to mend it unless it is ok", f)
 	}
 }

@@ -154,7 +154,7 @@ func checkSpace(dir string, f finding) finding {
 func spaceFinding(f finding, free uint64) finding {
 	f.Detail += fmt.Sprintf("; %d MiB of the disk are free", free>>20)
 	if free < fewBytes {
-		f.Level, f.Mend = redis.Warn, "make room: locks do not outlive a gateway that cannot write its journal"
+		f.Level, f.Remedy = redis.Warn, "make room: locks do not outlive a gateway that cannot write its journal"
 	}
 	return f
 }
