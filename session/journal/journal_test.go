@@ -272,7 +272,7 @@ func TestCannotWriteAnew(t *testing.T) {
 	j, _ := open(t, t.TempDir())
 	j.Opened(client("a"))
 	obstacle := j.path + ".new"
-	if err := os.Mkdir(obstacle, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(obstacle, "full"), 0o700); err != nil { // an empty one is taken away
 		t.Fatal(err)
 	}
 	scribble := func() {
@@ -280,8 +280,14 @@ func TestCannotWriteAnew(t *testing.T) {
 			j.Told(Key{Name: "n"}, turn("a", 5), nil)
 		}
 	}
-	for j.out.size <= slack+4*j.base+chunk && j.Err() == nil {
-		scribble()
+	long := slack + 4*j.base + chunk
+	for range long / 1000 { // a record has more than a byte
+		if scribble(); j.out.size > long || j.Err() != nil {
+			break
+		}
+	}
+	if j.out.size <= long {
+		t.Fatalf("%d bytes, want more than %d", j.out.size, long)
 	}
 	want := j.state.clone()
 	if got, err := read(written(t, j)); err != nil || j.Err() != nil {
@@ -289,7 +295,7 @@ func TestCannotWriteAnew(t *testing.T) {
 	} else {
 		same(t, "from the long file", got, want)
 	}
-	if err := os.Remove(obstacle); err != nil {
+	if err := os.RemoveAll(obstacle); err != nil {
 		t.Fatal(err)
 	}
 	j.next = time.Time{}
