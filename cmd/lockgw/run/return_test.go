@@ -25,7 +25,7 @@ func TestLockWaitsForTheGateway(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := acquireFrom(t, f, &options{names: []string{"a"}, forever: true}); err != nil || len(f.asked) != 3 || f.dials() != 3 {
+	if _, err := acquireFrom(t, f, &options{names: []string{"a"}, forever: true, quiet: true}); err != nil || len(f.asked) != 3 || f.dials() != 3 {
 		t.Errorf("%v after %d requests over %d connections, want 3 over 3", err, len(f.asked), f.dials())
 	}
 	f, away = newFake(t), 1
