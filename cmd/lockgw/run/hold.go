@@ -95,10 +95,10 @@ func (h *hold) refresh(ctx context.Context) error {
 func (h *hold) connect(ctx context.Context, k *guardian) (err error) {
 	h.guardian = k
 	if h.socket, err = h.o.Path(); err != nil {
-		return err
+		return notCommands(err)
 	}
 	if err := h.dial(ctx); err != nil {
-		return err
+		return notCommands(err)
 	}
 	if err := h.bind(ctx, k.p.Pid); err != nil {
 		return err

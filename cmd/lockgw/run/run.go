@@ -43,7 +43,7 @@ func run(ctx context.Context, o *options) error {
 		return r.failed(o.withoutLock(r, path, signals, err))
 	}
 	if err != nil {
-		return r.failed(notCommands(err))
+		return r.failed(err)
 	}
 	defer h.close()
 	h.traceparent = spans.Traceparent()

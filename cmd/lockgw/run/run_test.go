@@ -38,6 +38,32 @@ func TestSuperviseNotStarted(t *testing.T) {
 	}
 }
 
+// -E decides how a run ends that does not get its lock, also with a code that run itself
+// keeps for the command.
+func TestConflictExitCode(t *testing.T) {
+	for _, tt := range []struct {
+		refuse, lock error
+		code, want   int
+	}{
+		{nil, client.ErrNotAcquired, cli.ExitNotAcquired, cli.ExitNotAcquired},
+		{nil, client.ErrNotAcquired, 0, 0},
+		{nil, client.ErrNotAcquired, cli.ExitRefused, cli.ExitRefused},
+		{nil, client.ErrNotAcquired, cli.ExitNoPermission, cli.ExitNoPermission},
+		{nil, refusal("NOAUTH"), cli.ExitRefused, cli.ExitFailed},
+		{cli.Exit(cli.ExitNoPermission, os.ErrPermission), nil, cli.ExitRefused, cli.ExitFailed},
+		{nil, nil, cli.ExitRefused, cli.ExitFailed}, // of the command
+	} {
+		f := newFake(t)
+		f.refuse, f.lease = tt.refuse, time.Hour
+		f.lock = func(string, client.LockOptions) error { return tt.lock }
+		o := &options{names: []string{"a"}, noWait: true, quiet: true, conflictCode: tt.code, onUnavailable: "fail", argv: []string{"sh", "-c", "exit 125"}}
+		o.Socket, o.dial = "/s", f.dial
+		if got, text := cli.ExitCode(run(t.Context(), o)); got != tt.want {
+			t.Errorf("dial %v, lock %v, -E %d: exit code %d (%s), want %d", tt.refuse, tt.lock, tt.code, got, text, tt.want)
+		}
+	}
+}
+
 func TestChildEnv(t *testing.T) {
 	env := []string{"A=1", "LOCKGW_TOKEN=old", "LOCKGW_FENCE=1", "LOCKGW_SOCKET=/old", "LOCKGW_LOCKX=stays"}
 	got := childEnv(env, testHold(t, "a", "b"))
