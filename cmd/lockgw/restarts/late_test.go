@@ -3,8 +3,7 @@ package restarts
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -33,11 +32,20 @@ func hundred(t *testing.T, g *gateway) map[*webDoor]lock {
 // each goes on with its fence, and nobody gets any other name for a while.
 func TestRestartWithEmptyStore(t *testing.T) {
 	store := redistest.Start(t)
-	g := lone(t, store.URL())
+	g := newGateway(t, e2e.ShortDir(t), "lone", store.URL())
+	// The leases, and so the quarantine, last longer than the test.
+	g.Configure(t, strings.Replace(g.Configuration(t), fmt.Sprint("{ttl: ", ttl), "{ttl: 1h", 1))
+	g.mustStart(t)
 	told := hundred(t, g)
 	g.Kill()
 	store.Restart()
-	g.mustStart(t)
+	if err := g.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it serves, though it is not ready", func() bool {
+		a, err := g.call(t.Context(), http.MethodGet, "/readyz?exclude=store", credentials{})
+		return err == nil && a.status == http.StatusOK
+	})
 	c := store.Client()
 	for d, l := range told {
 		eventually(t, "the hold of "+l.Name, func() bool { return d.renew(t.Context(), l.Name) == nil })
@@ -61,11 +69,7 @@ func TestRestartWithEmptyStore(t *testing.T) {
 func TestRestartWithEmptyStoreUnguarded(t *testing.T) {
 	store := redistest.Start(t)
 	g := newGateway(t, e2e.ShortDir(t), "lone", store.URL())
-	text, err := os.ReadFile(filepath.Join(g.Dir, "lockgw.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.Configure(t, strings.Replace(string(text), "backend:  {", "backend:  {redis: {guard: none}, ", 1))
+	g.Configure(t, strings.Replace(g.Configuration(t), "backend:  {", "backend:  {redis: {guard: none}, ", 1))
 	g.mustStart(t)
 	told := hundred(t, g)
 	g.Kill()

@@ -64,7 +64,7 @@ func mounted(t testing.TB, dir, options string) {
 
 func TestStateCannotBeWritten(t *testing.T) {
 	g := newGateway(t, e2e.ShortDir(t), "lone", "memory://")
-	mounted(t, g.State(), "size=1m")
+	mounted(t, g.State(), "size=1m,mode=0700")
 	if err := unix.Mount("", g.State(), "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestStateCannotBeWritten(t *testing.T) {
 func TestStateIsFull(t *testing.T) {
 	store := redistest.Start(t)
 	g := newGateway(t, e2e.ShortDir(t), "lone", store.URL())
-	mounted(t, g.State(), "size=64k")
+	mounted(t, g.State(), "size=64k,mode=0700")
 	g.mustStart(t)
 	before := g.journal(t).Node
 	if err := exec.Command("dd", "if=/dev/zero", "of="+filepath.Join(g.State(), "filler"), "bs=4096").Run(); err == nil {
