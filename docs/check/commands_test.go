@@ -79,7 +79,7 @@ var notPrograms = []string{"", "json", "lua", "machines", "sql", "yaml"} // mach
 func (p *place) check(t *testing.T, b block, n note) {
 	script := p.here(n.before + b.code)
 	if b.lang == "console" {
-		p.checkConsole(t, p.here(n.before), b)
+		p.checkConsole(t, n, b)
 		return
 	}
 	if b.lang == "sh" && !strings.Contains(b.code, "$?") {

@@ -34,9 +34,9 @@ const endOfOutput = "== the next command =="
 
 // checkConsole runs all commands in one shell, so that each finds what those
 // before it have set.
-func (p *place) checkConsole(t *testing.T, before string, b block) {
+func (p *place) checkConsole(t *testing.T, n note, b block) {
 	exchanges := exchangesOf(b.code)
-	script := before
+	script := p.here(n.before)
 	for _, e := range exchanges {
 		script += "\n" + p.here(e.command) + "\necho '" + endOfOutput + "'\n"
 	}
@@ -49,7 +49,11 @@ func (p *place) checkConsole(t *testing.T, before string, b block) {
 		if i >= len(parts) {
 			t.Fatalf("$ %s\nwas not run; before it\n%s", e.command, out)
 		}
-		if !looksLike(parts[i], p.here(e.output)) {
+		got, want := parts[i], p.here(e.output)
+		if n.times {
+			got, want = timeless(got), timeless(want)
+		}
+		if !looksLike(got, want) {
 			t.Errorf("$ %s\nprinted\n%s\nwant\n%s", e.command, parts[i], e.output)
 		}
 	}
@@ -65,6 +69,16 @@ var (
 func plain(s string) string {
 	s = strings.TrimSpace(strings.ReplaceAll(s, "\r", ""))
 	return spaces.ReplaceAllString(numbers.ReplaceAllString(uuidPattern.ReplaceAllString(s, "UUID"), "NUMBER"), " ")
+}
+
+var (
+	moments   = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+	durations = regexp.MustCompile(`\b(\d+(\.\d+)?(d|h|m|s|ms|µs))+\b`)
+)
+
+// timeless has all moments alike, and all durations.
+func timeless(s string) string {
+	return durations.ReplaceAllString(moments.ReplaceAllString(s, "MOMENT"), "DURATION")
 }
 
 // looksLike says whether got is what a page shows, in which "..." stands for

@@ -13,6 +13,7 @@ type note struct {
 	before    string // shell commands that the text before the block asks for
 	prints    string // has to be in its output
 	interrupt bool   // it goes on until Ctrl-C, which it gets once it has printed that
+	times     bool   // when something was, and for how long, differs from the page
 	needs     string // shell command that succeeds where what it needs is installed
 }
 
@@ -25,6 +26,13 @@ var withRedis = map[string]bool{
 // whileHeld is before a block that looks at what somebody holds.
 const whileHeld = "lockgw run nightly -- sleep 60 & while [ -z \"$(lockgw ls -o name)\" ]; do sleep 0.1; done\n"
 
+// night is before the block that looks back at one: a report that waits for a backup, and
+// a check that does not.
+const night = "for job in backup report check; do printf '#!/bin/sh\nsleep 2\n' >$job.sh; chmod +x $job.sh; done\n" +
+	"lockgw run nightly -- ./backup.sh & while [ -z \"$(lockgw ls -o name)\" ]; do sleep 0.1; done\n" +
+	"lockgw run nightly -q -- ./report.sh & while ! lockgw status nightly | grep -q 'Waiters: *1'; do sleep 0.1; done\n" +
+	"! lockgw run nightly -n -q -- ./check.sh\nwait\n"
+
 // notes are for the block of a page that begins so.
 var notes = map[string]map[string]note{
 	"README.md": {
@@ -35,6 +43,10 @@ var notes = map[string]map[string]note{
 		"curl -fsS":                {prints: `"state":"held"`},
 		"printf":                   {prints: "\r\n:0\r\n+OK"},
 		"redis-server ":            {prints: "b: fence"},
+	},
+	"docs/history.md": {
+		"$ lockgw history nightly": {before: night, times: true},
+		"jq ":                      {needs: "command -v jq"},
 	},
 	"docs/howto/cron.md": {
 		"$ lockgw run nightly -n -E 0 -- ": {before: whileHeld},

@@ -120,7 +120,7 @@ var redisCLI = regexp.MustCompile(`\bredis-cli ([^-])`)
 // here is a block's code with the addresses of this place.
 func (p *place) here(code string) string {
 	pairs := []string{
-		"/etc/lockgw", p.dir + "/etc", "/run/lockgw", p.dir + "/run", "localhost:7420", p.address, "127.0.0.1:7420", p.address,
+		"/etc/lockgw", p.dir + "/etc", "/var/lib/lockgw", p.dir + "/state", "/run/lockgw", p.dir + "/run", "localhost:7420", p.address, "127.0.0.1:7420", p.address,
 		"/tmp/", p.dir + "/", "/usr/bin/lockgw", binDir + "/lockgw", "/usr/local/bin/backup.sh", p.dir + "/backup.sh",
 		`"localhost", 7420`, strings.Replace(`"`+p.address, ":", `", `, 1),
 	}
