@@ -16,7 +16,7 @@ import (
 //     sh with "echo $?" and a comment that begins with a number prints that number;
 //   - a block of ini is a unit that systemd understands, named in its first line;
 //   - a block of console prints after each "$ " what the page shows. There "..."
-//     stands for anything, and numbers of four digits and more are all the same.
+//     stands for anything, and numbers of four digits and more, and process ids, are all the same.
 func TestCommands(t *testing.T) {
 	used := &usage{}
 	t.Run("pages", func(t *testing.T) {

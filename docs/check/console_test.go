@@ -62,13 +62,15 @@ func (p *place) checkConsole(t *testing.T, n note, b block) {
 var (
 	uuidPattern = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	numbers     = regexp.MustCompile(`\d{4,}`)
+	pids        = regexp.MustCompile(`\bpid \d+`)
 	spaces      = regexp.MustCompile(`[ \t]+`)
 )
 
 // plain leaves out what differs from run to run.
 func plain(s string) string {
 	s = strings.TrimSpace(strings.ReplaceAll(s, "\r", ""))
-	return spaces.ReplaceAllString(numbers.ReplaceAllString(uuidPattern.ReplaceAllString(s, "UUID"), "NUMBER"), " ")
+	s = numbers.ReplaceAllString(pids.ReplaceAllString(uuidPattern.ReplaceAllString(s, "UUID"), "pid NUMBER"), "NUMBER")
+	return spaces.ReplaceAllString(s, " ")
 }
 
 var (
@@ -95,6 +97,7 @@ func TestLooksLike(t *testing.T) {
 	const page = "held by host-a\npid 4411 (...)\nfence 1795170146911052 75\n"
 	for got, want := range map[string]bool{
 		"held by  host-a\r\npid 21590 (sh)\nfence 1795170146911099 75": true,
+		"held by host-a\npid 7 (sh)\nfence 1795170146911099 75":        true,
 		"held by host-a\npid 21590 (sh)\nfence 1795170146911099 69":    false, // a short number counts
 		"held by host-b\npid 21590 (sh)\nfence 1795170146911099 75":    false,
 		"held by host-a\npid 21590 (sh)\nfence 75":                     false,

@@ -23,8 +23,9 @@ var withRedis = map[string]bool{
 	"docs/redis-layout.md":        true,
 }
 
-// whileHeld is before a block that looks at what somebody holds.
-const whileHeld = "lockgw run nightly -- sleep 60 & while [ -z \"$(lockgw ls -o name)\" ]; do sleep 0.1; done\n"
+// whileHeld is before a block that looks at what somebody holds: a command, which the
+// gateway is told of once it has been started.
+const whileHeld = "lockgw run nightly -- sleep 60 & until lockgw status nightly | grep -q 'pid [0-9]* (sleep)'; do sleep 0.1; done\n"
 
 // night is before the block that looks back at one: a report that waits for a backup, and
 // a check that does not.
