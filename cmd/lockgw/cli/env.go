@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +30,7 @@ func EnvVar(flag string) string {
 func FlagsFromEnv(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		value := os.Getenv(EnvVar(f.Name))
-		if f.Changed || f.Name == "help" || f.Annotations[ConfigKey] != nil || value == "" || err != nil {
+		if f.Changed || f.Name == "help" || f.Name == "version" || f.Annotations[ConfigKey] != nil || value == "" || err != nil {
 			return
 		}
 		if e := flags.Set(f.Name, value); e != nil {
@@ -55,6 +58,50 @@ func EnvVars(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		names = append(names, EnvVars(c)...)
 	}
+	return names
+}
+
+// UnknownVariables are the variables of lockgw's that nothing reads, each as a warning.
+// It is no error: one may be meant for another version. Kubernetes makes some of its own for
+// a Service that is called lockgw.
+func UnknownVariables(known []string) (warnings []string) {
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if value != "" && strings.HasPrefix(name, EnvPrefix) && !ofService.MatchString(name) && !slices.Contains(known, name) {
+			warnings = append(warnings, fmt.Sprintf("unknown environment variable %s%s", name, DidYouMean(name, known)))
+		}
+	}
+	slices.Sort(warnings)
+	return warnings
+}
+
+var ofService = regexp.MustCompile(`^LOCKGW_(SERVICE_(HOST|PORT)|PORT$|PORT_[0-9])`)
+
+// warnUnknown tells of variables that no command of the program reads. A command with the
+// keys of the configuration tells of them by itself, and quiet ones tell of nothing.
+func warnUnknown(cmd *cobra.Command) {
+	quiet := cmd.Flags().Lookup("quiet")
+	if cmd.Hidden || quiet != nil && quiet.Changed || hasKeys(cmd.Flags()) {
+		return
+	}
+	known := append(EnvVars(cmd.Root()), CommandEnv...)
+	for _, c := range cmd.Root().Commands() {
+		known = append(known, keyVars(c.Flags())...)
+	}
+	for _, warning := range UnknownVariables(known) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
+	}
+}
+
+func hasKeys(flags *pflag.FlagSet) bool { return len(keyVars(flags)) > 0 }
+
+// keyVars are the variables of the keys of the configuration.
+func keyVars(flags *pflag.FlagSet) (names []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[ConfigKey] != nil {
+			names = append(names, EnvVar(f.Name))
+		}
+	})
 	return names
 }
 

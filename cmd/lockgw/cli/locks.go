@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -63,6 +67,7 @@ type LockJSON struct {
 // HolderJSON is one who holds or waits.
 type HolderJSON struct {
 	client.Holder
+	UID    *int  `json:"uid,omitempty"` // none: unknown
 	HeldMS int64 `json:"held_ms"`
 }
 
@@ -95,7 +100,11 @@ func newHolderJSON(h *client.Holder, now time.Time) *HolderJSON {
 	if h == nil {
 		return nil
 	}
-	return &HolderJSON{Holder: *h, HeldMS: HeldFor(*h, now).Milliseconds()}
+	out := &HolderJSON{Holder: *h, HeldMS: HeldFor(*h, now).Milliseconds()}
+	if h.UID >= 0 {
+		out.UID = &h.UID
+	}
+	return out
 }
 
 // HeldFor is how long ago a hold began, 0 if that is not known.
@@ -126,8 +135,9 @@ func (o Output) WriteLocks(w io.Writer, all []client.Status, now time.Time) erro
 }
 
 func (o Output) writeTable(w io.Writer, all []client.Status, now time.Time) error {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprint(t, "NAME\tSTATE\tHOLDER\tSINCE\tLEASE\tWAITERS\tFENCE")
+	var rest bytes.Buffer
+	t := tabwriter.NewWriter(&rest, 0, 0, 3, ' ', 0)
+	fmt.Fprint(t, "STATE\tHOLDER\tSINCE\tLEASE\tWAITERS\tFENCE")
 	if o.Format == "wide" {
 		fmt.Fprint(t, "\tOWNER\tUID\tNOTE")
 	}
@@ -137,13 +147,36 @@ func (o Output) writeTable(w io.Writer, all []client.Status, now time.Time) erro
 		if st.Holder != nil {
 			h, holder, from = *st.Holder, HolderText(st.Holder), Age(HeldFor(*st.Holder, now))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d", Printable(st.Name), StateText(st), holder, from, LeaseText(st), st.Waiters, st.Fence)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d", StateText(st), holder, from, LeaseText(st), st.Waiters, st.Fence)
 		if o.Format == "wide" {
 			fmt.Fprintf(t, "\t%s\t%s\t%s", Dash(string(h.Owner)), UIDText(h.UID), Dash(Printable(h.Note)))
 		}
 		fmt.Fprintln(t)
 	}
-	return t.Flush()
+	_ = t.Flush() // a buffer takes all
+	return writeNamed(w, all, rest.String())
+}
+
+// maxNameWidth is how wide the column of names is at most.
+const maxNameWidth = 40
+
+// writeNamed puts the names before the rows of a table. A name that is wider than the
+// column moves its own row alone.
+func writeNamed(w io.Writer, all []client.Status, rows string) error {
+	names, width := []string{"NAME"}, 4
+	for _, st := range all {
+		name := Printable(st.Name)
+		names = append(names, name)
+		if n := utf8.RuneCountInString(name); n <= maxNameWidth {
+			width = max(width, n)
+		}
+	}
+	for i, row := range slices.Collect(strings.Lines(rows)) {
+		if _, err := fmt.Fprintf(w, "%-*s   %s", width, names[i], row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // StateText is the state, and who else may hold the name.

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/spf13/pflag"
 )
@@ -10,10 +12,38 @@ import (
 // Output says in which form a command writes what it was asked for.
 type Output struct{ Format string }
 
-// AddFlag adds --output.
+// AddFlag adds --output and --json.
 func (o *Output) AddFlag(f *pflag.FlagSet) {
 	o.Format = "table"
-	ChoiceVar(f, &o.Format, "output", "o", "form of the output", "table", "wide", "json", "name")
+	FormatVar(f, &o.Format, "table", "wide", "json", "name")
+}
+
+// FormatVar adds --output, which takes one of the words, and --json for -o json.
+func FormatVar(f *pflag.FlagSet, format *string, words ...string) {
+	ChoiceVar(f, format, "output", "o", "form of the output", words...)
+	JSONVar(f, format)
+}
+
+// JSONVar adds --json, by which *format becomes "json".
+func JSONVar(f *pflag.FlagSet, format *string) {
+	f.Var(jsonFlag{format}, "json", "the same as -o json")
+	f.Lookup("json").NoOptDefVal = "true"
+}
+
+type jsonFlag struct{ format *string }
+
+func (jsonFlag) Type() string     { return "bool" }
+func (jsonFlag) String() string   { return "" }
+func (jsonFlag) IsBoolFlag() bool { return true }
+func (j jsonFlag) Set(text string) error {
+	yes, err := strconv.ParseBool(text)
+	if err != nil {
+		return fmt.Errorf("%q is not true or false", text)
+	}
+	if yes {
+		*j.format = "json"
+	}
+	return nil
 }
 
 // Dash is s, and "-" in place of nothing.

@@ -6,6 +6,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 )
@@ -33,12 +34,17 @@ Every flag can be given as an environment variable, --wait as LOCKGW_WAIT.
 Exit code: 0 done; 1 the gateway refused (not held, not allowed, no such session, ...) or, of
 doctor, a check failed; 64 usage; 69 gateway or store unavailable; 75 not acquired; 77 may not
 use the gateway's socket; 122 lost; 125 lockgw itself failed. run returns its command's exit code.`,
-		Args:              UsageArgs(NoSuchCommand),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return FlagsFromEnv(cmd.Flags()) },
-		SilenceErrors:     true,
-		SilenceUsage:      true,
+		Args:    UsageArgs(NoSuchCommand),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version: fmt.Sprintf("%s %s", Version(), runtime.Version()),
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			warnUnknown(cmd)
+			return FlagsFromEnv(cmd.Flags())
+		},
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n") // as the command version
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return Usagef("%w; see `%s --help`", err, cmd.CommandPath())
 	})

@@ -21,15 +21,26 @@ func New() *cobra.Command {
 	return cmd
 }
 
+// checked is a configuration that is valid.
+type checked struct {
+	File     string   `json:"file,omitempty"` // none: there is none
+	Warnings []string `json:"warnings"`
+}
+
 func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Report everything that is wrong with the configuration",
 		Args:  cli.UsageArgs(cobra.NoArgs),
 	}
+	format := "table"
 	load := AddFlags(cmd)
+	cli.JSONVar(cmd.Flags(), &format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
+		if err == nil && format == "json" {
+			return cli.WriteJSON(cmd.OutOrStdout(), checked{File: s.File, Warnings: append([]string{}, s.Warnings...)})
+		}
 		for _, warning := range s.Warnings {
 			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
 		}

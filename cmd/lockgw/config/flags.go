@@ -16,6 +16,7 @@ func AddFlags(cmd *cobra.Command) func() (Settings, error) {
 	l := &loader{flags: cmd.Flags()}
 	cmd.Flags().StringVar(&l.file, "config", "", "configuration file (default: "+systemFile+" if it exists)")
 	addKeys(cmd.Flags())
+	cmd.SetUsageFunc(writeUsage)
 	return func() (Settings, error) {
 		l.others = append(cli.EnvVars(cmd.Root()), cli.CommandEnv...)
 		s, err := l.load()

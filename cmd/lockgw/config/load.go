@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
@@ -122,19 +121,11 @@ func (l loader) fromFlags(fields []field) map[string]any {
 	return values
 }
 
-// unknownVariables warns of names that nothing reads. It is no error: a variable
-// may be meant for another version or another command.
-func (l loader) unknownVariables(fields []field) (warnings []string) {
+// unknownVariables warns of names that neither a key nor a command reads.
+func (l loader) unknownVariables(fields []field) []string {
 	known := slices.Clone(l.others)
 	for _, f := range fields {
 		known = append(known, f.env())
 	}
-	for _, variable := range os.Environ() {
-		name, _, _ := strings.Cut(variable, "=")
-		if strings.HasPrefix(name, cli.EnvPrefix) && !slices.Contains(known, name) {
-			warnings = append(warnings, fmt.Sprintf("unknown environment variable %s%s", name, cli.DidYouMean(name, known)))
-		}
-	}
-	slices.Sort(warnings)
-	return warnings
+	return cli.UnknownVariables(known)
 }

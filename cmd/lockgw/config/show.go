@@ -20,7 +20,7 @@ func newShow() *cobra.Command {
 		Args:  cli.UsageArgs(cobra.NoArgs),
 	}
 	load := AddFlags(cmd)
-	cli.ChoiceVar(cmd.Flags(), &format, "output", "o", "form of the output", "table", "json")
+	cli.FormatVar(cmd.Flags(), &format, "table", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
 		if err != nil {

@@ -40,7 +40,7 @@ Run it as the user of the gateway, with the same configuration.`,
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}
 	load := config.AddFlags(cmd)
-	cli.ChoiceVar(cmd.Flags(), &format, "output", "o", "form of the output", "table", "json")
+	cli.FormatVar(cmd.Flags(), &format, "table", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
 		for _, warning := range s.Warnings {

@@ -30,6 +30,9 @@ A first signal lets clients know, keeps or releases what is held as shutdown.hol
 says, and stops within shutdown.timeout; a second one ends the process at once. SIGHUP and
 POST /v1/admin/reload read the configuration again and apply access, admin, the rate limits, the
 certificates and log.level; the log says which other changes need a restart.`,
+		Example: `  lockgw serve                                                  # locks of this machine alone
+  lockgw serve --backend-url redis://redis.example.net:6379     # with all machines on that Redis
+  lockgw serve --config ./lockgw.yaml --log-level debug`,
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}
 	load := config.AddFlags(cmd)

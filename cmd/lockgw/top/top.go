@@ -3,9 +3,7 @@ package top
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 type options struct {
 	cli.Gateway
 	out    cli.Output
-	json   bool
 	every  time.Duration
 	prefix string
 	file   string // of the admin token
@@ -47,7 +44,7 @@ Without a terminal, or with -o or --json, it writes the locks once and ends.`,
 			if err != nil {
 				return cli.Usagef("--admin-token-file: %w", err)
 			}
-			once := o.json || cmd.Flags().Changed("output") || !cli.IsTerminal(os.Stdin) || !cli.IsTerminal(cmd.OutOrStdout())
+			once := o.out.Format == "json" || cmd.Flags().Changed("output") || !cli.IsTerminal(os.Stdin) || !cli.IsTerminal(cmd.OutOrStdout())
 			return o.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				if once {
 					return o.once(ctx, cmd, c)
@@ -59,8 +56,7 @@ Without a terminal, or with -o or --json, it writes the locks once and ends.`,
 	f := cmd.Flags()
 	o.AddFlag(f)
 	o.out.AddFlag(f)
-	f.BoolVar(&o.json, "json", false, "write one JSON object a line, once")
-	cli.PositiveVar(f, &o.every, "every", "how often to look (default: 1s)")
+	cli.PositiveVar(f, &o.every, "every", "how often to look")
 	f.StringVar(&o.prefix, "prefix", "", "show only names that begin with this")
 	f.StringVar(&o.file, "admin-token-file", "", "file with the admin token, for b; not needed by root and the gateway's user")
 	return cmd
@@ -72,21 +68,7 @@ func (o *options) once(ctx context.Context, cmd *cobra.Command, c *client.Client
 	if err != nil {
 		return err
 	}
-	if o.json {
-		return writeLines(cmd.OutOrStdout(), all, time.Now())
-	}
 	return o.out.WriteLocks(cmd.OutOrStdout(), all, time.Now())
-}
-
-func writeLines(w io.Writer, all []client.Status, now time.Time) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	for _, st := range all {
-		if err := e.Encode(cli.NewLockJSON(st, now)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // follow draws until the reader has seen enough.

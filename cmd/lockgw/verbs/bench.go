@@ -21,14 +21,14 @@ type benchOptions struct {
 	cli.Gateway
 	callers int
 	length  time.Duration
-	json    bool
+	format  string
 }
 
 const maxBenchCallers = 1000
 
 // NewBench is the command `bench`.
 func NewBench() *cobra.Command {
-	o := &benchOptions{callers: 8, length: 2 * time.Second}
+	o := &benchOptions{format: "table", callers: 8, length: 2 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what a lock costs through this gateway",
@@ -45,7 +45,7 @@ callers who all want the same one. The names begin with bench- and are used by n
 				path, _ := o.Path() // measure has used it
 				return cli.GatewayError(path, err)
 			}
-			if o.json {
+			if o.format == "json" {
 				return cli.WriteJSON(cmd.OutOrStdout(), rows)
 			}
 			return writeBench(cmd.OutOrStdout(), rows)
@@ -53,8 +53,8 @@ callers who all want the same one. The names begin with bench- and are used by n
 	}
 	o.AddFlag(cmd.Flags())
 	cmd.Flags().IntVar(&o.callers, "callers", o.callers, "connections that ask at the same time")
-	cli.PositiveVar(cmd.Flags(), &o.length, "for", "how long each of the three is measured (default: 2s)")
-	cmd.Flags().BoolVar(&o.json, "json", false, "write JSON")
+	cli.PositiveVar(cmd.Flags(), &o.length, "for", "how long each of the three is measured")
+	cli.FormatVar(cmd.Flags(), &o.format, "table", "json")
 	return cmd
 }
 

@@ -13,9 +13,10 @@ import (
 // NewBreak is the command `break`.
 func NewBreak() *cobra.Command {
 	var (
-		g     cli.Gateway
-		fence uint64
-		file  string
+		g      cli.Gateway
+		fence  uint64
+		file   string
+		format string
 	)
 	cmd := &cobra.Command{
 		Use:   "break NAME --fence N",
@@ -42,6 +43,9 @@ program that does not listen: be sure that it is dead, or that what it works on 
 				if err := c.Break(ctx, args[0], uint64(fence), token); err != nil {
 					return err
 				}
+				if format == "json" {
+					return cli.WriteJSON(cmd.OutOrStdout(), releasedOut{Name: args[0], Released: true})
+				}
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is taken from the holder with fence %d\n", args[0], fence)
 				return err
 			})
@@ -50,6 +54,7 @@ program that does not listen: be sure that it is dead, or that what it works on 
 	f := cmd.Flags()
 	g.AddFlag(f)
 	f.Uint64Var(&fence, "fence", 0, "fence of the hold that is to end")
+	cli.JSONVar(f, &format)
 	addAdminToken(cmd, &file)
 	return cmd
 }

@@ -29,6 +29,7 @@ func NewLock() *cobra.Command {
 		g            cli.Gateway
 		o            client.LockOptions
 		keepalive    time.Duration
+		format       string
 		conflictCode = cli.ExitNotAcquired
 	)
 	cmd := &cobra.Command{
@@ -51,7 +52,7 @@ Prefer run where the work is one command: it ends the hold with it.`,
 				life = o.MaxHold + lossTold
 			}
 			err := g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
-				return lock(ctx, cmd, c, args[0], o, life)
+				return lock(ctx, cmd, c, args[0], o, life, format)
 			})
 			return cli.Conflict(err, conflictCode)
 		},
@@ -65,25 +66,32 @@ Prefer run where the work is one command: it ends the hold with it.`,
 	threadVar(f, &o.Thread)
 	cli.ModeVars(f, &o.Shared, &o.Limit)
 	f.StringVar(&o.Note, "note", "", "text that is shown to those who wait")
+	cli.JSONVar(f, &format)
 	cli.ExitCodeVar(f, &conflictCode, "conflict-exit-code", "E", "exit code when the lock was not acquired")
 	return cmd
 }
 
 // lock prints the token last, when there is something to use it for.
-func lock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.LockOptions, life time.Duration) error {
+func lock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.LockOptions, life time.Duration, format string) error {
 	token, err := c.NewSession(ctx, life)
 	if err != nil {
 		return err
 	}
 	_ = c.Show(ctx, os.Getppid()) // the script that goes on with the lock; this process is about to end
-	if _, err := c.Lock(ctx, name, o); err != nil {
+	h, err := c.Lock(ctx, name, o)
+	if err != nil {
 		_ = c.EndSession(ctx) // it would live on for nothing; the gateway ends it at last
 		if errors.Is(err, client.ErrNotAcquired) {
 			return cli.NotAcquired(ctx, c, name)
 		}
 		return err
 	}
-	if _, err := fmt.Fprintln(cmd.OutOrStdout(), token.Secret()); err != nil {
+	if format == "json" {
+		err = cli.WriteJSON(cmd.OutOrStdout(), newHoldOut(h, token))
+	} else {
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), token.Secret())
+	}
+	if err != nil {
 		_ = c.EndSession(ctx) // nobody could ever release it
 		return cli.Exit(cli.ExitFailed, fmt.Errorf("write the token: %w; %s is released", err, name))
 	}

@@ -18,6 +18,7 @@ func NewRenew() *cobra.Command {
 		t      tokenFlag
 		ttl    time.Duration
 		thread int64
+		format string
 	)
 	cmd := &cobra.Command{
 		Use:   "renew NAME",
@@ -39,6 +40,9 @@ the lease itself is renewed by the gateway.`,
 				if err != nil {
 					return err
 				}
+				if format == "json" {
+					return cli.WriteJSON(cmd.OutOrStdout(), renewedOut{Name: args[0], TTLMS: left.Milliseconds()})
+				}
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), cli.Duration(left))
 				return err
 			})
@@ -49,5 +53,6 @@ the lease itself is renewed by the gateway.`,
 	t.add(f)
 	threadVar(f, &thread)
 	cli.PositiveVar(f, &ttl, "ttl", "lease from now on (default: the one it has)")
+	cli.JSONVar(f, &format)
 	return cmd
 }

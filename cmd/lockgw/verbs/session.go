@@ -35,6 +35,7 @@ func newSessionNew() *cobra.Command {
 	var (
 		g         cli.Gateway
 		keepalive time.Duration
+		format    string
 	)
 	cmd := &cobra.Command{
 		Use:   "new",
@@ -46,7 +47,12 @@ func newSessionNew() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if _, err := fmt.Fprintln(cmd.OutOrStdout(), token.Secret()); err != nil {
+				if format == "json" {
+					err = cli.WriteJSON(cmd.OutOrStdout(), tokenOut{token.Secret()})
+				} else {
+					_, err = fmt.Fprintln(cmd.OutOrStdout(), token.Secret())
+				}
+				if err != nil {
 					_ = c.EndSession(ctx) // nobody could ever use it
 					return cli.Exit(cli.ExitFailed, fmt.Errorf("write the token: %w", err))
 				}
@@ -55,6 +61,7 @@ func newSessionNew() *cobra.Command {
 		},
 	}
 	g.AddFlag(cmd.Flags())
+	cli.JSONVar(cmd.Flags(), &format)
 	cli.PositiveVar(cmd.Flags(), &keepalive, "keepalive", "end the session after so long without a command about it (default: the gateway's)")
 	return cmd
 }
@@ -87,7 +94,7 @@ func newSessionInfo() *cobra.Command {
 	}
 	g.AddFlag(cmd.Flags())
 	t.add(cmd.Flags())
-	cli.ChoiceVar(cmd.Flags(), &format, "output", "o", "form of the output", "table", "json")
+	cli.FormatVar(cmd.Flags(), &format, "table", "json")
 	return cmd
 }
 

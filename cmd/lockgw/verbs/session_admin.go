@@ -109,6 +109,7 @@ func newSessionKill() *cobra.Command {
 	var (
 		g          cli.Gateway
 		file, whom string
+		format     string
 	)
 	cmd := &cobra.Command{
 		Use:   "kill ID | --user USER",
@@ -130,12 +131,15 @@ With --user it is all sessions of a user of this machine, by name or number, of 
 			case (len(args) == 1) == (whom != ""):
 				return cli.Usagef("give the id of a session, or --user")
 			case whom != "":
-				return killUser(cmd, &g, whom, token)
+				return killUser(cmd, &g, whom, token, format)
 			}
 			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				names, err := c.KillSession(ctx, args[0], token)
 				if err != nil {
 					return err
+				}
+				if format == "json" {
+					return cli.WriteJSON(cmd.OutOrStdout(), killedOut{Sessions: 1, Locks: append([]string{}, names...)})
 				}
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "session %s has ended; it held %s\n",
 					cli.Printable(args[0]), cmp.Or(strings.Join(names, ", "), "nothing"))
@@ -145,12 +149,13 @@ With --user it is all sessions of a user of this machine, by name or number, of 
 	}
 	g.AddFlag(cmd.Flags())
 	addAdminToken(cmd, &file)
+	cli.JSONVar(cmd.Flags(), &format)
 	cmd.Flags().StringVar(&whom, "user", "", "end all sessions of this user")
 	cmd.ValidArgsFunction = completeSession(&g, &file)
 	return cmd
 }
 
-func killUser(cmd *cobra.Command, g *cli.Gateway, whom, token string) error {
+func killUser(cmd *cobra.Command, g *cli.Gateway, whom, token, format string) error {
 	who, err := countedAs(whom)
 	if err != nil {
 		return cli.Usagef("--user: %w", err)
@@ -159,6 +164,9 @@ func killUser(cmd *cobra.Command, g *cli.Gateway, whom, token string) error {
 		n, err := c.KillUser(ctx, who, token)
 		if err != nil {
 			return err
+		}
+		if format == "json" {
+			return cli.WriteJSON(cmd.OutOrStdout(), killedOut{Sessions: n})
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d sessions of %s have ended\n", n, cli.Printable(whom))
 		return err

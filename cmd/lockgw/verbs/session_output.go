@@ -21,21 +21,12 @@ type sessionOut struct {
 	Locks       []holdOut `json:"locks"`
 }
 
-type holdOut struct {
-	Name   string       `json:"name"`
-	State  client.State `json:"state"`
-	Thread int64        `json:"thread"`
-	Count  int          `json:"count"`
-	Fence  uint64       `json:"fence"`
-	TTLMS  int64        `json:"ttl_ms"`
-}
-
 func newSessionOut(info client.SessionInfo) sessionOut {
 	out := sessionOut{
 		ID: info.ID, UUID: info.UUID, KeepaliveMS: info.Keepalive.Milliseconds(), Since: info.Since, Locks: []holdOut{},
 	}
 	for _, v := range info.Holds {
-		out.Locks = append(out.Locks, holdOut{v.Name, v.State, v.Thread, v.Count, uint64(v.Fence), v.Left.Milliseconds()})
+		out.Locks = append(out.Locks, newHoldOut(v, client.Token("")))
 	}
 	return out
 }

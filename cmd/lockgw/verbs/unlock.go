@@ -32,9 +32,10 @@ func threadVar(f *pflag.FlagSet, p *int64) {
 // NewUnlock is the command `unlock`.
 func NewUnlock() *cobra.Command {
 	var (
-		g cli.Gateway
-		t tokenFlag
-		o client.UnlockOptions
+		g      cli.Gateway
+		t      tokenFlag
+		o      client.UnlockOptions
+		format string
 	)
 	cmd := &cobra.Command{
 		Use:               "unlock NAME",
@@ -50,7 +51,7 @@ func NewUnlock() *cobra.Command {
 				return err
 			}
 			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error {
-				return unlock(ctx, cmd, c, args[0], o)
+				return unlock(ctx, cmd, c, args[0], o, format)
 			})
 		},
 	}
@@ -59,12 +60,13 @@ func NewUnlock() *cobra.Command {
 	t.add(f)
 	threadVar(f, &o.Thread)
 	f.BoolVar(&o.All, "all", false, "release every entry")
+	cli.JSONVar(f, &format)
 	return cmd
 }
 
 // unlock ends a session that holds nothing any more: lock has opened one for
 // each lock, and it would stay until its keepalive is over.
-func unlock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.UnlockOptions) error {
+func unlock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.UnlockOptions, format string) error {
 	left, err := c.Unlock(ctx, name, o)
 	if err != nil {
 		return err
@@ -74,6 +76,9 @@ func unlock(ctx context.Context, cmd *cobra.Command, c *client.Client, name stri
 		if err == nil && info.Keepalive > 0 && len(info.Holds) == 0 {
 			_ = c.EndSession(ctx) // the lock is released all the same
 		}
+	}
+	if format == "json" {
+		return cli.WriteJSON(cmd.OutOrStdout(), releasedOut{Name: name, Released: left == 0, Count: left})
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), left)
 	return err

@@ -24,6 +24,6 @@ func NewVersion() *cobra.Command {
 			return err
 		},
 	}
-	cli.ChoiceVar(cmd.Flags(), &format, "output", "o", "form of the output", "table", "json")
+	cli.FormatVar(cmd.Flags(), &format, "table", "json")
 	return cmd
 }

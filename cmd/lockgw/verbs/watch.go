@@ -20,7 +20,6 @@ import (
 type watchOptions struct {
 	cli.Gateway
 	out      cli.Output
-	json     bool
 	renewals bool
 }
 
@@ -39,9 +38,6 @@ when the gateway stops or this command cannot keep up.`,
 		Args:              cli.UsageArgs(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: o.CompleteFirst,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.json {
-				o.out.Format = "json"
-			}
 			if len(args) == 0 {
 				args = []string{"*"}
 			}
@@ -56,7 +52,6 @@ when the gateway stops or this command cannot keep up.`,
 	f := cmd.Flags()
 	o.AddFlag(f)
 	o.out.AddFlag(f)
-	f.BoolVar(&o.json, "json", false, "one JSON object a line, as -o json")
 	f.BoolVar(&o.renewals, "renewals", false, "tell of renewals, too")
 	return cmd
 }

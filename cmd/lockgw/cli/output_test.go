@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/socket/client"
+)
+
+// A name that is wider than its column moves its own row and no other.
+func TestLongNameMovesItsRowAlone(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	all := []client.Status{{Name: "nightly", State: client.Held}, {Name: long, State: client.Held}}
+	var out bytes.Buffer
+	if err := (Output{Format: "table"}).WriteLocks(&out, all, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if !strings.HasPrefix(lines[0], "NAME      STATE") || !strings.HasPrefix(lines[1], "nightly   held ") || !strings.HasPrefix(lines[2], long+"   held ") {
+		t.Errorf("table =\n%s\nwant the column of names as wide as nightly, and the long name whole", out.String())
+	}
+}
+
+func TestUnknownVariables(t *testing.T) {
+	t.Setenv("LOCKGW_WAITT", "3s")
+	t.Setenv("LOCKGW_WAIT", "3s")
+	t.Setenv("LOCKGW_PORT_7420_TCP", "tcp://10.0.0.1:7420") // by Kubernetes
+	t.Setenv("LOCKGW_SERVICE_HOST", "10.0.0.1")
+	var got []string
+	for _, w := range UnknownVariables([]string{"LOCKGW_WAIT"}) {
+		if strings.Contains(w, "WAIT") || strings.Contains(w, "PORT") || strings.Contains(w, "SERVICE") {
+			got = append(got, w)
+		}
+	}
+	if want := `unknown environment variable LOCKGW_WAITT, did you mean "LOCKGW_WAIT"?`; len(got) != 1 || got[0] != want {
+		t.Errorf("warnings = %q, want %q alone", got, want)
+	}
+}
