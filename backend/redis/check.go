@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // Eviction is what a Redis server does when its memory is full.
@@ -33,10 +33,11 @@ func (e Eviction) Err() error {
 		which = "the Redis at " + e.Server
 	}
 	return fmt.Errorf("%s may drop locks when its memory is full, for maxmemory is %d and maxmemory-policy is %s: %s",
-		which, e.MaxMemory, e.Policy, mendEviction)
+		which, e.MaxMemory, e.Policy, EvictionRemedy)
 }
 
-const mendEviction = "run CONFIG SET maxmemory-policy noeviction there, and put it into its configuration file, or use a Redis for locks alone"
+// EvictionRemedy is what to do about an Eviction with an Err.
+const EvictionRemedy = "run CONFIG SET maxmemory-policy noeviction there, and put it into its configuration file, or use a Redis for locks alone"
 
 // Eviction asks the server, of a cluster each master, and returns the answer of the
 // worst. The zero Eviction is that of a server which forbids the question; an error
@@ -49,7 +50,7 @@ func (b *Backend) Eviction(ctx context.Context) (Eviction, error) {
 	}
 	all := make([]Eviction, len(masters))
 	unanswered := make([]bool, len(masters))
-	err = each(masters, func(i int, c *goredis.Client) (err error) {
+	err = conn.Each(masters, func(i int, c *goredis.Client) (err error) {
 		all[i], err = evictionOf(ctx, c)
 		if len(masters) > 1 && all[i].Err() != nil {
 			all[i].Server = c.Options().Addr
@@ -81,7 +82,7 @@ func (e Eviction) rank() int {
 }
 
 func evictionOf(ctx context.Context, c *goredis.Client) (Eviction, error) {
-	said, err := readInfo(ctx, c, "memory")
+	said, err := conn.ReadInfo(ctx, c, "memory")
 	if err != nil && !forbidden(err) {
 		return Eviction{}, outcome(err)
 	}
@@ -97,22 +98,6 @@ func evictionOf(ctx context.Context, c *goredis.Client) (Eviction, error) {
 		return Eviction{}, nil
 	}
 	return Eviction{MaxMemory: n, Policy: policy}, nil
-}
-
-// readInfo makes a map of the lines of INFO, "used_memory" -> "1024".
-func readInfo(ctx context.Context, c *goredis.Client, sections ...string) (map[string]string, error) {
-	text, err := c.Info(ctx, sections...).Result()
-	return infoLines(text), err
-}
-
-func infoLines(text string) map[string]string {
-	info := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			info[name] = value
-		}
-	}
-	return info
 }
 
 // forbidden: the server has answered that it does not answer that, as to a command

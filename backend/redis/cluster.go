@@ -13,6 +13,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // cluster is the masters of a Redis Cluster. go-redis keeps the map of them; the
@@ -75,7 +76,7 @@ func (c *cluster) joined(ctx context.Context, one *goredis.Client) error {
 		return nil
 	case err != nil:
 		return outcome(err)
-	case infoLines(text)["cluster_state"] == "fail":
+	case conn.InfoLines(text)["cluster_state"] == "fail":
 		return errors.New("the Redis cluster is down as this server sees it (cluster_state:fail): bring its other servers back; " +
 			"with cluster-require-full-coverage no on all of them the rest would serve without the part that is missing")
 	}

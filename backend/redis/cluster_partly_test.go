@@ -12,6 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/breaker"
 	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/examine"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
@@ -80,13 +81,13 @@ func TestClusterServesPartly(t *testing.T) {
 	if a, err := late.Acquire(t.Context(), request(names[0]+"{"+names[0]+"}", 1)); err != nil || !a.Granted {
 		t.Errorf("acquire = %+v, %v, want granted", a, err)
 	}
-	failed := map[redis.Level]int{}
-	for _, f := range redis.Examine(t.Context(), redis.Config{URL: c.URL()}) {
-		if failed[f.Level]++; f.Level == redis.Fail && f.Check != "connection" && f.Check != "cluster" {
+	failed := map[examine.Level]int{}
+	for _, f := range examine.Servers(t.Context(), redis.Config{URL: c.URL()}) {
+		if failed[f.Level]++; f.Level == examine.Fail && f.Check != "connection" && f.Check != "cluster" {
 			t.Errorf("found %+v, want no failure but of the connection and the cluster", f)
 		}
 	}
-	if failed[redis.Fail] != 2 || failed[redis.OK] < 5 {
+	if failed[examine.Fail] != 2 || failed[examine.OK] < 5 {
 		t.Errorf("findings by level: %v, want two failures, and what is well with the others", failed)
 	}
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/examine"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
@@ -200,7 +201,7 @@ func clusterDoctor(t *testing.T, c *redistest.Cluster) {
 	defer bad.Client().ConfigSet(t.Context(), "timeout", "0")
 	for _, s := range c.Masters {
 		setUser := []any{"acl", "setuser", "enough", "on", ">p"}
-		for _, rule := range strings.Fields(fmt.Sprintf(redis.NeededRights, "app:")) {
+		for _, rule := range strings.Fields(fmt.Sprintf(examine.NeededRights, "app:")) {
 			setUser = append(setUser, rule)
 		}
 		if err := s.Client().Do(t.Context(), setUser...).Err(); err != nil {
@@ -209,14 +210,14 @@ func clusterDoctor(t *testing.T, c *redistest.Cluster) {
 	}
 	warned := false
 	url := strings.Replace(c.URL(), "://", "://enough:p@", 1)
-	for _, f := range redis.Examine(t.Context(), redis.Config{URL: url, KeyPrefix: "app:"}) {
+	for _, f := range examine.Servers(t.Context(), redis.Config{URL: url, KeyPrefix: "app:"}) {
 		switch {
-		case f.Level == redis.Fail:
+		case f.Level == examine.Fail:
 			t.Errorf("found %+v, want no failure", f)
-		case f.Check == "cluster" && (f.Level != redis.OK || !strings.Contains(f.Detail, "3 masters, 16384 of 16384")):
+		case f.Check == "cluster" && (f.Level != examine.OK || !strings.Contains(f.Detail, "3 masters, 16384 of 16384")):
 			t.Errorf("found %+v, want it ok", f)
 		case f.Check == "timeout":
-			warned = f.Level == redis.Warn && strings.Contains(f.Detail, bad.Addr) && !strings.Contains(f.Detail, c.Masters[0].Addr)
+			warned = f.Level == examine.Warn && strings.Contains(f.Detail, bad.Addr) && !strings.Contains(f.Detail, c.Masters[0].Addr)
 		}
 	}
 	if !warned {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // The id of a server is the id of its run and its replication id, without a break.
@@ -30,7 +32,7 @@ func runOf(id string) string { return id[:min(runLength, len(id))] }
 
 // idOf asks the server for its id; "" if it does not tell.
 func idOf(ctx context.Context, c *goredis.Client) (string, error) {
-	said, err := readInfo(ctx, c, "server", "replication")
+	said, err := conn.ReadInfo(ctx, c, "server", "replication")
 	if err != nil || said["run_id"] == "" {
 		return "", err
 	}
@@ -59,7 +61,7 @@ func (g *guard) unbroken(ctx context.Context, c *goredis.Client, id, marked stri
 	if !trusted {
 		return false
 	}
-	said, err := readInfo(ctx, c, "server", "replication")
+	said, err := conn.ReadInfo(ctx, c, "server", "replication")
 	if err != nil || said["run_id"]+said["master_replid"] != id || said["role"] != "master" ||
 		strings.Trim(said["master_replid2"], "0") != "" {
 		return false

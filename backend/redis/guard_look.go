@@ -62,7 +62,7 @@ func (b *Backend) lookAtServers(again bool) {
 		return
 	}
 	unused := first && b.guard.unused(ctx, masters)
-	_ = each(masters, func(_ int, c *goredis.Client) error { // Ping tells
+	_ = conn.Each(masters, func(_ int, c *goredis.Client) error { // Ping tells
 		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
 		err := b.guard.look(ctx, c, unused)
@@ -80,7 +80,7 @@ func (g *guard) unused(ctx context.Context, all []*goredis.Client) bool {
 	past := len(g.trusted)+len(g.strange) > 0
 	g.mu.Unlock()
 	var used atomic.Bool
-	_ = each(all, func(_ int, c *goredis.Client) error { // one that does not answer is not trusted now either
+	_ = conn.Each(all, func(_ int, c *goredis.Client) error { // one that does not answer is not trusted now either
 		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
 		_, marked, err := mark(ctx, c)

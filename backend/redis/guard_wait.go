@@ -13,7 +13,8 @@ import (
 // waitForReplica is how long a grant waits for a replica.
 const waitForReplica = 400 * time.Millisecond
 
-const mendReplicas = "connect a replica, or set backend.redis.guard to quarantine"
+// ReplicaRemedy is what to do where GuardWait finds no replica.
+const ReplicaRemedy = "connect a replica, or set backend.redis.guard to quarantine"
 
 // hasReplica returns nil if a replica answers, without which no grant will stand.
 func hasReplica(ctx context.Context, c *goredis.Client) error {
@@ -22,7 +23,7 @@ func hasReplica(ctx context.Context, c *goredis.Client) error {
 	case err != nil:
 		return outcome(err)
 	case n < 1:
-		return fmt.Errorf("no replica answers, and with backend.redis.guard: wait each grant is refused without one; %s", mendReplicas)
+		return fmt.Errorf("no replica answers, and with backend.redis.guard: wait each grant is refused without one; %s", ReplicaRemedy)
 	default:
 		return nil
 	}
@@ -38,7 +39,7 @@ func replicated(ctx context.Context, c *goredis.Client, key string) error {
 	}
 	if n, err := acks.Int(); err != nil || n < 1 {
 		return fmt.Errorf("%w: no replica of Redis has taken the grant over within %v (backend.redis.guard: wait); %s",
-			backend.ErrRefused, waitForReplica, mendReplicas)
+			backend.ErrRefused, waitForReplica, ReplicaRemedy)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // Ping implements backend.Backend. A master that cannot grant is an error, and
@@ -23,7 +24,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	}
 	b.lookAtServers(false)
 	h := health{masters: masters, wrong: make([]error, len(masters))}
-	err = each(masters, func(i int, c *goredis.Client) error {
+	err = conn.Each(masters, func(i int, c *goredis.Client) error {
 		h.wrong[i] = b.serves(ctx, c)
 		return h.wrong[i]
 	})

@@ -94,8 +94,8 @@ func (k *keyspace) heard(ctx context.Context, c *goredis.Client, channel string)
 func mayTell(ctx context.Context, c *goredis.Client) bool {
 	ctx, cancel := context.WithTimeout(ctx, keyspaceTimeout)
 	defer cancel()
-	set, err := c.ConfigGet(ctx, notifySetting).Result()
-	return err != nil || tellsOfKeys(set[notifySetting])
+	set, err := c.ConfigGet(ctx, NotifySetting).Result()
+	return err != nil || TellsOfKeys(set[NotifySetting])
 }
 
 // maySubscribe tries it on a connection of its own: a refusal would end the one on
@@ -112,26 +112,11 @@ func maySubscribe(ctx context.Context, c *goredis.Client, channel string) bool {
 	return err == nil
 }
 
-const notifySetting = "notify-keyspace-events"
+// NotifySetting is the setting of a server that TellsOfKeys reads.
+const NotifySetting = "notify-keyspace-events"
 
-// tellsOfKeys: channels of keys (K), of DEL among the commands of all types (g) or of
-// everything (A).
-func tellsOfKeys(flags string) bool {
+// TellsOfKeys: with these flags a server tells of channels of keys (K), of DEL among the
+// commands of all types (g) or of everything (A).
+func TellsOfKeys(flags string) bool {
 	return strings.Contains(flags, "K") && strings.ContainsAny(flags, "gA")
-}
-
-// checkNotifications is for those who share names with programs that lock by a
-// string key; nobody else needs the setting, so it is never wrong.
-func checkNotifications(f serverFacts) Finding {
-	switch flags, told := f.config[notifySetting]; {
-	case !told:
-		return Finding{}
-	case tellsOfKeys(flags):
-		return Finding{OK, "notifications", notifySetting + " is " + flags + ": the release of a lock by SET NX PX is heard at once", ""}
-	default:
-		return Finding{
-			OK, "notifications",
-			notifySetting + " is without K and g: those who wait for a lock that another program took by SET NX PX are not woken early, but when its lease is over", "",
-		}
-	}
 }

@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -76,7 +75,7 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	publish, err := readPublishing(cfg.Publish, clustered(cfg.URL))
+	publish, err := readPublishing(cfg.Publish, conn.Clustered(cfg.URL))
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +93,6 @@ func Open(_ context.Context, cfg Config) (*Backend, error) {
 	b.channel = fmt.Sprintf("lockgw:node:%s:%d", cfg.Node.ID, cfg.Node.Incarnation)
 	b.hub = b.servers.listen(b.channel, publish, cfg.Log)
 	return b, nil
-}
-
-func clustered(rawurl string) bool {
-	scheme, _, _ := strings.Cut(rawurl, "://")
-	return strings.HasSuffix(scheme, "+cluster")
 }
 
 // Info implements backend.Backend.

@@ -12,6 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/backendtest"
 	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/examine"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
@@ -183,24 +184,24 @@ func TestSentinelUnknownMaster(t *testing.T) {
 func TestSentinelDoctor(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartWatched(t, 1)
-	found := func() map[string]redis.Finding {
-		all := map[string]redis.Finding{}
-		for _, f := range redis.Examine(t.Context(), redis.Config{URL: w.URL()}) {
+	found := func() map[string]examine.Finding {
+		all := map[string]examine.Finding{}
+		for _, f := range examine.Servers(t.Context(), redis.Config{URL: w.URL()}) {
 			all[f.Check] = f
 		}
 		return all
 	}
-	want := func(all map[string]redis.Finding, check string, level redis.Level, text string) {
+	want := func(all map[string]examine.Finding, check string, level examine.Level, text string) {
 		t.Helper()
 		if f := all[check]; f.Level != level || !strings.Contains(f.Detail+" "+f.Remedy, text) {
 			t.Errorf("%s = %+v, want %s with %q", check, f, level, text)
 		}
 	}
 	all := found()
-	want(all, "sentinel", redis.Warn, "three or more")
-	want(all, "min-replicas-to-write", redis.Warn, "CONFIG SET min-replicas-to-write 1")
-	want(all, "min-replicas-max-lag", redis.Warn, "down-after-milliseconds of the Sentinels 1500")
-	want(all, "locks", redis.OK, "")
+	want(all, "sentinel", examine.Warn, "three or more")
+	want(all, "min-replicas-to-write", examine.Warn, "CONFIG SET min-replicas-to-write 1")
+	want(all, "min-replicas-max-lag", examine.Warn, "down-after-milliseconds of the Sentinels 1500")
+	want(all, "locks", examine.OK, "")
 	for _, setting := range []string{"min-replicas-to-write 1", "min-replicas-max-lag 1"} {
 		name, value, _ := strings.Cut(setting, " ")
 		if err := w.Master.Client().ConfigSet(t.Context(), name, value).Err(); err != nil {
@@ -211,6 +212,6 @@ func TestSentinelDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	all = found()
-	want(all, "min-replicas-to-write", redis.OK, "1")
-	want(all, "min-replicas-max-lag", redis.OK, "2000")
+	want(all, "min-replicas-to-write", examine.OK, "1")
+	want(all, "min-replicas-max-lag", examine.OK, "2000")
 }

@@ -3,11 +3,8 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -99,20 +96,3 @@ func open(rawurl string) (func() servers, error) {
 // CheckURL says what Open would not understand of an address, without a look at the
 // files that it names. An error never contains the password.
 func CheckURL(rawurl string) error { return conn.CheckURL(rawurl) }
-
-// each asks all servers at once and joins their errors, which say whose they are
-// where there are several.
-func each(servers []*goredis.Client, ask func(i int, c *goredis.Client) error) error {
-	errs := make([]error, len(servers))
-	var wg sync.WaitGroup
-	for i, c := range servers {
-		wg.Go(func() {
-			errs[i] = ask(i, c)
-			if errs[i] != nil && len(servers) > 1 {
-				errs[i] = fmt.Errorf("%s: %w", c.Options().Addr, errs[i])
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
-}

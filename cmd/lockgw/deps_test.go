@@ -47,6 +47,10 @@ var rules = []rule{
 		why: "addresses, connections and replies of Redis are the same for every store that is kept there",
 	},
 	{
+		pkg: "backend/redis/examine", ours: []string{"backend", "backend/redis", "backend/redis/conn"},
+		why: "the doctor looks at a store from outside, so that what serves locks is free of it",
+	},
+	{
 		pkg: "backend/redlock", ours: []string{"backend", "backend/boottime", "backend/redis/conn"},
 		why: "as every store; it speaks to Redis, too",
 	},
@@ -143,7 +147,7 @@ var rules = []rule{
 		why: "the screen is a client of a gateway like any other",
 	},
 	{
-		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend/redis", "backend/redlock"},
+		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend/redis", "backend/redis/examine", "backend/redlock"},
 		why: "it looks at what a gateway would need, without one",
 	},
 	{
@@ -204,6 +208,7 @@ func TestImportRules(t *testing.T) {
 		{"backend/redis/redistest", "backend", true},
 		{"backend/redis", "backend/memory", false},
 		{"backend/redis", "session", false},
+		{"backend/redis/examine", "backend/memory", false},
 		{"backend", "session", false},
 		{"backend/backendtest", "backend/memory", false},
 		{"session", "backend", true},

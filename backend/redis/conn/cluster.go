@@ -2,6 +2,7 @@ package conn
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -57,4 +58,10 @@ func (a *Cluster) New() *goredis.ClusterClient {
 			Mode: maintnotifications.ModeDisabled,
 		},
 	})
+}
+
+// Clustered says that rawurl is the address of a cluster.
+func Clustered(rawurl string) bool {
+	scheme, _, _ := strings.Cut(rawurl, "://")
+	return strings.HasSuffix(scheme, "+cluster")
 }

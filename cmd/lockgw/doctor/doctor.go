@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/examine"
 	"github.com/lockgw/lockgw/backend/redlock"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
@@ -19,10 +20,10 @@ import (
 
 // finding is what was found out about one thing, as `doctor` tells it.
 type finding struct {
-	Level  redis.Level `json:"level"`
-	Check  string      `json:"check"`
-	Detail string      `json:"detail"`
-	Remedy string      `json:"mend,omitempty"`
+	Level  examine.Level `json:"level"`
+	Check  string        `json:"check"`
+	Detail string        `json:"detail"`
+	Remedy string        `json:"mend,omitempty"`
 }
 
 // New is the command `doctor`.
@@ -54,7 +55,7 @@ Run it as the user of the gateway, with the same configuration.`,
 			return err
 		}
 		for _, f := range found {
-			if f.Level == redis.Fail {
+			if f.Level == examine.Fail {
 				return cli.Exit(cli.ExitRefused, nil)
 			}
 		}
@@ -72,12 +73,12 @@ func examineStore(ctx context.Context, c config.Backend) (found []finding) {
 	if strings.HasPrefix(c.URL, "redlock:") {
 		var err error
 		if servers, _, err = redlock.Servers(c.URL); err != nil {
-			return []finding{{redis.Fail, "address", err.Error(), "correct backend.url"}}
+			return []finding{{examine.Fail, "address", err.Error(), "correct backend.url"}}
 		}
 		guard = redis.GuardNone // it is not for these
 	}
 	for i, address := range servers {
-		for _, f := range redis.Examine(ctx, redis.Config{URL: address, KeyPrefix: c.KeyPrefix, Publish: c.Redis.Publish, Guard: guard}) {
+		for _, f := range examine.Servers(ctx, redis.Config{URL: address, KeyPrefix: c.KeyPrefix, Publish: c.Redis.Publish, Guard: guard}) {
 			if len(servers) > 1 {
 				f.Check = fmt.Sprintf("server %d: %s", i+1, f.Check)
 			}

@@ -8,25 +8,25 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/examine"
 )
 
-func wantLevel(t *testing.T, f finding, level redis.Level, text string) {
+func wantLevel(t *testing.T, f finding, level examine.Level, text string) {
 	t.Helper()
 	if f.Level != level || !strings.Contains(f.Detail+" "+f.Remedy, text) {
 		t.Errorf("found %+v, want %s with %q", f, level, text)
 	}
-	if (f.Level == redis.OK) != (f.Remedy == "") {
+	if (f.Level == examine.OK) != (f.Remedy == "") {
 		t.Errorf("found %+v, want how to mend it unless it is ok", f)
 	}
 }
 
 func TestMachineFindings(t *testing.T) {
-	wantLevel(t, filesFinding(fewFiles), redis.OK, "8192")
-	wantLevel(t, filesFinding(fewFiles-1), redis.Warn, "LimitNOFILE")
-	ok := finding{redis.OK, "state_dir", "free", ""}
-	wantLevel(t, spaceFinding(ok, fewBytes), redis.OK, "64 MiB")
-	wantLevel(t, spaceFinding(ok, fewBytes-1), redis.Warn, "make room")
+	wantLevel(t, filesFinding(fewFiles), examine.OK, "8192")
+	wantLevel(t, filesFinding(fewFiles-1), examine.Warn, "LimitNOFILE")
+	ok := finding{examine.OK, "state_dir", "free", ""}
+	wantLevel(t, spaceFinding(ok, fewBytes), examine.OK, "64 MiB")
+	wantLevel(t, spaceFinding(ok, fewBytes-1), examine.Warn, "make room")
 }
 
 func TestDoctorDirs(t *testing.T) {
@@ -49,20 +49,20 @@ func TestDoctorDirs(t *testing.T) {
 	for _, tt := range []struct {
 		look  func(string) finding
 		name  string
-		level redis.Level
+		level examine.Level
 		text  string
 	}{
-		{examineSocketDir, "good", redis.OK, "can be written and is free"},
-		{examineSocketDir, "a/b/c", redis.OK, "can be made"},
-		{examineSocketDir, "file", redis.Fail, "no directory"},
-		{examineSocketDir, "file/below", redis.Fail, "not a directory"},
-		{examineSocketDir, "link", redis.Fail, "no directory"}, // serve refuses it, too
-		{examineSocketDir, "open", redis.Fail, "written by everybody"},
-		{examineStateDir, "good", redis.OK, "can be written and is free"},
-		{examineStateDir, "link", redis.Fail, "no directory"},
-		{examineStateDir, "open", redis.Fail, "written by everybody"},
-		{examineStateDir, "a/b/c", redis.OK, "can be made"},
-		{examineStateDir, "file", redis.Fail, "no directory"},
+		{examineSocketDir, "good", examine.OK, "can be written and is free"},
+		{examineSocketDir, "a/b/c", examine.OK, "can be made"},
+		{examineSocketDir, "file", examine.Fail, "no directory"},
+		{examineSocketDir, "file/below", examine.Fail, "not a directory"},
+		{examineSocketDir, "link", examine.Fail, "no directory"}, // serve refuses it, too
+		{examineSocketDir, "open", examine.Fail, "written by everybody"},
+		{examineStateDir, "good", examine.OK, "can be written and is free"},
+		{examineStateDir, "link", examine.Fail, "no directory"},
+		{examineStateDir, "open", examine.Fail, "written by everybody"},
+		{examineStateDir, "a/b/c", examine.OK, "can be made"},
+		{examineStateDir, "file", examine.Fail, "no directory"},
 	} {
 		wantLevel(t, tt.look(at(tt.name)), tt.level, tt.text)
 	}
@@ -76,8 +76,8 @@ func TestDoctorReadOnlyDir(t *testing.T) {
 	if err := unix.Access("/proc/sys", unix.W_OK); err == nil {
 		t.Skip("no directory here that this user may not write in")
 	}
-	wantLevel(t, examineStateDir("/proc/sys"), redis.Fail, "may not write")
-	wantLevel(t, examineStateDir("/proc/sys/lockgw"), redis.Fail, "cannot be made")
+	wantLevel(t, examineStateDir("/proc/sys"), examine.Fail, "may not write")
+	wantLevel(t, examineStateDir("/proc/sys/lockgw"), examine.Fail, "cannot be made")
 }
 
 func TestIsLocked(t *testing.T) {

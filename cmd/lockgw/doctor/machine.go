@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/examine"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 )
@@ -24,7 +24,7 @@ const (
 // changes nothing.
 func examineMachine(c config.Config) []finding {
 	socket, state := examineSocketDir(c.Socket.Dir), examineStateDir(c.StateDir)
-	if state.Level != redis.Fail {
+	if state.Level != examine.Fail {
 		state = checkSpace(c.StateDir, state)
 	}
 	return []finding{checkFiles(), socket, state}
@@ -33,7 +33,7 @@ func examineMachine(c config.Config) []finding {
 func checkFiles() finding {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return finding{redis.Fail, "open files", err.Error(), "see why this process may not ask for its limits"}
+		return finding{examine.Fail, "open files", err.Error(), "see why this process may not ask for its limits"}
 	}
 	return filesFinding(unsigned(limit.Max)) // up to which Go raises the other limit by itself
 }
@@ -44,9 +44,9 @@ func unsigned[N int32 | uint32 | int64 | uint64](n N) uint64 { return uint64(n) 
 func filesFinding(limit uint64) finding {
 	detail := fmt.Sprintf("up to %d at a time, when started from here", limit)
 	if limit < fewFiles {
-		return finding{redis.Warn, "open files", detail + "; each connection of a client takes one", "raise ulimit -n, or LimitNOFILE of the service"}
+		return finding{examine.Warn, "open files", detail + "; each connection of a client takes one", "raise ulimit -n, or LimitNOFILE of the service"}
 	}
-	return finding{redis.OK, "open files", detail, ""}
+	return finding{examine.OK, "open files", detail, ""}
 }
 
 func examineSocketDir(dir string) finding {
@@ -56,12 +56,12 @@ func examineSocketDir(dir string) finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return parentFinding(check, dir)
 	case err != nil:
-		return finding{redis.Fail, check, err.Error(), "choose another socket.dir"}
+		return finding{examine.Fail, check, err.Error(), "choose another socket.dir"}
 	case !info.IsDir():
-		return finding{redis.Fail, check, dir + " is no directory", "remove it, or choose another socket.dir"}
+		return finding{examine.Fail, check, dir + " is no directory", "remove it, or choose another socket.dir"}
 	}
 	if err := cli.CheckSafeDir(dir, info, os.Geteuid()); err != nil {
-		return finding{redis.Fail, check, err.Error(), "choose another socket.dir, or run as its owner"}
+		return finding{examine.Fail, check, err.Error(), "choose another socket.dir, or run as its owner"}
 	}
 	return dirFinding(check, dir, cli.LockFile)
 }
@@ -73,12 +73,12 @@ func examineStateDir(dir string) finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return parentFinding(check, dir)
 	case err != nil:
-		return finding{redis.Fail, check, err.Error(), "choose another state_dir"}
+		return finding{examine.Fail, check, err.Error(), "choose another state_dir"}
 	case !info.IsDir():
-		return finding{redis.Fail, check, dir + " is no directory", "remove it, or choose another state_dir"}
+		return finding{examine.Fail, check, dir + " is no directory", "remove it, or choose another state_dir"}
 	}
 	if err := cli.CheckSafeDir(dir, info, os.Geteuid()); err != nil {
-		return finding{redis.Fail, check, err.Error(), "choose another state_dir, or run as its owner"}
+		return finding{examine.Fail, check, err.Error(), "choose another state_dir, or run as its owner"}
 	}
 	return dirFinding(check, dir, stateLock)
 }
@@ -94,26 +94,26 @@ func parentFinding(check, dir string) finding {
 	}
 	if err := writable(parent); err != nil {
 		return finding{
-			redis.Fail, check, fmt.Sprintf("%s is not there and cannot be made: %v", dir, err),
+			examine.Fail, check, fmt.Sprintf("%s is not there and cannot be made: %v", dir, err),
 			fmt.Sprintf("as root: install -d -o %d -m 0755 %s", os.Geteuid(), dir),
 		}
 	}
-	return finding{redis.OK, check, dir + " is not there yet and can be made", ""}
+	return finding{examine.OK, check, dir + " is not there yet and can be made", ""}
 }
 
 // dirFinding is about a directory that is there, and in which a gateway locks a file.
 func dirFinding(check, dir, lock string) finding {
 	if err := writable(dir); err != nil {
-		return finding{redis.Fail, check, err.Error(), fmt.Sprintf("run as its owner, or: chown %d %s", os.Geteuid(), dir)}
+		return finding{examine.Fail, check, err.Error(), fmt.Sprintf("run as its owner, or: chown %d %s", os.Geteuid(), dir)}
 	}
 	taken, err := isLocked(filepath.Join(dir, lock))
 	switch {
 	case err != nil:
-		return finding{redis.Fail, check, err.Error(), "run as the user of the gateway"}
+		return finding{examine.Fail, check, err.Error(), "run as the user of the gateway"}
 	case taken:
-		return finding{redis.OK, check, dir + " is in use by a running gateway", ""}
+		return finding{examine.OK, check, dir + " is in use by a running gateway", ""}
 	default:
-		return finding{redis.OK, check, dir + " can be written and is free", ""}
+		return finding{examine.OK, check, dir + " can be written and is free", ""}
 	}
 }
 
@@ -154,7 +154,7 @@ func checkSpace(dir string, f finding) finding {
 func spaceFinding(f finding, free uint64) finding {
 	f.Detail += fmt.Sprintf("; %d MiB of the disk are free", free>>20)
 	if free < fewBytes {
-		f.Level, f.Remedy = redis.Warn, "make room: locks do not outlive a gateway that cannot write its journal"
+		f.Level, f.Remedy = examine.Warn, "make room: locks do not outlive a gateway that cannot write its journal"
 	}
 	return f
 }

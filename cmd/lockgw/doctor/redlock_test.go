@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/examine"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 )
@@ -21,7 +21,7 @@ func TestDoctorOfRedlock(t *testing.T) {
 		got := map[string]bool{}
 		for _, f := range examineStore(t.Context(), c) {
 			server, _, _ := strings.Cut(f.Check, ":")
-			got[server] = got[server] || f.Level == redis.Fail
+			got[server] = got[server] || f.Level == examine.Fail
 		}
 		return got
 	}
@@ -33,7 +33,7 @@ func TestDoctorOfRedlock(t *testing.T) {
 		t.Errorf("failing = %v with the second server down, want that one alone", got)
 	}
 	c.URL = "redlock://a,b"
-	if f := examineStore(t.Context(), c); len(f) != 1 || f[0].Level != redis.Fail {
+	if f := examineStore(t.Context(), c); len(f) != 1 || f[0].Level != examine.Fail {
 		t.Errorf("two servers: %v, want one failure", f)
 	}
 }

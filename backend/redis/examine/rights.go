@@ -1,4 +1,4 @@
-package redis
+package examine
 
 import (
 	"context"
@@ -11,32 +11,33 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis"
 )
 
-// neededRights is what ACL SETUSER has to be told of a user of lockgw, with a %s for
+// NeededRights is what ACL SETUSER has to be told of a user of lockgw, with a %s for
 // the key prefix. scripting, because a script may do no more than its user.
-const neededRights = "~%[1]s* ~lockgw:* ~redisson_lock_token:* &lockgw:node:* &redisson_lock__channel:* " +
+const NeededRights = "~%[1]s* ~lockgw:* ~redisson_lock_token:* &lockgw:node:* &redisson_lock__channel:* " +
 	"+@connection +@scripting +@hash +@sortedset +@pubsub +@string +@keyspace -@dangerous +info +config|get +time +cluster|slots +cluster|info"
 
 // rights finds out whether this user may do what a gateway does, by doing it.
 func (x *examination) rights(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 2*examineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
-	mend := "ACL SETUSER ... " + fmt.Sprintf(neededRights, x.b.cfg.KeyPrefix)
+	remedy := "ACL SETUSER ... " + fmt.Sprintf(NeededRights, x.prefix)
 	p, err := x.probe(ctx)
 	if err != nil {
-		x.add(Finding{Fail, "messages", err.Error(), mend})
+		x.add(Finding{Fail, "messages", err.Error(), remedy})
 		return
 	}
 	defer p.ps.Close()
 	trip, err := p.listen(ctx)
 	if err != nil {
-		x.add(Finding{Fail, "messages", err.Error(), mend})
+		x.add(Finding{Fail, "messages", err.Error(), remedy})
 	} else {
 		x.add(Finding{OK, "messages", fmt.Sprintf("one came back after %v", trip.Round(10*time.Microsecond)), ""})
 	}
 	if err := p.passOn(ctx, err == nil); err != nil {
-		x.add(Finding{Fail, "locks", err.Error(), mend})
+		x.add(Finding{Fail, "locks", err.Error(), remedy})
 		return
 	}
 	x.add(Finding{OK, "locks", "one was taken, renewed, passed on and given back", ""})
@@ -44,11 +45,12 @@ func (x *examination) rights(ctx context.Context) {
 
 // probe is two contenders for a lock of its own.
 type probe struct {
-	b    *Backend
-	name string
-	home *goredis.Client // has the lock
-	ps   *goredis.PubSub
-	seq  uint64
+	b        *redis.Backend
+	name     string
+	channels redis.Channels
+	home     *goredis.Client // has the lock
+	ps       *goredis.PubSub
+	seq      uint64
 }
 
 // probe chooses a name that a server has which answers.
@@ -56,11 +58,11 @@ func (x *examination) probe(ctx context.Context) (*probe, error) {
 	for {
 		p := &probe{b: x.b, name: "lockgw-doctor-" + rand.Text()}
 		var err error
-		if p.home, err = x.b.servers.of(ctx, x.b.cfg.KeyPrefix+p.name); err != nil {
+		if p.home, err = x.b.Home(ctx, p.name); err != nil {
 			return nil, err
 		}
 		if slices.Contains(x.masters, p.home) {
-			p.ps = p.home.Subscribe(ctx)
+			p.ps, p.channels = p.home.Subscribe(ctx), x.b.Channels(p.name)
 			return p, nil
 		}
 		if ctx.Err() != nil {
@@ -71,25 +73,24 @@ func (x *examination) probe(ctx context.Context) (*probe, error) {
 
 // listen subscribes to what a gateway hears and sends itself a message.
 func (p *probe) listen(ctx context.Context) (trip time.Duration, err error) {
-	if err := p.subscribe(ctx, "SUBSCRIBE", p.ps.Subscribe, p.b.channel); err != nil {
+	if err := p.subscribe(ctx, "SUBSCRIBE", p.ps.Subscribe, p.channels.Node); err != nil {
 		return 0, err
 	}
-	foreign := keysOf(p.b.cfg.KeyPrefix + p.name).channel
-	if p.b.publish.plain() {
-		if err := p.subscribe(ctx, "SUBSCRIBE", p.ps.Subscribe, foreign); err != nil {
+	if p.channels.Plain {
+		if err := p.subscribe(ctx, "SUBSCRIBE", p.ps.Subscribe, p.channels.Redisson); err != nil {
 			return 0, err
 		}
 	}
-	if p.b.publish.sharded() {
-		if err := p.subscribe(ctx, "SSUBSCRIBE", p.ps.SSubscribe, foreign); err != nil {
+	if p.channels.Sharded {
+		if err := p.subscribe(ctx, "SSUBSCRIBE", p.ps.SSubscribe, p.channels.Redisson); err != nil {
 			return 0, err
 		}
 	}
 	began := time.Now()
-	if err := p.home.Publish(ctx, p.b.channel, probePrefix).Err(); err != nil {
-		return 0, fmt.Errorf("PUBLISH: %w", outcome(err))
+	if err := p.home.Publish(ctx, p.channels.Node, redis.ProbePrefix).Err(); err != nil {
+		return 0, fmt.Errorf("PUBLISH: %w", redis.Outcome(err))
 	}
-	if _, err := p.hear(ctx, func(payload string) bool { return payload == probePrefix }); err != nil {
+	if _, err := p.hear(ctx, func(payload string) bool { return payload == redis.ProbePrefix }); err != nil {
 		return 0, fmt.Errorf("a message to ourselves did not come back: %w", err)
 	}
 	return time.Since(began), nil
@@ -98,10 +99,10 @@ func (p *probe) listen(ctx context.Context) (trip time.Duration, err error) {
 func (p *probe) subscribe(ctx context.Context, word string, command func(context.Context, ...string) error, channel string) error {
 	err := command(ctx, channel)
 	if err == nil {
-		_, err = p.ps.ReceiveTimeout(ctx, examineTimeout)
+		_, err = p.ps.ReceiveTimeout(ctx, timeout)
 	}
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", word, channel, outcome(err))
+		return fmt.Errorf("%s %s: %w", word, channel, redis.Outcome(err))
 	}
 	return nil
 }
@@ -109,11 +110,11 @@ func (p *probe) subscribe(ctx context.Context, word string, command func(context
 // hear returns the first message to this node that is wanted.
 func (p *probe) hear(ctx context.Context, wanted func(payload string) bool) (string, error) {
 	for {
-		received, err := p.ps.ReceiveTimeout(ctx, examineTimeout)
+		received, err := p.ps.ReceiveTimeout(ctx, timeout)
 		if err != nil {
-			return "", outcome(err)
+			return "", redis.Outcome(err)
 		}
-		if m, ok := received.(*goredis.Message); ok && m.Channel == p.b.channel && wanted(m.Payload) {
+		if m, ok := received.(*goredis.Message); ok && m.Channel == p.channels.Node && wanted(m.Payload) {
 			return m.Payload, nil
 		}
 	}
@@ -160,13 +161,13 @@ func (p *probe) look(ctx context.Context) error {
 // take confirms the lock that was passed on to r and gives it back.
 func (p *probe) take(ctx context.Context, r backend.Request) error {
 	payload, err := p.hear(ctx, func(payload string) bool {
-		h, ok := parseHint(payload)
+		h, ok := redis.ParseHint(payload)
 		return ok && h.Kind == backend.HintGranted
 	})
 	if err != nil {
 		return fmt.Errorf("hear that a lock was passed on: %w", err)
 	}
-	h, _ := parseHint(payload)
+	h, _ := redis.ParseHint(payload)
 	r.Hold, r.Attempt = h.Fence, r.Seq
 	if _, err := p.b.Confirm(ctx, r); err != nil && !errors.Is(err, backend.ErrNotHeld) { // or it came late, which is no fault of the server
 		return fmt.Errorf("confirm a lock: %w", err)

@@ -1,4 +1,4 @@
-package redis
+package examine
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
@@ -14,7 +15,7 @@ import (
 func examine(t *testing.T, url, prefix string) map[string]Finding {
 	t.Helper()
 	found := map[string]Finding{}
-	for _, f := range Examine(t.Context(), Config{URL: url, KeyPrefix: prefix}) {
+	for _, f := range Servers(t.Context(), redis.Config{URL: url, KeyPrefix: prefix}) {
 		if other, ok := found[f.Check]; ok {
 			t.Errorf("%s was told twice: %+v and %+v", f.Check, other, f)
 		}
@@ -34,7 +35,7 @@ func wantFinding(t *testing.T, found map[string]Finding, check string, level Lev
 	}
 }
 
-func TestExamine(t *testing.T) {
+func TestServers(t *testing.T) {
 	s := redistest.Start(t, "--appendonly", "yes")
 	found := examine(t, s.URL(), "app:")
 	for _, check := range []string{"connection", "version", "role", "eviction", "persistence", "tcp-keepalive", "timeout", "maxclients", "notifications", "messages", "locks", "clock"} {
@@ -50,7 +51,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-func TestExamineSettings(t *testing.T) {
+func TestServersSettings(t *testing.T) {
 	for _, tt := range []struct {
 		name, check string
 		args        []string
@@ -73,7 +74,7 @@ func TestExamineSettings(t *testing.T) {
 	}
 }
 
-func TestExamineReplicas(t *testing.T) {
+func TestServersReplicas(t *testing.T) {
 	s := redistest.Start(t)
 	host, port, _ := strings.Cut(s.Addr, ":")
 	redistest.Start(t, "--replicaof", host, port)
@@ -81,16 +82,18 @@ func TestExamineReplicas(t *testing.T) {
 		return strings.Contains(s.Client().Info(t.Context(), "replication").Val(), "state=online")
 	})
 	wantFinding(t, examine(t, s.URL(), ""), "replicas", Warn, "min-replicas-to-write")
-	configSet(t, s, "min-replicas-to-write", "1")
+	if err := s.Client().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
 	wantFinding(t, examine(t, s.URL(), ""), "replicas", OK, "")
 }
 
 // A gateway that is told to wait for a replica grants nothing without one.
-func TestExamineWithoutReplica(t *testing.T) {
+func TestServersWithoutReplica(t *testing.T) {
 	s := redistest.Start(t)
-	for guard, want := range map[string]Level{GuardWait: Fail, GuardQuarantine: ""} {
+	for guard, want := range map[string]Level{redis.GuardWait: Fail, redis.GuardQuarantine: ""} {
 		found := map[string]Finding{}
-		for _, f := range Examine(t.Context(), Config{URL: s.URL(), Guard: guard}) {
+		for _, f := range Servers(t.Context(), redis.Config{URL: s.URL(), Guard: guard}) {
 			found[f.Check] = f
 		}
 		if f := found["replicas"]; f.Level != want || want == Fail && !strings.Contains(f.Remedy, "connect a replica") {
@@ -105,8 +108,8 @@ func user(name, rights string) []string {
 	return append([]string{"--user", name, "on", ">p"}, strings.Fields(rights)...)
 }
 
-func TestExamineRights(t *testing.T) {
-	rights := strings.ReplaceAll(neededRights, "%[1]s", "app:")
+func TestServersRights(t *testing.T) {
+	rights := strings.ReplaceAll(NeededRights, "%[1]s", "app:")
 	s := redistest.Start(t, slices.Concat(
 		user("enough", rights),
 		user("no_channels", strings.ReplaceAll(rights, "&", "&x")),
@@ -149,7 +152,7 @@ func TestExamineRights(t *testing.T) {
 	}
 }
 
-func TestExamineWithoutServer(t *testing.T) {
+func TestServersWithoutServer(t *testing.T) {
 	locked := redistest.Start(t, "--requirepass", "secret")
 	gone := redistest.Start(t)
 	gone.Kill()
@@ -170,7 +173,7 @@ func TestExamineWithoutServer(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if found := Examine(ctx, Config{URL: "redis://:secret@" + locked.Addr}); len(found) != 1 || found[0].Level != Fail {
+	if found := Servers(ctx, redis.Config{URL: "redis://:secret@" + locked.Addr}); len(found) != 1 || found[0].Level != Fail {
 		t.Errorf("with a canceled context: found = %+v, want one failure", found)
 	}
 }
@@ -198,9 +201,9 @@ func TestFindings(t *testing.T) {
 		{"clients 79 of 100", checkClients(info("connected_clients", "79", "maxclients", "100")), OK, "79 of 100"},
 		{"clients 80 of 100", checkClients(info("connected_clients", "80", "maxclients", "100")), Warn, "80 of 100"},
 		{"clients not told", checkClients(info()), "", ""},
-		{"notifications", checkNotifications(serverFacts{config: map[string]string{notifySetting: "gxK"}}), OK, "at once"},
-		{"all notifications", checkNotifications(serverFacts{config: map[string]string{notifySetting: "AKE"}}), OK, "at once"},
-		{"notifications of events", checkNotifications(serverFacts{config: map[string]string{notifySetting: "AE"}}), OK, "when its lease is over"},
+		{"notifications", checkNotifications(serverFacts{config: map[string]string{redis.NotifySetting: "gxK"}}), OK, "at once"},
+		{"all notifications", checkNotifications(serverFacts{config: map[string]string{redis.NotifySetting: "AKE"}}), OK, "at once"},
+		{"notifications of events", checkNotifications(serverFacts{config: map[string]string{redis.NotifySetting: "AE"}}), OK, "when its lease is over"},
 		{"notifications not told", checkNotifications(info()), "", ""},
 		{"clock in time", clockFinding(-time.Second), OK, "1s"},
 		{"clock ahead", clockFinding(1500 * time.Millisecond), Warn, "+1.5 s"},
@@ -210,6 +213,15 @@ func TestFindings(t *testing.T) {
 	} {
 		if f := tt.found; f.Level != tt.level || !strings.Contains(f.Detail+" "+f.Remedy, tt.text) {
 			t.Errorf("%s: %+v, want %q with %q", tt.name, f, tt.level, tt.text)
+		}
+	}
+}
+
+func awaits(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for began := time.Now(); !f(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("waited 10 s until %s", what)
 		}
 	}
 }

@@ -1,9 +1,11 @@
-package redis
+package examine
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/lockgw/lockgw/backend/redis"
 )
 
 // serverFacts are what a server says of itself. A text that is missing is "", a
@@ -73,7 +75,7 @@ func checkCluster(f serverFacts) Finding {
 }
 
 func checkEviction(f serverFacts) Finding {
-	e := Eviction{Policy: f.text("maxmemory_policy", "maxmemory-policy")}
+	e := redis.Eviction{Policy: f.text("maxmemory_policy", "maxmemory-policy")}
 	if e.Policy == "" {
 		return Finding{Warn, "eviction", "the server does not say whether it drops keys when its memory is full", "see that its maxmemory-policy is noeviction"}
 	}
@@ -82,16 +84,16 @@ func checkEviction(f serverFacts) Finding {
 	detail := fmt.Sprintf("maxmemory-policy is %s, maxmemory %s", e.Policy, limit)
 	switch {
 	case e.Err() != nil:
-		return Finding{Fail, "eviction", detail + ": locks may be dropped when the memory is full", mendEviction}
+		return Finding{Fail, "eviction", detail + ": locks may be dropped when the memory is full", redis.EvictionRemedy}
 	case e.Policy != "noeviction":
-		return Finding{Warn, "eviction", detail + ": locks may be dropped once somebody sets a limit", mendEviction}
+		return Finding{Warn, "eviction", detail + ": locks may be dropped once somebody sets a limit", redis.EvictionRemedy}
 	default:
 		return Finding{OK, "eviction", detail, ""}
 	}
 }
 
 func checkPersistence(f serverFacts) Finding {
-	const mend = "CONFIG SET appendonly yes, and put it into its configuration file"
+	const remedy = "CONFIG SET appendonly yes, and put it into its configuration file"
 	aof := f.info["aof_enabled"] == "1" || f.config["appendonly"] == "yes"
 	save, told := f.config["save"]
 	switch {
@@ -100,9 +102,9 @@ func checkPersistence(f serverFacts) Finding {
 	case !told:
 		return Finding{}
 	case save == "":
-		return Finding{Warn, "persistence", "none: a restart of the server forgets every lock and every fence", mend}
+		return Finding{Warn, "persistence", "none: a restart of the server forgets every lock and every fence", remedy}
 	default:
-		return Finding{Warn, "persistence", "snapshots alone (save " + save + "): a restart of the server forgets the locks taken since the last one", mend}
+		return Finding{Warn, "persistence", "snapshots alone (save " + save + "): a restart of the server forgets the locks taken since the last one", remedy}
 	}
 }
 
@@ -110,8 +112,8 @@ func checkReplicas(f serverFacts) Finding {
 	replicas := number(f.info["connected_slaves"])
 	least, told := f.config["min-replicas-to-write"]
 	switch {
-	case replicas == 0 && f.guard == GuardWait && f.info["role"] == "master":
-		return Finding{Fail, "replicas", "none, and with backend.redis.guard: wait each grant waits for one and is refused", mendReplicas}
+	case replicas == 0 && f.guard == redis.GuardWait && f.info["role"] == "master":
+		return Finding{Fail, "replicas", "none, and with backend.redis.guard: wait each grant waits for one and is refused", redis.ReplicaRemedy}
 	case replicas == 0 || !told:
 		return Finding{}
 	case number(least) == 0:
@@ -162,4 +164,20 @@ func checkClients(f serverFacts) Finding {
 		return Finding{Warn, "maxclients", detail, "raise it with CONFIG SET maxclients, or find out who takes them with CLIENT LIST"}
 	}
 	return Finding{OK, "maxclients", detail, ""}
+}
+
+// checkNotifications is for those who share names with programs that lock by a
+// string key; nobody else needs the setting, so it is never wrong.
+func checkNotifications(f serverFacts) Finding {
+	switch flags, told := f.config[redis.NotifySetting]; {
+	case !told:
+		return Finding{}
+	case redis.TellsOfKeys(flags):
+		return Finding{OK, "notifications", redis.NotifySetting + " is " + flags + ": the release of a lock by SET NX PX is heard at once", ""}
+	default:
+		return Finding{
+			OK, "notifications",
+			redis.NotifySetting + " is without K and g: those who wait for a lock that another program took by SET NX PX are not woken early, but when its lease is over", "",
+		}
+	}
 }

@@ -1,4 +1,6 @@
-package redis
+// Package examine looks at Redis servers before a gateway uses them, as `lockgw doctor`
+// does: at their settings, and at what this user may do there.
+package examine
 
 import (
 	"context"
@@ -10,6 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
@@ -32,31 +35,31 @@ type Finding struct {
 	Remedy string // what to do about it; "" where nothing has to be done
 }
 
-// examineTimeout bounds each question to the server.
-const examineTimeout = 3 * time.Second
+// timeout bounds each question to the server.
+const timeout = 3 * time.Second
 
-// Examine looks for what is wrong with the server of cfg, its settings and what this
+// Servers looks for what is wrong with the server of cfg, its settings and what this
 // user may do there. It takes locks of a name that nobody else uses; what is left
 // of it ends within a minute. cfg.Node and cfg.FenceTTL are not used.
-func Examine(ctx context.Context, cfg Config) []Finding {
+func Servers(ctx context.Context, cfg redis.Config) []Finding {
 	cfg.Node = backend.Node{ID: "doctor-" + rand.Text(), Incarnation: 1}
 	cfg.FenceTTL = time.Minute
 	guard := cfg.Guard
-	cfg.Guard = GuardNone // the lock that is taken here may be forgotten
-	b, err := Open(ctx, cfg)
+	cfg.Guard = redis.GuardNone // the lock that is taken here may be forgotten
+	b, err := redis.Open(ctx, cfg)
 	if err != nil {
 		return []Finding{{Fail, "address", err.Error(), "correct backend.url or backend.key_prefix"}}
 	}
 	defer b.Close()
-	x := &examination{b: b, clustered: clustered(cfg.URL), guard: guard}
+	x := &examination{b: b, prefix: cfg.KeyPrefix, clustered: conn.Clustered(cfg.URL), guard: guard}
 	if strings.Contains(cfg.URL, "+sentinel://") {
 		x.sentinel, _ = conn.SentinelOptions(cfg.URL) // Open has read it
 	}
 	if err := x.connect(ctx); err != nil {
-		if refusedLogin(err) {
-			return []Finding{{Fail, "password", err.Error(), mendLogin}}
+		if redis.RefusedLogin(err) {
+			return []Finding{{Fail, "password", err.Error(), loginRemedy}}
 		}
-		return []Finding{{Fail, "connection", err.Error(), mendConnection}}
+		return []Finding{{Fail, "connection", err.Error(), connectionRemedy}}
 	}
 	x.servers(ctx)
 	x.rights(ctx)
@@ -65,14 +68,15 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 	return x.findings
 }
 
-const mendConnection = "see that the server runs, that it can be reached from here, and that the address, user and password are right"
+const connectionRemedy = "see that the server runs, that it can be reached from here, and that the address, user and password are right"
 
-const mendLogin = "correct the user and password in backend.url, or in the file of backend.password_file; " +
+const loginRemedy = "correct the user and password in backend.url, or in the file of backend.password_file; " +
 	"on the server, requirepass or ACL LIST says which there are. The server runs and can be reached"
 
 // examination of one server, or of all masters of a cluster.
 type examination struct {
-	b         *Backend
+	b         *redis.Backend
+	prefix    string // Config.KeyPrefix
 	clustered bool
 	guard     string                   // what gateways are told
 	sentinel  *goredis.FailoverOptions // nil: none
@@ -85,29 +89,16 @@ func (x *examination) add(f Finding) { x.findings = append(x.findings, f) }
 // connect finds the servers. One of a cluster that does not answer is left out of what
 // comes next, unless none does.
 func (x *examination) connect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	began := time.Now()
-	all, err := x.b.servers.masters(ctx)
+	found, err := x.b.Survey(ctx)
 	if err != nil {
 		return err
 	}
-	h := health{masters: all, wrong: make([]error, len(all))}
-	err = each(all, func(i int, c *goredis.Client) error {
-		h.wrong[i] = outcome(c.Ping(ctx).Err())
-		return h.wrong[i]
-	})
-	if h.hopeless() {
-		return err
-	}
-	for i, c := range all {
-		if h.wrong[i] == nil {
-			x.masters = append(x.masters, c)
-		}
-	}
-	h.shares = x.b.servers.shares(ctx, h.best())
-	if err := h.err(); err != nil {
-		x.add(Finding{Fail, "connection", err.Error(), mendConnection})
+	x.masters = found.Masters
+	if found.Lacking != nil {
+		x.add(Finding{Fail, "connection", found.Lacking.Error(), connectionRemedy})
 		return nil
 	}
 	x.add(Finding{OK, "connection", fmt.Sprintf("answered after %v", time.Since(began).Round(10*time.Microsecond)), ""})
@@ -115,26 +106,26 @@ func (x *examination) connect(ctx context.Context) error {
 }
 
 func (x *examination) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return each(x.masters, func(_ int, c *goredis.Client) error { return outcome(c.Ping(ctx).Err()) })
+	return conn.Each(x.masters, func(_ int, c *goredis.Client) error { return redis.Outcome(c.Ping(ctx).Err()) })
 }
 
 // askedSettings are those that the checks look at; others may be secret.
-var askedSettings = []any{"config", "get", "maxmemory", "maxmemory-policy", "appendonly", "save", "min-replicas-to-write", "tcp-keepalive", "timeout", "maxclients", notifySetting}
+var askedSettings = []any{"config", "get", "maxmemory", "maxmemory-policy", "appendonly", "save", "min-replicas-to-write", "tcp-keepalive", "timeout", "maxclients", redis.NotifySetting}
 
 // settings reads what the server says of itself, as far as it does.
 func (x *examination) settings(ctx context.Context, c *goredis.Client) (found []Finding) {
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	info, err := readInfo(ctx, c)
+	info, err := conn.ReadInfo(ctx, c)
 	if err != nil {
-		found = append(found, Finding{Warn, "info", "not told, so that its version and role are not known: " + outcome(err).Error(), "allow this user INFO: ACL SETUSER ... +info"})
+		found = append(found, Finding{Warn, "info", "not told, so that its version and role are not known: " + redis.Outcome(err).Error(), "allow this user INFO: ACL SETUSER ... +info"})
 	}
 	asked := goredis.NewMapStringStringCmd(ctx, askedSettings...)
 	if err := c.Process(ctx, asked); err != nil {
 		found = append(found, Finding{
-			Warn, "configuration", "not told, so that only what INFO tells was looked at: " + outcome(err).Error(),
+			Warn, "configuration", "not told, so that only what INFO tells was looked at: " + redis.Outcome(err).Error(),
 			"allow this user to read it, ACL SETUSER ... +config|get, or look yourself at timeout, tcp-keepalive, save and min-replicas-to-write",
 		})
 	}
@@ -148,14 +139,14 @@ func (x *examination) settings(ctx context.Context, c *goredis.Client) (found []
 
 // clock compares the servers' time with ours, and tells of the one that is furthest off.
 func (x *examination) clock(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var worst time.Duration
 	for _, c := range x.masters {
 		began := time.Now()
 		theirs, err := c.Time(ctx).Result()
 		if err != nil {
-			x.add(Finding{Fail, "clock", outcome(err).Error(), "allow this user TIME: ACL SETUSER ... +time"})
+			x.add(Finding{Fail, "clock", redis.Outcome(err).Error(), "allow this user TIME: ACL SETUSER ... +time"})
 			return
 		}
 		if ahead := theirs.Sub(began.Add(time.Since(began) / 2)); ahead.Abs() >= worst.Abs() {

@@ -1,4 +1,4 @@
-package redis
+package examine
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
@@ -56,15 +57,18 @@ func (x *examination) merge(ctx context.Context) {
 
 // cluster asks a master what it knows of the cluster.
 func (x *examination) cluster(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	text, err := x.masters[0].ClusterInfo(ctx).Result()
 	if err != nil {
-		x.add(Finding{Warn, "cluster", "not told: " + outcome(err).Error(), "allow this user CLUSTER INFO: ACL SETUSER ... +cluster|info"})
+		x.add(Finding{Warn, "cluster", "not told: " + redis.Outcome(err).Error(), "allow this user CLUSTER INFO: ACL SETUSER ... +cluster|info"})
 		return
 	}
-	x.add(clusterFinding(infoLines(text), len(x.masters)))
+	x.add(clusterFinding(conn.InfoLines(text), len(x.masters)))
 }
+
+// slots that each cluster has.
+const slots = 16384
 
 func clusterFinding(info map[string]string, masters int) Finding {
 	detail := fmt.Sprintf("%d masters, %s of %d slots served", masters, info["cluster_slots_ok"], slots)
@@ -80,11 +84,11 @@ func clusterFinding(info map[string]string, masters int) Finding {
 
 // watched looks at what the Sentinels know of the master.
 func (x *examination) watched(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	told, err := x.askSentinels(ctx)
 	if err != nil {
-		x.add(Finding{Warn, "sentinel", "not told: " + outcome(err).Error(), "see that the Sentinels answer SENTINEL MASTER " + x.sentinel.MasterName})
+		x.add(Finding{Warn, "sentinel", "not told: " + redis.Outcome(err).Error(), "see that the Sentinels answer SENTINEL MASTER " + x.sentinel.MasterName})
 		return
 	}
 	x.add(sentinelFinding(told))
