@@ -144,7 +144,7 @@ func TestSessionKillUser(t *testing.T) {
 	admin.wantError("INVALID wrong number", "SESSION", "KILL", "USER")
 	admin.wantError("NOAUTH", "SESSION", "KILL", "USER", me)
 	for _, bad := range []string{"alice", "user:", "group:5", ""} {
-		admin.wantError("INVALID USER", "SESSION", "KILL", "USER", bad, "TOKEN", "sesame")
+		admin.wantError("INVALID user", "SESSION", "KILL", "USER", bad, "TOKEN", "sesame")
 	}
 	admin.want(int64(0), "SESSION", "KILL", "USER", "user:4242", "TOKEN", "sesame")
 	admin.want(int64(1), "SESSION", "KILL", "USER", me, "TOKEN", "sesame")

@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +14,8 @@ import (
 )
 
 // listenTCP listens on the sockets that the service manager has passed, and else
-// opens the addresses of http.listen, all or none. tokens: callers may show one in
+// opens the addresses of http.listen, all or none; one that another program has is
+// waited for. tokens: callers may show one in
 // place of a certificate.
 func listenTCP(c config.HTTP, tokens bool, passed []net.Listener, in api.Listening) (lns []net.Listener, certs *certificates, err error) {
 	certs, err = openCertificates(c.TLS, tokens)
@@ -22,7 +25,7 @@ func listenTCP(c config.HTTP, tokens bool, passed []net.Listener, in api.Listeni
 	if len(passed) > 0 {
 		lns, err = passed, checkPassed(passed, c.TLS, tokens)
 	} else {
-		lns, err = openTCP(c.Listen)
+		lns, err = openTCP(c.Listen, cmp.Or(in.Log, slog.New(slog.DiscardHandler)))
 	}
 	if err != nil {
 		return lns, nil, err
@@ -46,24 +49,23 @@ func checkPassed(lns []net.Listener, c config.TLS, tokens bool) error {
 	return nil
 }
 
-func openTCP(addresses []string) ([]net.Listener, error) {
+func openTCP(addresses []string, log *slog.Logger) ([]net.Listener, error) {
 	var lns []net.Listener
 	for _, address := range addresses {
 		ln, err := net.Listen("tcp", address)
+		if errors.Is(err, unix.EADDRINUSE) {
+			log.Warn("another program listens on an address of http.listen, and gets what is sent there, tokens too; "+
+				"the gateway serves its other addresses and tries this one again. Stop that program, or choose another port",
+				"http", address)
+			ln, err = await(address, log)
+		}
 		if err != nil {
 			closeAll(lns)
-			return nil, listenError(address, err)
+			return nil, fmt.Errorf("http.listen: %w", err)
 		}
 		lns = append(lns, ln)
 	}
 	return lns, nil
-}
-
-func listenError(address string, err error) error {
-	if errors.Is(err, unix.EADDRINUSE) {
-		return fmt.Errorf("http.listen: another program listens on %s already; stop it or choose another port", address)
-	}
-	return fmt.Errorf("http.listen: %w", err)
 }
 
 func closeAll(lns []net.Listener) {

@@ -84,12 +84,13 @@ func (ls *listeners) serve(a *actors, g *gateway) {
 }
 
 // addresses of the listeners over "tcp", with the ports that the kernel has chosen
-// where 0 was configured, or "unix".
+// where 0 was configured, or "unix". Not those that are waited for.
 func (ls *listeners) addresses(network string) []string {
 	addresses := []string{}
 	for _, ln := range slices.Concat(ls.http, ls.resp) {
-		if ln.Addr().Network() == network {
-			addresses = append(addresses, ln.Addr().String())
+		addr := ln.Addr()
+		if _, awaits := addr.(awaitedAddr); !awaits && addr.Network() == network {
+			addresses = append(addresses, addr.String())
 		}
 	}
 	return addresses
