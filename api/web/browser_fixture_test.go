@@ -103,6 +103,23 @@ func (g *gateway) run(name string, more ...string) *os.Process {
 	return p
 }
 
+// command is the process that the holder of name, granted after that fence, runs under
+// the lock. lockgw run is shown by its own process while it waits, and by its command
+// once that has started.
+func (g *gateway) command(name string, after uint64) (pid int) {
+	g.t.Helper()
+	g.until("the next holder of "+name+" is shown by its command", func() bool {
+		st := g.status(name)
+		if st.Holder == nil || st.Fence <= after {
+			return false
+		}
+		pid = st.Holder.PID
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		return err == nil && string(comm) == "sleep\n"
+	})
+	return pid
+}
+
 // open opens a session that holds nothing.
 func (g *gateway) open(name, keepalive string) {
 	g.t.Helper()

@@ -118,7 +118,7 @@ func TestBrowser(t *testing.T) {
 		p.await(`document.querySelector('#confirm-dialog').open`)
 		p.press(adminToken, kb.Enter)
 		p.await(`!document.querySelector('#confirm-dialog').open`)
-		p.awaitText("#lock-facts", fmt.Sprintf("pid %d", next.Pid))
+		p.awaitText("#lock-facts", fmt.Sprintf("pid %d", g.command("nightly", fence)))
 		p.awaitText("#live", "by events")
 		p.awaitText("#history-table tbody", "lost")
 		p.awaitText("#history-table tbody", "broken")
@@ -172,8 +172,9 @@ func TestBrowser(t *testing.T) {
 	// keyboard alone: its command is stopped, and the next has the lock.
 	t.Run("sessions", func(t *testing.T) {
 		g := startGateway(t, program)
-		holder := g.run("nightly")
-		next := g.run("nightly")
+		g.run("nightly")
+		holder, fence := g.command("nightly", 0), g.status("nightly").Fence
+		g.run("nightly")
 		g.open("jobs", "10m")
 		p := open(t, g, "/#/sessions")
 		p.awaitText("#sessions-table tbody", "nightly")
@@ -182,14 +183,14 @@ func TestBrowser(t *testing.T) {
 		}
 		p.do(chromedp.Click("#admin"))
 		p.press(adminToken, kb.Enter)
-		for _, want := range []string{"jobs", "team=storage", "keepalive, 9m", "process ", "Lives by", fmt.Sprintf("pid %d", holder.Pid)} {
+		for _, want := range []string{"jobs", "team=storage", "keepalive, 9m", "process ", "Lives by", fmt.Sprintf("pid %d", holder)} {
 			p.awaitText("#sessions-table", want)
 		}
 		p.awaitText("#sessions-count", "3 sessions")
 		for _, complaint := range eval[[]string](p, audit) {
 			t.Errorf("sessions: %s", complaint)
 		}
-		id := eval[string](p, fmt.Sprintf(`[...document.querySelectorAll('#sessions-table tbody tr')].find((row) => row.textContent.includes('pid %d')).cells[1].textContent`, holder.Pid))
+		id := eval[string](p, fmt.Sprintf(`[...document.querySelectorAll('#sessions-table tbody tr')].find((row) => row.textContent.includes('pid %d')).cells[1].textContent`, holder))
 		button := fmt.Sprintf(`button[aria-label="End the session %s"]`, id)
 		p.tabTo(button)
 		p.press(kb.Enter)
@@ -209,11 +210,8 @@ func TestBrowser(t *testing.T) {
 		p.do(chromedp.Click("#confirm-dialog button[type=submit]"))
 		p.await(`!document.querySelector('#confirm-dialog').open && document.activeElement.id === 'sessions-title'`)
 		p.awaitText("#sessions-count", "2 sessions")
-		p.await(fmt.Sprintf(`!document.querySelector('#sessions-table').textContent.includes('pid %d')`, holder.Pid))
-		g.until("the next has the lock", func() bool {
-			st := g.status("nightly")
-			return st.Holder != nil && st.Holder.PID == next.Pid
-		})
+		p.await(fmt.Sprintf(`!document.querySelector('#sessions-table').textContent.includes('pid %d')`, holder))
+		p.awaitText("#sessions-table", fmt.Sprintf("pid %d", g.command("nightly", fence)))
 		p.do(chromedp.Click("#admin"), chromedp.Click("#admin-forget"))
 		p.await(`!document.querySelector('#sessions-table').textContent.includes('jobs')`)
 		p.quiet()
