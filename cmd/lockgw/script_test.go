@@ -25,6 +25,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "lockgw" { // the program has the umask that it is started with
+		unix.Umask(0o022) // a gateway refuses directories that everybody may write
+	}
 	testscript.Main(m, map[string]func(){"lockgw": main})
 }
 

@@ -2,10 +2,12 @@ package serve
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/verbs"
@@ -19,5 +21,8 @@ func program() *cobra.Command {
 }
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) != "lockgw" { // the program has the umask that it is started with
+		unix.Umask(0o022) // a gateway refuses directories that everybody may write
+	}
 	testscript.Main(m, map[string]func(){"lockgw": func() { os.Exit(cli.Run(program())) }})
 }
