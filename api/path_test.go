@@ -105,7 +105,7 @@ func TestWrongMethod(t *testing.T) {
 		{"/v1/locks/a/hold", "POST", []string{"GET", "PUT", "OPTIONS"}},
 		{"/v1/locks/a/check", "GET, HEAD", []string{"POST", "PUT"}},
 		{"/v1/locks", "GET, HEAD", []string{"POST", "OPTIONS"}},
-		{"/v1/sessions", "GET, HEAD, POST", []string{"DELETE", "PUT"}},
+		{"/v1/sessions", "GET, HEAD, POST, DELETE", []string{"PUT", "PATCH"}},
 		{"/v1/sessions/other", "DELETE", []string{"GET", "HEAD", "POST", "PUT"}},
 		{"/v1/sessions/self", "GET, HEAD, DELETE", []string{"POST", "PUT", "OPTIONS"}},
 		{"/v1/sessions/self/keepalive", "POST", []string{"GET", "HEAD"}},
