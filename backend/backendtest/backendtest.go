@@ -193,10 +193,13 @@ func (n *node) give(hold backend.Fence) backend.Answer {
 	return a
 }
 
+// hintPatience: a message that is lost, as where a slot moves, may cost 5 s.
+const hintPatience = 10 * time.Second
+
 // hears waits for a hint of the kind.
 func (n *node) hears(k backend.HintKind) backend.Hint {
 	n.b.Helper()
-	timeout := time.After(2 * time.Second)
+	timeout := time.After(hintPatience)
 	for {
 		select {
 		case h := <-n.hints:
@@ -204,7 +207,7 @@ func (n *node) hears(k backend.HintKind) backend.Hint {
 				return h
 			}
 		case <-timeout:
-			n.b.Fatalf("no hint %d within 2 s", k)
+			n.b.Fatalf("no hint %d within %v", k, hintPatience)
 		}
 	}
 }
