@@ -124,7 +124,7 @@ func (l *lists) get(ctx context.Context, m *Manager, prefix string, kept bool) (
 			l.waiting[prefix] = s
 			l.mu.Unlock()
 			l.read(ctx, m, prefix, s)
-			if s.err == errLeft {
+			if errors.Is(s.err, errLeft) {
 				return nil, ctx.Err()
 			}
 			return s.all, s.err
@@ -135,7 +135,7 @@ func (l *lists) get(ctx context.Context, m *Manager, prefix string, kept bool) (
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if s.err != errLeft {
+		if !errors.Is(s.err, errLeft) {
 			return s.all, s.err
 		}
 	}

@@ -33,7 +33,7 @@ func (m *Manager) roomLocked(o Options) error {
 
 // clear ends what idles, of the user if that has too many sessions, else of all. It is
 // false if nothing was ended.
-func (m *Manager) clear(user string) (any bool) {
+func (m *Manager) clear(user string) (ended bool) {
 	now := m.cfg.Clock()
 	m.mu.Lock()
 	if m.cleared != 0 && now-m.cleared < clearEvery {
@@ -51,10 +51,10 @@ func (m *Manager) clear(user string) (any bool) {
 	m.mu.Unlock()
 	for _, s := range found {
 		if s.closeIf(s.idleLocked, "it held and waited for nothing, and there were too many sessions") {
-			any = true
+			ended = true
 		}
 	}
-	return any
+	return ended
 }
 
 // idleLocked: nobody misses the session, as far as can be told.

@@ -109,13 +109,14 @@ func (r *Record) OthersWait(node string) bool {
 
 // missing is how much e still waits for, beyond what it was offered.
 func (r *Record) missing(e Entry) int {
-	if o := r.Offer(e.Node); o == nil {
+	o := r.Offer(e.Node)
+	if o == nil {
 		return e.Want
-	} else if e.Mode.Limit() == 0 {
-		return 0
-	} else {
-		return max(e.Want-o.Count, 0)
 	}
+	if e.Mode.Limit() == 0 {
+		return 0
+	}
+	return max(e.Want-o.Count, 0)
 }
 
 // Conflicts: others use the name as another kind than mode is: a lock, or a semaphore

@@ -203,7 +203,7 @@ func mostIn(dir string) int64 {
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return most
 	}
-	return min(most, int64(fs.Blocks)*int64(fs.Bsize)/part)
+	return min(most, int64(fs.Blocks)*int64(fs.Bsize)/part) //nolint:unconvert // of another type on FreeBSD
 }
 
 // full is the size from which on the file is written anew: it has to grow by a part of

@@ -50,8 +50,8 @@ func identified(uid int) int {
 	return uid
 }
 
-// NobodyGroup: the group gid of another process is none in particular.
+// NobodyGroup says whether the group gid of another process is none in particular.
 func NobodyGroup(gid int) bool { return groups().is(gid) }
 
-// NobodyUser: the user uid, of another process or of a file, is nobody in particular.
+// NobodyUser says whether the user uid, of another process or of a file, is nobody in particular.
 func NobodyUser(uid int) bool { return users().is(uid) }

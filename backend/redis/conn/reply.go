@@ -11,7 +11,7 @@ import (
 // Reply of a script: its first element says what the others are.
 type Reply []any
 
-// AsReply: every script answers with a list.
+// AsReply reads the answer of a script, which is a list.
 func AsReply(v any) (Reply, error) {
 	a, ok := v.([]any)
 	if !ok || len(a) == 0 {

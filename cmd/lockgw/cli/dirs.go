@@ -69,7 +69,7 @@ func CheckSafeDir(path string, info fs.FileInfo, uid int) error {
 	return nil
 }
 
-// OwnedBy: uid may change the rights of the file.
+// OwnedBy says whether uid may change the rights of the file.
 func OwnedBy(info fs.FileInfo, uid int) bool { return ownerOf(info) == uid }
 
 func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }

@@ -41,7 +41,7 @@ func FlagsFromEnv(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// FromEnv: the flag has its value from its environment variable.
+// FromEnv says whether the flag has its value from its environment variable.
 func FromEnv(flags *pflag.FlagSet, name string) bool {
 	_, ok := flags.Lookup(name).Annotations[envKey]
 	return ok

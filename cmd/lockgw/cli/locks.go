@@ -149,7 +149,7 @@ func (o Output) writeTable(w io.Writer, all []client.Status, now time.Time) erro
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d", StateText(st), holder, from, LeaseText(st), st.Waiters, st.Fence)
 		if o.Format == "wide" {
-			fmt.Fprintf(t, "\t%s\t%s\t%s", Dash(string(h.Owner)), UIDText(h.UID), Dash(Printable(h.Note)))
+			fmt.Fprintf(t, "\t%s\t%s\t%s", Dash(h.Owner), UIDText(h.UID), Dash(Printable(h.Note)))
 		}
 		fmt.Fprintln(t)
 	}

@@ -61,7 +61,7 @@ func UsageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// NoSuchCommand: of a command that has only sub-commands.
+// NoSuchCommand is the error of a command that has only sub-commands.
 func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

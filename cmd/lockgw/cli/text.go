@@ -22,7 +22,7 @@ func HolderText(h *client.Holder) string {
 		parts = append(parts, "("+what+")")
 	}
 	if len(parts) == 0 {
-		parts = append(parts, string(h.Owner))
+		parts = append(parts, h.Owner)
 	}
 	return Printable(strings.Join(parts, " "))
 }

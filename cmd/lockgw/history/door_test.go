@@ -70,7 +70,7 @@ func (d *socketDoor) notice(n client.Notice) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.losses[uint64(n.Fence)] = now()
+	d.losses[n.Fence] = now()
 }
 
 func (d *socketDoor) lost(fence uint64) time.Duration {

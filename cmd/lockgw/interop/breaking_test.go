@@ -12,7 +12,7 @@ func (g *gateway) breakIt(t *testing.T, name string) {
 	if err != nil || st.State != "held" {
 		t.Fatalf("LOCKINFO %s = %+v, %v, want held", name, st, err)
 	}
-	if err := g.breakLock(name, uint64(st.Fence)); err != nil {
+	if err := g.breakLock(name, st.Fence); err != nil {
 		t.Fatal(err)
 	}
 }

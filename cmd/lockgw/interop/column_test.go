@@ -120,7 +120,7 @@ func (k *caller) takes(t testing.TB, name string, wait, ttl time.Duration) uint6
 	if err != nil {
 		t.Fatalf("a caller of the gateway does not get %s: %v", name, err)
 	}
-	return uint64(v.Fence)
+	return v.Fence
 }
 
 func (k *caller) refused(t testing.TB, name string, wait time.Duration) {
@@ -146,7 +146,7 @@ func (k *caller) waits(t testing.TB, name string, ttl time.Duration) <-chan outc
 	ctx := t.Context()
 	go func() {
 		v, err := k.Lock(ctx, name, client.LockOptions{Wait: long, TTL: ttl})
-		out <- outcome{uint64(v.Fence), err == nil, err, time.Now()}
+		out <- outcome{v.Fence, err == nil, err, time.Now()}
 	}()
 	eventually(t, "the caller waits", func() bool { return waiters(t, watcher, name) > before })
 	return out

@@ -123,7 +123,7 @@ func (y *tally) bySocket(t *testing.T, k *caller) func() error {
 		if err != nil {
 			return err
 		}
-		if err := y.add(uint64(v.Fence)); err != nil {
+		if err := y.add(v.Fence); err != nil {
 			return err
 		}
 		_, err = k.Unlock(ctx, y.name, client.UnlockOptions{})

@@ -93,7 +93,7 @@ func watchdogOurs(t *testing.T, c *column) string {
 		c.refused(t, "w", name, 0)
 		c.leased(t, name)
 	}
-	if st, err := k.Info(t.Context(), name); err != nil || uint64(st.Fence) != fence {
+	if st, err := k.Info(t.Context(), name); err != nil || st.Fence != fence {
 		t.Errorf("LOCKINFO = %+v, %v, want fence %d", st, err, fence)
 	}
 	k.gives(t, name)

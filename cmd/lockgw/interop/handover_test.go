@@ -63,7 +63,7 @@ func handOver(t *testing.T, c *column, seen *record) {
 		seen.only(name)
 		go func() {
 			v, err := k.Lock(t.Context(), name, client.LockOptions{Wait: long, TTL: lease})
-			granted <- outcome{uint64(v.Fence), err == nil, err, time.Now()}
+			granted <- outcome{v.Fence, err == nil, err, time.Now()}
 		}()
 		seen.pause()
 		c.gives(t, "w", name)

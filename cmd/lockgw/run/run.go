@@ -123,7 +123,7 @@ func childEnv(env []string, h *hold) []string {
 	}
 	fences := make([]string, len(h.views))
 	for i, v := range h.views {
-		fences[i] = strconv.FormatUint(uint64(v.Fence), 10)
+		fences[i] = strconv.FormatUint(v.Fence, 10)
 	}
 	return append(env,
 		"LOCKGW_LOCK="+strings.Join(h.names(), " "),

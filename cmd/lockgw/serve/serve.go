@@ -40,18 +40,24 @@ certificates and log.level; the log says which other changes need a restart.`,
 	return cmd
 }
 
-// serve runs a gateway until a signal ends it, or until one of its parts fails.
-func serve(ctx context.Context, load func() (config.Settings, error)) error {
-	s, err := load()
-	if err != nil {
-		return err
-	}
+// openLog begins the log with what is doubtful about the settings.
+func openLog(s config.Settings) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(s.Log.SlogLevel())
 	log := newLog(os.Stderr, s.Log, level)
 	for _, warning := range s.Warnings {
 		log.Warn(warning)
 	}
+	return log, level
+}
+
+// serve runs a gateway until a signal ends it, or until one of its parts fails.
+func serve(ctx context.Context, load func() (config.Settings, error)) error {
+	s, err := load()
+	if err != nil {
+		return err
+	}
+	log, level := openLog(s)
 	control, err := access.New(s.Admission)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ program that does not listen: be sure that it is dead, or that what it works on 
 				return cli.Usagef("--admin-token-file: %w", err)
 			}
 			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
-				if err := c.Break(ctx, args[0], uint64(fence), token); err != nil {
+				if err := c.Break(ctx, args[0], fence, token); err != nil {
 					return err
 				}
 				if format == "json" {

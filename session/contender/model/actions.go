@@ -87,6 +87,11 @@ func (w *world) vanish() {
 
 // network carries requests out, brings answers, or loses either.
 func (w *world) network(i int, add adder) {
+	w.renewals(i, add)
+	w.requests(i, add)
+}
+
+func (w *world) renewals(i int, add adder) {
 	n := &w.nodes[i]
 	if r := n.renewal; r != nil && !r.answered {
 		add(true, func(w *world) {
@@ -113,6 +118,10 @@ func (w *world) network(i int, add adder) {
 			w.carryOut(i, n.c.Renewed(w.now, r.r, r.sentAt, backend.ErrUnavailable))
 		}, "the renewal of $n, or its answer, is LOST", name(i), "")
 	}
+}
+
+func (w *world) requests(i int, add adder) {
+	n := &w.nodes[i]
 	q := n.request
 	if q == nil {
 		return
@@ -254,82 +263,6 @@ func (w *world) start(i int) {
 	var e contender.Effects
 	n.c, e = contender.Recover(w.now, w.cfg[i], p)
 	w.carryOut(i, e)
-}
-
-// callers: client k of node i asks, gives up, releases, dies.
-func (w *world) callers(i, k int, add adder) {
-	n := &w.nodes[i]
-	c := &n.clients[k]
-	here, who := n.process == up, clientName(i, k)
-	end := func(w *world) {
-		n := &w.nodes[i]
-		c := &n.clients[k]
-		caller := c.caller
-		e := n.c.Release(w.now, caller)
-		w.carryOut(i, e)
-		*c = client{ops: c.ops}
-	}
-	ask := func(w *world) {
-		n := &w.nodes[i]
-		c := &n.clients[k]
-		c.state, c.caller = waits, w.newCaller(i, k)
-		w.carryOut(i, n.c.Enter(w.now, c.caller))
-	}
-	journaled := n.journal.has(k)
-	switch c.state {
-	case idle:
-		if here && c.ops > 0 {
-			add(false, func(w *world) { w.nodes[i].clients[k].ops--; ask(w) }, "$n asks", who, "")
-		}
-	case waits:
-		if here && c.granted {
-			add(true, func(w *world) { w.tell(i, k) }, "$n is told: granted", who, "")
-		}
-		if here && w.faults.Withdraw > 0 {
-			add(false, func(w *world) { w.faults.Withdraw--; end(w) }, "$n gives up", who, "")
-		}
-	case holds:
-		if here {
-			add(true, end, "$n releases", who, "")
-		}
-		if w.faults.Withdraw > 0 {
-			add(false, func(w *world) { w.faults.Withdraw--; w.nodes[i].clients[k].state = dead }, "$n dies", who, "")
-		}
-		if !journaled { // its gateway was killed, and what it held is over
-			if here {
-				add(true, func(w *world) { c := &w.nodes[i].clients[k]; *c = client{ops: c.ops} }, "$n hears that it lost", who, "")
-			}
-		}
-	case dead:
-		if here {
-			add(true, func(w *world) {
-				c := &w.nodes[i].clients[k]
-				if journaled {
-					end(w)
-				}
-				*c = client{ops: c.ops}
-			}, "$n is found dead", who, "")
-		}
-	case retries:
-		if here {
-			add(true, func(w *world) {
-				n := &w.nodes[i]
-				c := &n.clients[k]
-				var deadline time.Duration
-				if journaled {
-					deadline = n.c.Deadline(c.caller)
-				}
-				switch at := deadline; {
-				case !journaled:
-					ask(w)
-				case w.now < at: // the turn that the journal has is the answer
-					c.state, c.deadline = holds, at
-				default:
-					w.carryOut(i, n.c.Tick(w.now))
-				}
-			}, "$n asks again", who, "")
-		}
-	}
 }
 
 // busy: something is under way or due, so that time does not pass.

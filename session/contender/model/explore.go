@@ -28,7 +28,7 @@ func Explore(in Instance, limit int) Result {
 	first := newWorld(&in)
 	x.add(first, -1, 0)
 	r := Result{Whole: true}
-	for i := 0; i < len(x.states); i++ {
+	for i := 0; i < len(x.states); i++ { //nolint:intrange // states are added meanwhile
 		if i >= limit {
 			r.Whole = false
 			break

@@ -1,0 +1,132 @@
+package verbs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+)
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// took is a duration with as much of it as people want to know; "" of none.
+func took(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d == 0:
+		return ""
+	case d < 10*time.Second:
+		return cli.Duration(d.Round(10 * time.Millisecond))
+	default:
+		return cli.Age(d)
+	}
+}
+
+func (q *quantity) text() string {
+	if q.WorstMS == 0 {
+		return "not at all"
+	}
+	or0 := func(ms int64) string {
+		if ms == 0 {
+			return "0s"
+		}
+		return took(ms)
+	}
+	return fmt.Sprintf("%s (p50), %s (p99), %s at worst", or0(q.P50MS), or0(q.P99MS), or0(q.WorstMS))
+}
+
+func fenceText(fence uint64) string {
+	if fence == 0 {
+		return ""
+	}
+	return strconv.FormatUint(fence, 10)
+}
+
+func (a *attempt) begun() time.Time {
+	if a.Asked.IsZero() {
+		return a.Granted
+	}
+	return a.Asked
+}
+
+func (a *attempt) heldText() string {
+	if a.Granted.IsZero() {
+		return ""
+	}
+	if a.HeldMS == 0 {
+		return "0s"
+	}
+	return took(a.HeldMS)
+}
+
+func (a *attempt) outcomeText() string {
+	text := strings.ReplaceAll(a.Outcome, "_", " ")
+	if a.Reason != "" {
+		text += " (" + a.Reason + ")"
+	}
+	return cli.Printable(text)
+}
+
+// text is who somebody is; the name of this node goes without saying.
+func (p *person) text(here string) string {
+	h := *p.holder()
+	if h.Node == here {
+		h.Node = ""
+	}
+	return cli.HolderText(&h)
+}
+
+// behindText is who held the lock for longest of the wait, and how many others did.
+func (a *attempt) behindText(here string) string {
+	var longest *span
+	var most time.Duration
+	until := a.Granted
+	if until.IsZero() {
+		until = a.Ended
+	}
+	for i := range a.Behind {
+		s := &a.Behind[i]
+		if d := s.within(a.Asked, until); longest == nil || d > most {
+			longest, most = s, d
+		}
+	}
+	if longest == nil {
+		return ""
+	}
+	text := longest.text(here)
+	if most >= time.Second {
+		text += " for " + cli.Age(most)
+	}
+	if more := len(a.Behind) - 1 + a.BehindMore; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// within is how much of that time s covers, as far as is known.
+func (s *span) within(from, until time.Time) time.Duration {
+	if until.IsZero() {
+		until = time.Now()
+	}
+	if !s.Until.IsZero() && s.Until.Before(until) {
+		until = s.Until
+	}
+	if s.From.After(from) {
+		from = s.From
+	}
+	return until.Sub(from)
+}
