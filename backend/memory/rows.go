@@ -69,13 +69,22 @@ func (r *Rows) row(name string) *ledger.Row {
 	return row
 }
 
-// forget drops a row that nobody uses. No request is under way that could take the empty
-// row for the one before: each is carried out when it is made.
-func (r *Rows) forget(name string) {
-	if row := r.names[name]; row != nil && len(row.Record.Holds) == 0 && len(row.Record.Queue) == 0 {
+// reply tells what there is of a name. A row that nobody uses is dropped: no request is
+// under way that could take it for the one before, for each is carried out when it is
+// made.
+func (r *Rows) reply(name string, now time.Duration) ledger.Reply {
+	row := r.names[name]
+	if row != nil && len(row.Record.Holds) == 0 && len(row.Record.Queue) == 0 {
 		r.mark = max(r.mark, row.Record.Top)
 		delete(r.names, name)
+		row = nil
 	}
+	if row == nil {
+		row = &ledger.Row{}
+	}
+	p := row.Reply(now)
+	p.Clock = time.Now().UnixMicro()
+	return p
 }
 
 // Table is a Rows as one node sees it.
@@ -98,10 +107,8 @@ func (t *Table) Swap(_ context.Context, s ledger.Swap) (ledger.Reply, error) {
 	if err := r.paused(now); err != nil && s.Effects.Grants {
 		return ledger.Reply{}, err
 	}
-	row := r.row(s.Name)
-	defer r.forget(s.Name)
-	written := row.Swap(s, r.version(), now, r.clock())
-	reply := t.reply(row, now)
+	written := r.row(s.Name).Swap(s, r.version(), now, r.clock())
+	reply := r.reply(s.Name, now)
 	if reply.Written = written; written {
 		reply.Unheard = r.send(s.Name, s.Effects.Messages, &reply)
 	}
@@ -113,30 +120,17 @@ func (t *Table) Join(_ context.Context, name string, e ledger.Entry, floor backe
 	r, now := t.rows, boottime.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	row := r.row(name)
-	defer r.forget(name)
-	ms, _ := row.Join(e, r.version(), max(floor, r.clock()))
-	reply := t.reply(row, now)
+	ms, _ := r.row(name).Join(e, r.version(), max(floor, r.clock()))
+	reply := r.reply(name, now)
 	r.send(name, ms, &reply)
 	return reply, nil
 }
 
 // Look implements ledger.Table.
 func (t *Table) Look(_ context.Context, name string) (ledger.Reply, error) {
-	r := t.rows
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	row := r.names[name]
-	if row == nil {
-		row = &ledger.Row{}
-	}
-	return t.reply(row, boottime.Now()), nil
-}
-
-func (t *Table) reply(row *ledger.Row, now time.Duration) ledger.Reply {
-	p := row.Reply(now)
-	p.Clock = time.Now().UnixMicro()
-	return p
+	t.rows.mu.Lock()
+	defer t.rows.mu.Unlock()
+	return t.rows.reply(name, boottime.Now()), nil
 }
 
 // Renew implements ledger.Table.
@@ -206,7 +200,7 @@ func (t *Table) List(_ context.Context, prefix, cursor string, limit int) ([]led
 	}
 	out := make([]ledger.Named, len(names))
 	for i, n := range names {
-		out[i] = ledger.Named{Name: n, Reply: t.reply(r.names[n], now)}
+		out[i] = ledger.Named{Name: n, Reply: r.reply(n, now)}
 	}
 	return out, next, nil
 }

@@ -75,6 +75,10 @@ var rules = []rule{
 		why: "the model has a store, a network and callers of its own",
 	},
 	{
+		pkg: "session/engine", ours: []string{"backend", "backend/boottime", "backend/ledger", "session/contender"}, closed: true, theirs: []string{"golang.org/x/sys"},
+		why: "it carries out what contenders ask for, and knows no sessions",
+	},
+	{
 		pkg: "session/journal", closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "what a process leaves to the next one is facts; what they mean is decided in session",
 	},

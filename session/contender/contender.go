@@ -37,6 +37,7 @@
 package contender
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -61,8 +62,9 @@ type Config struct {
 	Delay time.Duration
 	// Margin is how long before the end of a lease of ttl its holder counts it as over.
 	Margin func(ttl time.Duration) time.Duration
-	// Retry is how long to wait after a request that got no answer.
-	Retry time.Duration
+	// Retry is how long to wait after a request that got no answer; twice as long after
+	// each further one, but no longer than RetryMost.
+	Retry, RetryMost time.Duration
 	// Restores: the store may have forgotten a hold, and is told of it again.
 	Restores bool
 }
@@ -82,6 +84,7 @@ type Contender struct {
 	flight     *Request
 	unresolved bool            // a write got no answer and may still be carried out
 	retryAt    time.Duration   // nothing is sent before
+	pause      time.Duration   // after the last request without an answer
 	look       bool            // ask, whatever the copy says
 	nudged     bool            // told that others wait, while an answer was pending
 	watch      bool            // see to it that offers to others are taken
@@ -286,7 +289,7 @@ type Past struct {
 // is let in before the store has answered, nor with the fences that are left of the
 // last block.
 func Recover(now time.Duration, cfg *Config, past Past) (*Contender, Effects) {
-	c := &Contender{cfg: cfg, now: now, recovers: true, intent: true, reclaiming: past.ID, in: past.Callers}
+	c := &Contender{cfg: cfg, now: now, recovers: true, intent: true, reclaiming: past.ID, in: slices.Clone(past.Callers)}
 	if len(c.in) > 0 {
 		c.hold = hold{id: past.ID, mode: past.Mode, count: len(c.in), used: cfg.Turns, deadline: past.Deadline}
 	}

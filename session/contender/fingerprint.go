@@ -25,6 +25,9 @@ func (c *Contender) Fingerprint(p Printer) {
 	p.Record(&c.copy)
 	p.Int(bit(c.unresolved), bit(c.look), bit(c.nudged), bit(c.watch), bit(c.leaving), bit(c.recovers), bit(c.renewing), bit(c.describe), bit(c.intent), bit(h.giving))
 	p.Time(c.retryAt)
+	if c.cfg.RetryMost > c.cfg.Retry {
+		p.Int(int(c.pause))
+	}
 	p.Time(c.bar)
 	for _, id := range c.unheard {
 		p.Fence(id)

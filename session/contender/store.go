@@ -312,21 +312,32 @@ func (c *Contender) Reply(now time.Duration, r ledger.Reply, err error) Effects 
 	c.flight = nil
 	switch {
 	case errors.Is(err, backend.ErrRefused):
-		c.retryAt = now + c.cfg.Retry
+		c.retryLater(err)
 		c.look = c.look || q.Swap == nil
 		c.hold.giving = c.hold.giving && c.unresolved
 	case err != nil:
-		c.retryAt = now + c.cfg.Retry
+		c.retryLater(err)
 		if q.Swap == nil {
 			c.look = true // a join that comes late does no harm
 		} else {
 			c.unresolved = true
 		}
 	default:
-		c.retryAt = 0
+		c.retryAt, c.pause = 0, 0
 		c.answered(q, r)
 	}
 	return c.advance()
+}
+
+// retryLater has the next request wait: a little longer each time, or until the store
+// says that it will serve.
+func (c *Contender) retryLater(err error) {
+	c.pause = min(max(2*c.pause, c.cfg.Retry), max(c.cfg.RetryMost, c.cfg.Retry))
+	c.retryAt = c.now + c.pause
+	var later *backend.Later
+	if errors.As(err, &later) {
+		c.retryAt = max(c.retryAt, c.now+later.After)
+	}
 }
 
 // answered takes what the store has said.

@@ -118,7 +118,7 @@ func newSim(seed uint64, d time.Duration) *sim {
 	s := &sim{rnd: rand.New(rand.NewPCG(seed, 1)), end: d, quiet: d - 10*time.Minute, held: map[*simCaller]bool{}}
 	s.mode = []backend.Mode{backend.Exclusive, backend.Exclusive, 2, 5}[s.rnd.IntN(4)]
 	s.cfg = contender.Config{
-		Turns: []int{1, 4, 64}[s.rnd.IntN(3)], TurnTime: 50 * time.Millisecond, Offer: time.Second, Retry: 100 * time.Millisecond,
+		Turns: []int{1, 4, 64}[s.rnd.IntN(3)], TurnTime: 50 * time.Millisecond, Offer: time.Second, Retry: 20 * time.Millisecond, RetryMost: time.Second,
 		Margin: func(ttl time.Duration) time.Duration { return max(ttl/100, 50*time.Millisecond) },
 	}
 	switch s.rnd.IntN(4) {
