@@ -66,7 +66,7 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "a reader passes a writer", file: "backend/ledger/step.go",
+		name: "a reader passes a writer", file: "backend/ledger/serve.go",
 		old: "\t\tif n == 0 {\n\t\t\treturn false\n\t\t}\n", new: "\t\tif n == 0 {\n\t\t\tcontinue\n\t\t}\n",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=sx,s"},
 	},
@@ -116,7 +116,7 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x request withdraw"},
 	},
 	{
-		name: "a reader becomes a writer beside others", file: "backend/ledger/step.go",
+		name: "a reader becomes a writer beside others", file: "backend/ledger/serve.go",
 		old: "used += h.Count\n", new: "if h.Node != s.op.Node {\n\t\t\tused += h.Count\n\t\t}\n",
 		test: ledger,
 	},
@@ -131,8 +131,8 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "an offer is not told", file: "backend/ledger/step.go",
-		old: "\ts.tell(e.Node, Look)\n}\n\n// restore", new: "}\n\n// restore",
+		name: "an offer is not told", file: "backend/ledger/serve.go",
+		old: "s.op.OfferTTL)\n\ts.tell(e.Node, Look)\n", new: "s.op.OfferTTL)\n",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x"},
 	},
 	{
@@ -161,7 +161,7 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
-		name: "a part of the permits costs the place", file: "backend/ledger/step.go",
+		name: "a part of the permits costs the place", file: "backend/ledger/serve.go",
 		old: "\t\t\tif s.Queue[i].Want -= n; s.Queue[i].Want == 0 {", new: "\t\t\tif s.Queue[i].Want -= n; s.Queue[i].Want > 0 {\n\t\t\t\tx := s.Queue[i]\n\t\t\t\ts.dequeue(x.Node)\n\t\t\t\ts.enqueue(x)\n\t\t\t} else if s.Queue[i].Want == 0 {",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ppp,p"},
 	},
@@ -211,12 +211,12 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "nobody watches an offer", file: "backend/ledger/step.go",
+		name: "nobody watches an offer", file: "backend/ledger/serve.go",
 		old: "\t\t\t\ts.tell(next, Look)\n", new: "\t\t\t\t_ = next\n",
 		test: ledger,
 	},
 	{
-		name: "a reader beside a writer", file: "backend/ledger/step.go",
+		name: "a reader beside a writer", file: "backend/ledger/serve.go",
 		old: "case s.exclusive() || mode", new: "case mode",
 		test: ledger,
 	},
