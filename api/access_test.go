@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"net"
@@ -95,7 +96,7 @@ func TestRights(t *testing.T) {
 		{method: "POST", path: "/v1/multilocks", body: `{"names":["mine-b","shown"]}`},
 		{method: "DELETE", path: "/v1/locks/mine-a?force=true", header: http.Header{"If-Match": {`"1"`}}},
 		{method: "GET", path: "/v1/events"},
-		{method: "POST", path: "/v1/admin/reload"},
+		{method: "POST", path: "/v1/admin/reload"}, {method: "GET", path: "/v1/admin/doctor"},
 	} {
 		for _, token := range []string{robot, mine.Token, ""} {
 			r.token = token
@@ -283,5 +284,18 @@ func TestReload(t *testing.T) {
 	if p := refused(t, g.do(r), 400, session.CodeInvalid); !strings.Contains(p.Detail, bad.Error()) {
 		t.Errorf("detail = %q, want %q in it", p.Detail, bad)
 	}
+	refused(t, newGateway(t, session.Config{}, byToken).do(r), 501, session.CodeUnsupported)
+}
+
+func TestExamine(t *testing.T) {
+	found := map[string]any{"node": "host-a", "config": map[string]any{}, "findings": []any{map[string]any{"level": "ok", "check": "clock", "detail": "right"}}}
+	g := newGateway(t, session.Config{}, byToken, func(c *Config) { c.Examine = func(context.Context) any { return found } })
+	r := request{method: "GET", path: "/v1/admin/doctor"}
+	refused(t, g.do(r), 403, access.CodeForbidden)
+	r.token = "sesame"
+	if a := g.must(200, r); !strings.Contains(a.body, `"check":"clock"`) {
+		t.Errorf("body = %s, want what was found", a.body)
+	}
+	refused(t, g.do(request{method: "GET", path: "/v1/admin/doctor?a=b", token: "sesame"}), 400, session.CodeInvalid)
 	refused(t, newGateway(t, session.Config{}, byToken).do(r), 501, session.CodeUnsupported)
 }

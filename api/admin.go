@@ -79,3 +79,19 @@ func (h *Handler) reload(c *gin.Context) error {
 	}{append([]string{}, restart...)})
 	return nil
 }
+
+// examine tells an administrator what this gateway finds of its store and its machine.
+func (h *Handler) examine(c *gin.Context) error {
+	if err := params.None(c.Request); err != nil {
+		return err
+	}
+	by := identityOf(c.Request.Context()).caller
+	if err := h.Access.May(by, access.Admin, ""); err != nil {
+		return err
+	}
+	if h.Examine == nil {
+		return refusal(session.CodeUnsupported, "this gateway cannot be told to examine itself")
+	}
+	writeJSON(c.Writer, http.StatusOK, h.Examine(c.Request.Context()))
+	return nil
+}

@@ -12,6 +12,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"log/slog"
 	"net"
@@ -49,6 +50,10 @@ type Config struct {
 	// Reload reads the configuration again, for an administrator; restart are the
 	// keys whose change has to wait for one. nil: that cannot be asked for.
 	Reload func() (restart []string, err error)
+	// Examine looks at the store and the machine as this gateway finds them, and says which
+	// configuration is in force, without secrets. What it returns is told as JSON. nil:
+	// that cannot be asked for.
+	Examine func(ctx context.Context) any
 	// History is what happened to callers; nil: nobody remembers it.
 	History *history.History
 	// Metrics serves /metrics; nil: there are none.
@@ -136,6 +141,7 @@ func (h *Handler) routes(r gin.IRoutes) {
 		{http.MethodGet, "/v1/sessions/self/events", h.sessionEvents},
 		{http.MethodGet, "/v1/events", h.allEvents},
 		{http.MethodPost, "/v1/admin/reload", h.reload},
+		{http.MethodGet, "/v1/admin/doctor", h.examine},
 		{http.MethodGet, "/livez", h.livez},
 		{http.MethodGet, "/readyz", h.readyz},
 		{http.MethodGet, "/metrics", h.metrics},

@@ -152,7 +152,7 @@ var rules = []rule{
 	},
 	{
 		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend/redis", "backend/redis/examine", "backend/redlock"},
-		why: "it looks at what a gateway would need, without one",
+		why: "it asks the gateway that runs, and else looks at what one would need",
 	},
 	{
 		pkg: "cmd/lockgw/telemetry", ours: []string{"session", "backend", "backend/breaker"},

@@ -17,7 +17,7 @@ func newRootCommand() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "locks", Title: "Locks:"}, &cobra.Group{ID: "gateway", Title: "Gateway:"})
 	addToGroup(root, "locks", run.New(), verbs.NewLock(), verbs.NewUnlock(), verbs.NewRenew(), verbs.NewStatus(), verbs.NewHistory(), verbs.NewList(),
 		top.New(), verbs.NewWatch(), verbs.NewBreak(), verbs.NewSession())
-	addToGroup(root, "gateway", serve.New(), config.New(), doctor.New(), verbs.NewBench(), verbs.NewMan(), verbs.NewVersion())
+	addToGroup(root, "gateway", serve.New(doctor.Examine), config.New(), doctor.New(), verbs.NewBench(), verbs.NewMan(), verbs.NewVersion())
 	root.AddCommand(run.NewGuardian())
 	return root
 }

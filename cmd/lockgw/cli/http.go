@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -18,28 +20,10 @@ const askTimeout = 30 * time.Second
 // into v: http.sock stands beside resp.sock. The path has a query if it needs one.
 // Its error is that of a command.
 func (g Gateway) Get(ctx context.Context, path, token string, v any) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	respPath, err := g.Path()
+	response, file, err := g.ask(ctx, path, token)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(filepath.Dir(respPath), HTTPSocket)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lockgw"+path, nil)
-	if err != nil {
-		return err
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	unix := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{Timeout: DialTimeout}).DialContext(ctx, "unix", file)
-	}}
-	response, err := unix.RoundTrip(request)
-	if err != nil {
-		return Exit(ExitUnavailable, ConnectionError(file, err))
-	}
-	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return problemError(response)
 	}
@@ -47,6 +31,53 @@ func (g Gateway) Get(ctx context.Context, path, token string, v any) error {
 		return Exit(ExitUnavailable, ConnectionError(file, err))
 	}
 	return nil
+}
+
+// GetAny is Get of what is told whatever the status, as /readyz does.
+func (g Gateway) GetAny(ctx context.Context, path string, v any) error {
+	response, file, err := g.ask(ctx, path, "")
+	if err != nil {
+		return err
+	}
+	if err := json.NewDecoder(response.Body).Decode(v); err != nil {
+		return Exit(ExitUnavailable, ConnectionError(file, err))
+	}
+	return nil
+}
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 16 << 20
+
+// ask returns the answer with its body read, and the socket that it came from.
+func (g Gateway) ask(ctx context.Context, path, token string) (response *http.Response, file string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	respPath, err := g.Path()
+	if err != nil {
+		return nil, "", err
+	}
+	file = filepath.Join(filepath.Dir(respPath), HTTPSocket)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lockgw"+path, nil)
+	if err != nil {
+		return nil, file, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	unix := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{Timeout: DialTimeout}).DialContext(ctx, "unix", file)
+	}}
+	response, err = unix.RoundTrip(request)
+	if err != nil {
+		return nil, file, Exit(ExitUnavailable, ConnectionError(file, err))
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, file, Exit(ExitUnavailable, ConnectionError(file, err))
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, file, nil
 }
 
 // problemError is the error for an answer that is none, with the exit code of the same

@@ -27,6 +27,14 @@ func AddFlags(cmd *cobra.Command) func() (Settings, error) {
 	}
 }
 
+// Typed says whether a flag of the configuration was given on the command line.
+func Typed(cmd *cobra.Command) (typed bool) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		typed = typed || keyOf(f) != "" || f.Name == "config" && !cli.FromEnv(cmd.Flags(), "config")
+	})
+	return typed
+}
+
 // indented puts every line of err under the sentence before it.
 func indented(err error) error {
 	return errors.New("  " + strings.ReplaceAll(err.Error(), "\n", "\n  "))

@@ -27,24 +27,24 @@ func newShow() *cobra.Command {
 			return err
 		}
 		if format == "json" {
-			return cli.WriteJSON(cmd.OutOrStdout(), s.shown())
+			return cli.WriteJSON(cmd.OutOrStdout(), s.Shown())
 		}
 		return s.writeTable(cmd.OutOrStdout())
 	}
 	return cmd
 }
 
-// shownValue is a value as `config show` tells it.
-type shownValue struct {
+// ShownValue is a value as `config show` tells it.
+type ShownValue struct {
 	Value  string `json:"value"`
 	Origin string `json:"origin"`
 }
 
-// shown are the values by key, without secrets.
-func (s Settings) shown() map[string]shownValue {
-	values := map[string]shownValue{}
+// Shown are the values by key, without secrets.
+func (s Settings) Shown() map[string]ShownValue {
+	values := map[string]ShownValue{}
 	for _, f := range fields() {
-		values[f.key] = shownValue{Value: f.shown(&s.Config), Origin: s.Origins[f.key]}
+		values[f.key] = ShownValue{Value: f.shown(&s.Config), Origin: s.Origins[f.key]}
 	}
 	return values
 }
@@ -82,7 +82,7 @@ func withoutPassword(raw string) string {
 func (s Settings) writeTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "KEY\tVALUE\tORIGIN")
-	values := s.shown()
+	values := s.Shown()
 	for _, f := range fields() {
 		v := values[f.key]
 		fmt.Fprintf(t, "%s\t%s\t%s\n", f.key, cli.Dash(v.Value), v.Origin)

@@ -1,5 +1,6 @@
-// Package doctor is `lockgw doctor`: it examines the store and this machine as a gateway
-// would find them, without one, and says how to repair what is wrong.
+// Package doctor is `lockgw doctor`: it says what is wrong with a gateway, its store and
+// its machine, and what to do. A running gateway examines itself; without one doctor looks
+// as one would that was started from here.
 package doctor
 
 import (
@@ -33,13 +34,19 @@ func New() *cobra.Command {
 		Use:   "doctor",
 		Short: "Look for what is wrong with the store and this machine, and say how to mend it",
 		Long: `Look for wrong settings of the store, for rights that are missing there, and for
-what a gateway needs of this machine. No gateway is needed, and a running one is
-not disturbed. A lock that nobody else uses is taken and given back.
+what a gateway needs of this machine. The running gateway is asked: it looks with the
+configuration that is in force there, which need not be that of this shell. A lock that
+nobody else uses is taken and given back.
+
+Where no gateway runs, or with flags of the configuration, doctor looks as a gateway would
+that was started from here with them.
 
 Each line begins with ok, warn or fail. The exit code is 1 if any of them fails.
-Run it as the user of the gateway, with the same configuration.`,
+Run it as root or as the user of the gateway.`,
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}
+	var g cli.Gateway
+	g.AddFlag(cmd.Flags())
 	load := config.AddFlags(cmd)
 	cli.FormatVar(cmd.Flags(), &format, "table", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +57,12 @@ Run it as the user of the gateway, with the same configuration.`,
 		if err != nil {
 			return err
 		}
-		found := append(examineStore(cmd.Context(), s.Backend), examineMachine(s.Config)...)
+		var found []finding
+		if config.Typed(cmd) {
+			found = examineHere(cmd.Context(), s)
+		} else {
+			found = askGateway(cmd.Context(), g, s)
+		}
 		if err := writeFindings(cmd.OutOrStdout(), format, found); err != nil {
 			return err
 		}
@@ -62,6 +74,22 @@ Run it as the user of the gateway, with the same configuration.`,
 		return nil
 	}
 	return cmd
+}
+
+// examineAll looks as a gateway would that was started with s.
+func examineAll(ctx context.Context, s config.Settings) []finding {
+	return append(examineStore(ctx, s.Backend), examineMachine(s.Config)...)
+}
+
+// examineHere looks as a gateway would that was started from this shell.
+func examineHere(ctx context.Context, s config.Settings) []finding {
+	found := examineAll(ctx, s)
+	for i := range found {
+		if found[i].Check == openFiles {
+			found[i].Detail += ", when started from here"
+		}
+	}
+	return found
 }
 
 // examineStore finds nothing about a store that is part of the gateway.

@@ -15,6 +15,7 @@ import (
 )
 
 const (
+	openFiles = "open files"
 	fewFiles  = 8192     // each connection of a client takes one
 	fewBytes  = 64 << 20 // the journal is rewritten into a second file
 	stateLock = "lock"   // in state_dir; package journal locks it
@@ -33,7 +34,7 @@ func examineMachine(c config.Config) []finding {
 func checkFiles() finding {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return finding{examine.Fail, "open files", err.Error(), "see why this process may not ask for its limits"}
+		return finding{examine.Fail, openFiles, err.Error(), "see why this process may not ask for its limits"}
 	}
 	return filesFinding(unsigned(limit.Max)) // up to which Go raises the other limit by itself
 }
@@ -42,11 +43,11 @@ func checkFiles() finding {
 func unsigned[N int32 | uint32 | int64 | uint64](n N) uint64 { return uint64(n) }
 
 func filesFinding(limit uint64) finding {
-	detail := fmt.Sprintf("up to %d at a time, when started from here", limit)
+	detail := fmt.Sprintf("up to %d at a time", limit)
 	if limit < fewFiles {
-		return finding{examine.Warn, "open files", detail + "; each connection of a client takes one", "raise ulimit -n, or LimitNOFILE of the service"}
+		return finding{examine.Warn, openFiles, detail + "; each connection of a client takes one", "raise ulimit -n, or LimitNOFILE of the service"}
 	}
-	return finding{examine.OK, "open files", detail, ""}
+	return finding{examine.OK, openFiles, detail, ""}
 }
 
 func examineSocketDir(dir string) finding {

@@ -17,7 +17,7 @@ import (
 // program is lockgw as far as these tests need it. They find it as lockgw in their PATH.
 func program() *cobra.Command {
 	root := cli.NewRoot()
-	root.AddCommand(New(), NewGuardian(), serve.New(), verbs.NewList())
+	root.AddCommand(New(), NewGuardian(), serve.New(nil), verbs.NewList())
 	return root
 }
 

@@ -32,6 +32,7 @@ type admission struct {
 	reload func() (restart []string, err error)
 	// descriptors has those of the clients, on all listeners together.
 	descriptors *peer.Descriptors
+	examine     func(context.Context) any
 }
 
 func newGateway(c config.Config, store backend.Backend, past legacy, in admission, seen *observation, log *slog.Logger) *gateway {
@@ -46,7 +47,7 @@ func newGateway(c config.Config, store backend.Backend, past legacy, in admissio
 	g := &gateway{manager: session.New(store, mc)}
 	g.http = api.NewServer(api.New(api.Config{
 		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: fds.Process, Identify: peer.Identify, Connected: fds.Conn,
-		Access: in.access, Reload: in.reload, Version: cli.Version(), Log: log, History: past.history, Metrics: seen.metrics, Around: seen.around,
+		Access: in.access, Reload: in.reload, Examine: in.examine, Version: cli.Version(), Log: log, History: past.history, Metrics: seen.metrics, Around: seen.around,
 	}))
 	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Descriptors: fds, Access: in.access, Version: cli.Version(), Log: log})
 	return g

@@ -16,7 +16,7 @@ import (
 // program is lockgw as far as these tests need it. They find it as lockgw in their PATH.
 func program() *cobra.Command {
 	root := cli.NewRoot()
-	root.AddCommand(New(), verbs.NewList(), verbs.NewStatus())
+	root.AddCommand(New(nil), verbs.NewList(), verbs.NewStatus())
 	return root
 }
 

@@ -18,8 +18,12 @@ import (
 	"github.com/lockgw/lockgw/session/peer"
 )
 
-// New is the command `serve`.
-func New() *cobra.Command {
+// An Examiner looks at the store and the machine as a gateway with these settings finds
+// them, and returns what it found, for JSON.
+type Examiner func(context.Context, config.Settings) any
+
+// New is the command `serve`. Without an Examiner the gateway cannot be asked to look.
+func New(examine Examiner) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway",
@@ -36,8 +40,15 @@ certificates and log.level; the log says which other changes need a restart.`,
 		Args: cli.UsageArgs(cobra.NoArgs),
 	}
 	load := config.AddFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), load) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), load, examine) }
 	return cmd
+}
+
+func (x Examiner) with(s config.Settings) func(context.Context) any {
+	if x == nil {
+		return nil
+	}
+	return func(ctx context.Context) any { return x(ctx, s) }
 }
 
 // openLog begins the log with what is doubtful about the settings.
@@ -52,7 +63,7 @@ func openLog(s config.Settings) (*slog.Logger, *slog.LevelVar) {
 }
 
 // serve runs a gateway until a signal ends it, or until one of its parts fails.
-func serve(ctx context.Context, load func() (config.Settings, error)) error {
+func serve(ctx context.Context, load func() (config.Settings, error), examine Examiner) error {
 	s, err := load()
 	if err != nil {
 		return err
@@ -94,7 +105,7 @@ func serve(ctx context.Context, load func() (config.Settings, error)) error {
 
 	a, service := newActors(), &serviceManager{log: log}
 	r := &reloader{load: load, running: s, service: service, access: control, certs: ls.certs, level: level, log: log}
-	g := newGateway(s.Config, store, past, admission{control, r.reload, fds}, seen, log)
+	g := newGateway(s.Config, store, past, admission{control, r.reload, fds, examine.with(s)}, seen, log)
 	seen.watch(g.manager, log)
 	ls.serve(a, g)
 	a.start(func() error { return signals.wait(r) })

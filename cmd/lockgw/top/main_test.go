@@ -18,7 +18,7 @@ import (
 // program is lockgw as far as these tests need it. They find it as lockgw in their PATH.
 func program() *cobra.Command {
 	root := cli.NewRoot()
-	root.AddCommand(New(), run.New(), run.NewGuardian(), serve.New(), verbs.NewList())
+	root.AddCommand(New(), run.New(), run.NewGuardian(), serve.New(nil), verbs.NewList())
 	return root
 }
 

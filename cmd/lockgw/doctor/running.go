@@ -1,0 +1,106 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lockgw/lockgw/backend/redis/examine"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+)
+
+// examination is what a running gateway finds, as GET /v1/admin/doctor tells it.
+type examination struct {
+	Node     string                       `json:"node"`
+	File     string                       `json:"file,omitempty"`
+	Config   map[string]config.ShownValue `json:"config"`
+	Findings []finding                    `json:"findings"`
+}
+
+// Examine is what a gateway that runs with s finds of its store and its machine.
+func Examine(ctx context.Context, s config.Settings) any {
+	return examination{Node: s.Node, File: s.File, Config: s.Shown(), Findings: examineAll(ctx, s)}
+}
+
+// askGateway has the running gateway look, and looks from here where there is none. s is the configuration of this shell.
+func askGateway(ctx context.Context, g cli.Gateway, s config.Settings) []finding {
+	var v struct{ Version, Node, Store, Reach string }
+	if err := g.Get(ctx, "/version", "", &v); err != nil {
+		return append([]finding{absent(err)}, examineHere(ctx, s)...)
+	}
+	found := append([]finding{{examine.OK, "gateway", fmt.Sprintf("%s runs lockgw %s with %s, %s", v.Node, v.Version, v.Store, v.Reach), ""}}, readiness(ctx, g)...)
+	var x examination
+	if err := g.Get(ctx, "/v1/admin/doctor", "", &x); err != nil {
+		return append(found, finding{
+			examine.Warn, "configuration", fmt.Sprintf("the gateway does not tell its own, nor what is wrong with its store: %v", err),
+			"run doctor as root or as the gateway's user",
+		})
+	}
+	return append(append(found, compared(x, s)), x.Findings...)
+}
+
+// absent is that no gateway answers. One that this user may not use is no gateway that
+// is away.
+func absent(err error) finding {
+	var e *cli.ExitError
+	if errors.As(err, &e) && e.Code == cli.ExitNoPermission {
+		return finding{examine.Fail, "gateway", err.Error(), "run doctor as a user who may use the socket; what follows is as found from here"}
+	}
+	return finding{
+		examine.Warn, "gateway", fmt.Sprintf("none runs here (%v); what follows is what one would find that was started from this shell", err),
+		"start it: systemctl start lockgw, or lockgw serve",
+	}
+}
+
+// compared says which configuration is in force. That of this shell is another one where the
+// gateway was started with variables or flags of its own, or before the file was changed.
+func compared(x examination, s config.Settings) finding {
+	const key = "backend.url"
+	theirs, ours := x.Config[key], s.Shown()[key]
+	file := x.File
+	if file == "" {
+		file = "no file"
+	}
+	detail := fmt.Sprintf("of the gateway: %s, %s is %s (%s)", file, key, theirs.Value, theirs.Origin)
+	if theirs.Value == ours.Value {
+		return finding{examine.OK, "configuration", detail, ""}
+	}
+	return finding{
+		examine.Warn, "configuration", fmt.Sprintf("%s; in this shell it is %s (%s)", detail, ours.Value, ours.Origin),
+		"restart the gateway if its configuration was changed after its start; otherwise nothing, the gateway's counts",
+	}
+}
+
+// remedies of what a gateway says of itself at /readyz.
+var remedies = map[string]string{
+	"store":   "see that all servers of the store run and can be reached; a quarantine ends by itself",
+	"serving": "wait for its end, and start it again",
+	"journal": "make room in state_dir, and see that the gateway may write there",
+}
+
+// readiness is what /readyz says. What is ready in part is not ok.
+func readiness(ctx context.Context, g cli.Gateway) (found []finding) {
+	var ready struct {
+		Detail string
+		Checks []struct {
+			Name   string
+			OK     bool
+			Detail string
+		}
+	}
+	if err := g.GetAny(ctx, "/readyz?verbose", &ready); err != nil {
+		return []finding{{examine.Fail, "ready", err.Error(), "see the log of the gateway"}}
+	}
+	for _, k := range ready.Checks {
+		switch {
+		case !k.OK:
+			found = append(found, finding{examine.Fail, k.Name, k.Detail, remedies[k.Name]})
+		case k.Detail != "":
+			found = append(found, finding{examine.Warn, k.Name, k.Detail, remedies[k.Name]})
+		default:
+			found = append(found, finding{examine.OK, k.Name, "ready", ""})
+		}
+	}
+	return found
+}
