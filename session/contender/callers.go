@@ -14,19 +14,19 @@ func (c *Contender) Enter(now time.Duration, w *Caller) Effects {
 	if c.clashes(w) {
 		return c.refuse(w, Conflict)
 	}
-	c.queue = append(c.queue, w)
+	c.queue.push(w)
 	c.admit()
-	if w.phase == waiting && w.NoWait && (len(c.queue) > 1 || len(c.in) > 0 || c.copy.Entry(c.cfg.Node) != nil) {
-		c.dequeue(w)
+	if w.phase == waiting && w.NoWait && (c.queue.len() > 1 || len(c.in) > 0 || c.copy.Entry(c.cfg.Node) != nil) {
+		c.queue.remove(w)
 		return c.refuse(w, Held)
 	}
 	return c.advance()
 }
 
-// clashes: callers of this node use the name as another kind.
+// clashes: the callers of this node use the name as another kind.
 func (c *Contender) clashes(w *Caller) bool {
-	other := func(x *Caller) bool { return x.Mode.Limit() != w.Mode.Limit() }
-	return slices.ContainsFunc(c.queue, other) || slices.ContainsFunc(c.in, other)
+	other := func(all []*Caller) bool { return len(all) > 0 && all[0].Mode.Limit() != w.Mode.Limit() }
+	return other(c.queue.ws) || other(c.in)
 }
 
 func (c *Contender) refuse(w *Caller, why Reason) Effects {
@@ -57,7 +57,7 @@ func (c *Contender) Release(now time.Duration, w *Caller) Effects {
 	c.expire()
 	switch {
 	case w.phase == waiting:
-		c.dequeue(w)
+		c.queue.remove(w)
 		w.phase = over
 	case w.phase == told && w.MinHoldAt > now:
 		w.phase, w.Kept = kept, true
@@ -107,8 +107,7 @@ func (c *Contender) keepOut() {
 // admit lets in who may come in now.
 func (c *Contender) admit() {
 	for c.comers() > 0 {
-		w := c.queue[0]
-		c.queue = c.queue[1:]
+		w := c.queue.pop()
 		c.in = append(c.in, w)
 		c.hold.used++
 		if c.hold.others {
@@ -171,7 +170,7 @@ func (c *Contender) fitting() int {
 		room = min(room, h.count-len(c.in))
 	}
 	n := 0
-	for n < len(c.queue) && n < room && c.queue[n].Mode == h.mode && c.inOrder(c.queue[n]) {
+	for n < c.queue.len() && n < room && c.queue.ws[n].Mode == h.mode && c.inOrder(c.queue.ws[n]) {
 		n++
 	}
 	return n
@@ -230,7 +229,7 @@ func (c *Contender) lose(w *Caller, reason Reason) {
 		c.out.Ended = append(c.out.Ended, Ended{w, reason})
 	case granted:
 		w.phase = waiting
-		c.queue = slices.Insert(c.queue, 0, w)
+		c.queue.pushFront(w)
 		c.out.Granted = slices.DeleteFunc(c.out.Granted, func(x *Caller) bool { return x == w })
 	}
 }
@@ -240,10 +239,6 @@ func (c *Contender) end(w *Caller) {
 	c.in = slices.DeleteFunc(c.in, func(x *Caller) bool { return x == w })
 	w.phase, w.settle = over, false
 	c.journal(End, w)
-}
-
-func (c *Contender) dequeue(w *Caller) {
-	c.queue = slices.DeleteFunc(c.queue, func(x *Caller) bool { return x == w })
 }
 
 func (c *Contender) journal(k EntryKind, w *Caller) {

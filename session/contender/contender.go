@@ -99,7 +99,7 @@ type Contender struct {
 
 	// What we hold, and for whom.
 	hold  hold
-	queue []*Caller // waiting, first come first
+	queue queue
 	in    []*Caller // let in
 	out   Effects   // to be returned
 	now   time.Duration
@@ -311,5 +311,5 @@ func (c *Contender) Holds() bool { return c.hold.id != 0 }
 // may be dropped; if it is kept, the next request needs no look first.
 func (c *Contender) Quiet() bool {
 	return c.flight == nil && !c.unresolved && !c.leaving && !c.recovers && !c.look && !c.watch &&
-		c.hold.id == 0 && len(c.queue) == 0 && len(c.in) == 0
+		c.hold.id == 0 && c.queue.len() == 0 && len(c.in) == 0
 }

@@ -48,7 +48,7 @@ func (c *Contender) Fingerprint(p Printer) {
 		p.Int(1, int(q.verb), bit(q.describe), bit(q.bar))
 		p.Version(q.base)
 	}
-	for _, list := range [][]*Caller{c.queue, c.in} {
+	for _, list := range [][]*Caller{c.queue.ws, c.in} {
 		p.Text("|")
 		for _, w := range list {
 			p.Text(string(w.Owner))
@@ -79,7 +79,7 @@ func (c *Contender) Clone(of func(*Caller) *Caller) *Contender {
 		}
 		return out
 	}
-	n.queue, n.in = copied(c.queue), copied(c.in)
+	n.queue.ws, n.in = copied(c.queue.ws), copied(c.in)
 	return &n
 }
 

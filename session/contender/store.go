@@ -39,7 +39,7 @@ func (c *Contender) Message(now time.Duration, k ledger.Kind, r *ledger.Reply) E
 // Resync: messages may have been missed.
 func (c *Contender) Resync(now time.Duration) Effects {
 	c.now = now
-	c.look = c.look || len(c.queue) > 0 || c.hold.id != 0
+	c.look = c.look || c.queue.len() > 0 || c.hold.id != 0
 	return c.advance()
 }
 
@@ -89,7 +89,7 @@ func (c *Contender) act() {
 		c.forget()
 	}
 	c.refuseTries()
-	if c.hold.id != 0 && !c.hold.giving && !c.recovers && len(c.in) == 0 && len(c.queue) == 0 && !c.retains() {
+	if c.hold.id != 0 && !c.hold.giving && !c.recovers && len(c.in) == 0 && c.queue.len() == 0 && !c.retains() {
 		c.forget()
 	}
 	if c.leaving && !c.unresolved && c.bar == 0 && !c.copy.Has(c.cfg.Node) {
@@ -123,15 +123,19 @@ func (c *Contender) refuseTries() {
 	if c.recovers || c.leaving || c.unresolved {
 		return
 	}
-	for _, w := range slices.Clone(c.queue) {
+	conflict := c.queue.len() > 0 && c.copy.Conflicts(c.cfg.Node, c.queue.head().Mode)
+	if !conflict && c.queue.noWait == 0 {
+		return
+	}
+	for _, w := range slices.Clone(c.queue.ws) {
 		switch {
 		case !w.seen:
-		case c.copy.Conflicts(c.cfg.Node, w.Mode):
-			c.dequeue(w)
+		case conflict:
+			c.queue.remove(w)
 			w.phase = over
 			c.out.Ended = append(c.out.Ended, Ended{w, Conflict})
 		case w.NoWait && !c.changes(c.needs()):
-			c.dequeue(w)
+			c.queue.remove(w)
 			w.phase = over
 			c.out.Ended = append(c.out.Ended, Ended{w, Held})
 		}
@@ -144,7 +148,7 @@ func (c *Contender) needs() ledger.Op {
 		Verb: ledger.Sync, Node: c.cfg.Node, Hold: c.hold.id, Keep: len(c.in), Mode: c.hold.mode,
 		Turns: c.cfg.Turns, Floor: max(c.top, backend.Fence(max(c.storeTime(), 0))),
 		OfferTTL: c.cfg.Offer, Strict: c.cfg.Strict, Unheard: c.unheard, Lapse: true,
-		Callers: c.tellable(), Waiters: len(c.queue),
+		Callers: c.tellable(), Waiters: c.queue.len(),
 	}
 	for _, w := range c.in {
 		op.TTL = max(op.TTL, w.TTL)
@@ -152,7 +156,7 @@ func (c *Contender) needs() ledger.Op {
 			op.TTL = max(op.TTL, c.hold.ttl)
 		}
 	}
-	if len(c.in) == 0 && len(c.queue) == 0 {
+	if len(c.in) == 0 && c.queue.len() == 0 {
 		op.TTL = c.hold.ttl
 	}
 	switch {
@@ -163,7 +167,7 @@ func (c *Contender) needs() ledger.Op {
 	case c.leaving:
 		op.Verb, op.Bar = ledger.Leave, c.bar
 		return op
-	case len(c.queue) == 0:
+	case c.queue.len() == 0:
 		if op.Keep == 0 && op.Hold == 0 {
 			op.Verb = ledger.Pass
 			if c.copy.Has(c.cfg.Node) {
@@ -172,7 +176,7 @@ func (c *Contender) needs() ledger.Op {
 		}
 		return op
 	}
-	head := c.queue[0]
+	head := c.queue.head()
 	h := &c.hold
 	block := h.id != 0 && h.mode == head.Mode && !h.others && h.used >= c.cfg.Turns
 	if h.id != 0 && h.mode == backend.Exclusive && op.Keep > 0 {
@@ -181,13 +185,13 @@ func (c *Contender) needs() ledger.Op {
 	}
 	op.Mode, op.Want, op.TTL = head.Mode, 1, max(op.TTL, head.TTL)
 	if n := head.Mode.Limit(); n > 0 {
-		op.Want = min(len(c.queue), n)
+		op.Want = min(c.queue.len(), n)
 	}
 	if c.cfg.Strict {
 		op.Since = head.came
 		op.Want = 1
 	}
-	op.Try = !slices.ContainsFunc(c.queue, func(w *Caller) bool { return !w.NoWait })
+	op.Try = c.queue.noWait == c.queue.len()
 	op.Extend = block && (head.Mode.Limit() == 0 || op.Keep < h.count)
 	return op
 }
@@ -198,8 +202,8 @@ func (c *Contender) tellable() []ledger.Caller {
 	for _, w := range c.in[:min(len(c.in), backend.MaxSeveral)] {
 		out = append(out, ledger.Caller{Owner: w.Owner, Entries: w.Entries, Fence: w.Fence, About: w.About})
 	}
-	if len(out) == 0 && len(c.queue) > 0 { // who will be next
-		w := c.queue[0]
+	if len(out) == 0 && c.queue.len() > 0 { // who will be next
+		w := c.queue.head()
 		out = append(out, ledger.Caller{Owner: w.Owner, Entries: 1, About: w.About})
 	}
 	return out
@@ -211,12 +215,12 @@ func (c *Contender) due() bool {
 	switch {
 	case c.recovers, c.leaving, c.unresolved, c.look, c.describe && len(c.in) > 0:
 		return true
-	case len(c.queue) > 0 && c.unseen():
+	case c.queue.len() > 0 && c.unseen():
 		return true
 	case slices.ContainsFunc(c.in, func(w *Caller) bool { return w.settle }):
 		return true
 	case h.id != 0 && h.others && !c.copy.OthersWait(c.cfg.Node) && c.comers() == 0 &&
-		(len(c.in) == 0 || h.mode.Limit() > 0 && len(c.in) < h.count || len(c.queue) > 0):
+		(len(c.in) == 0 || h.mode.Limit() > 0 && len(c.in) < h.count || c.queue.len() > 0):
 		return true // told of it by a message alone: have a look
 	}
 	op := c.needs()
@@ -226,9 +230,12 @@ func (c *Contender) due() bool {
 // unseen: one who may be refused has to have an answer that is not older than its
 // question.
 func (c *Contender) unseen() bool {
-	return c.hold.id == 0 && slices.ContainsFunc(c.queue, func(w *Caller) bool {
-		return !w.asked && (w.NoWait || c.copy.Conflicts(c.cfg.Node, w.Mode))
-	})
+	q := &c.queue
+	if c.hold.id != 0 || q.unasked == 0 {
+		return false
+	}
+	return c.copy.Conflicts(c.cfg.Node, q.head().Mode) ||
+		q.noWait > 0 && slices.ContainsFunc(q.ws, func(w *Caller) bool { return w.NoWait && !w.asked })
 }
 
 // changes: op would make another record of the copy. What others have and is over is
@@ -254,9 +261,7 @@ func (c *Contender) send() {
 	forced := c.unresolved || c.recovers || c.describe || settling || op.Bar > 0
 	q := &Request{SentAt: c.now, Floor: c.top, verb: op.Verb, ttl: op.TTL, base: c.version, describe: c.describe}
 	c.look = false
-	for _, w := range c.queue {
-		w.asked = true
-	}
+	c.queue.sent()
 	switch {
 	case next.Same(&c.copy) && !forced:
 	case !forced && !op.Strict && c.joins(op, &next):
@@ -347,9 +352,7 @@ func (c *Contender) answered(q *Request, r ledger.Reply) {
 		c.unresolved, c.watch, c.unheard = false, false, nil
 	}
 	c.take(r)
-	for _, w := range c.queue {
-		w.seen = w.seen || w.asked
-	}
+	c.queue.answered()
 	if !c.unresolved {
 		c.hold.giving = false
 	}
@@ -542,7 +545,7 @@ func (c *Contender) renews() bool {
 	if h.id == 0 || h.giving || c.recovers {
 		return false
 	}
-	return len(c.queue) > 0 || slices.ContainsFunc(c.in, func(w *Caller) bool { return !w.Fixed || w.phase == kept })
+	return c.queue.len() > 0 || slices.ContainsFunc(c.in, func(w *Caller) bool { return !w.Fixed || w.phase == kept })
 }
 
 // Renewed takes the answer to a renewal that was sent at sentAt. It resolves nothing.
@@ -587,7 +590,7 @@ func (c *Contender) timer() time.Duration {
 		if !c.renewing && c.renews() {
 			due(h.renewAt)
 		}
-		if c.cfg.Retain > 0 && len(c.in) == 0 && len(c.queue) == 0 {
+		if c.cfg.Retain > 0 && len(c.in) == 0 && c.queue.len() == 0 {
 			due(h.idle + c.cfg.Retain)
 			due(h.deadline - h.ttl/3)
 		}
@@ -599,7 +602,7 @@ func (c *Contender) timer() time.Duration {
 			due(w.MinHoldAt)
 		}
 	}
-	if len(c.queue) > 0 || c.watch {
+	if c.queue.len() > 0 || c.watch {
 		for _, h := range c.copy.Holds {
 			if h.Node != c.cfg.Node {
 				due(h.End)

@@ -1,0 +1,66 @@
+package contender
+
+import "slices"
+
+// queue is the callers of one node that wait, first come first. All of them use the name
+// as the same kind. What is asked of it at each event takes constant time, however many
+// they are.
+type queue struct {
+	ws      []*Caller
+	noWait  int // those that do not want to wait
+	unasked int // those that came after the last request was sent
+}
+
+func (q *queue) len() int      { return len(q.ws) }
+func (q *queue) head() *Caller { return q.ws[0] }
+
+func (q *queue) push(w *Caller) {
+	q.ws = append(q.ws, w)
+	q.count(w, 1)
+}
+
+// pushFront puts back one who was let in and not told.
+func (q *queue) pushFront(w *Caller) {
+	q.ws = slices.Insert(q.ws, 0, w)
+	q.count(w, 1)
+}
+
+func (q *queue) pop() *Caller {
+	w := q.ws[0]
+	q.ws = q.ws[1:]
+	q.count(w, -1)
+	return w
+}
+
+func (q *queue) remove(w *Caller) {
+	if i := slices.Index(q.ws, w); i >= 0 {
+		q.ws = slices.Delete(q.ws, i, i+1)
+		q.count(w, -1)
+	}
+}
+
+func (q *queue) count(w *Caller, d int) {
+	if w.NoWait {
+		q.noWait += d
+	}
+	if !w.asked {
+		q.unasked += d
+	}
+}
+
+// sent: a request goes out, whose answer is for all who wait now.
+func (q *queue) sent() {
+	for i := len(q.ws) - 1; i >= 0 && q.unasked > 0; i-- { // the last who came are those
+		if w := q.ws[i]; !w.asked {
+			w.asked = true
+			q.unasked--
+		}
+	}
+}
+
+// answered: the store has answered those who had asked.
+func (q *queue) answered() {
+	for _, w := range q.ws {
+		w.seen = w.seen || w.asked
+	}
+}
