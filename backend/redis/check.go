@@ -43,7 +43,7 @@ const EvictionRemedy = "run CONFIG SET maxmemory-policy noeviction there, and pu
 // worst. The zero Eviction is that of a server which forbids the question; an error
 // means that none has answered. One that does not answer grants nothing either, and is
 // asked when it is back.
-func (b *Backend) Eviction(ctx context.Context) (Eviction, error) {
+func (b *site) Eviction(ctx context.Context) (Eviction, error) {
 	masters, err := b.servers.masters(ctx)
 	if err != nil {
 		return Eviction{}, err

@@ -45,7 +45,7 @@ const lookTimeout = 4 * conn.IOTimeout
 
 // lookAtServers finds out about all servers before the requests meet them, again or for
 // the first time alone.
-func (b *Backend) lookAtServers(again bool) {
+func (b *site) lookAtServers(again bool) {
 	if b.cfg.Guard != GuardQuarantine || !again && b.guard.looked.Load() {
 		return
 	}

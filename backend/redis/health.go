@@ -17,7 +17,7 @@ import (
 // Ping implements backend.Backend. A master that cannot grant is an error, and
 // ErrPartly where another can, or where it is for a quarantine alone: who has the other
 // names, or waits for the quarantine to be over, would be helped by no other gateway.
-func (b *Backend) Ping(ctx context.Context) error {
+func (b *site) Ping(ctx context.Context) error {
 	masters, err := b.servers.masters(ctx)
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
@@ -37,7 +37,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 
 // serves returns nil if c may grant the names that it has. Without messages waiters
 // are served by timers only, so it asks for these too.
-func (b *Backend) serves(ctx context.Context, c *goredis.Client) error {
+func (b *site) serves(ctx context.Context, c *goredis.Client) error {
 	if err := outcome(c.Ping(ctx).Err()); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (b *Backend) serves(ctx context.Context, c *goredis.Client) error {
 
 // Part is the master of a cluster that has name now, which may fail alone. It does not
 // wait for anything; "" where there is no cluster, or none was found yet.
-func (b *Backend) Part(ctx context.Context, name string) string {
+func (b *site) Part(ctx context.Context, name string) string {
 	return b.servers.part(ctx, b.cfg.KeyPrefix+name)
 }
 

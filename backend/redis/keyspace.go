@@ -62,10 +62,16 @@ func (b *Backend) announced(ctx context.Context, name string, a backend.Answer) 
 	if !a.Queued || !a.Holder.Foreign {
 		return ""
 	}
-	raw := b.cfg.KeyPrefix + name
-	if server, err := b.servers.of(ctx, raw); err == nil && a.Holder.Owner == "" {
+	return b.told(ctx, name, a.Holder.Owner)
+}
+
+// told is the channel on which the release of name by owner, which is no gateway, will
+// be heard. A program that locks by a string key has no owner.
+func (s *site) told(ctx context.Context, name string, owner backend.Owner) string {
+	raw := s.cfg.KeyPrefix + name
+	if server, err := s.servers.of(ctx, raw); err == nil && owner == "" {
 		channel := keyspaceChannel(server.Options().DB, raw)
-		if b.keyspace.heard(ctx, server, channel) {
+		if s.keyspace.heard(ctx, server, channel) {
 			return channel
 		}
 	}

@@ -20,8 +20,6 @@ import (
 	"sync"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
@@ -47,17 +45,10 @@ const Window = time.Second
 
 // Backend is Redis as one node sees it.
 type Backend struct {
-	cfg           Config
-	servers       servers
-	renewals      servers // of their own: a busy pool must not starve them
+	*site
 	requests      *router
 	renewRequests *router
-	publish       publishing
-	channel       string // of this node
-	hub           listener
-	guard         *guard
 	hint          func(backend.Hint)
-	keyspace      keyspace
 
 	mu      sync.Mutex       // guards the field below
 	foreign map[place]string // the channel on which each will hear of a release
@@ -71,27 +62,12 @@ var _ backend.Backend = (*Backend)(nil)
 // Open makes the Backend of a node. It does not wait for Redis to be there.
 // Errors are of the configuration.
 func Open(_ context.Context, cfg Config) (*Backend, error) {
-	connect, err := open(cfg.URL)
+	s, err := openSite(cfg, fmt.Sprintf("lockgw:node:%s:%d", cfg.Node.ID, cfg.Node.Incarnation))
 	if err != nil {
 		return nil, err
 	}
-	publish, err := readPublishing(cfg.Publish, conn.Clustered(cfg.URL))
-	if err != nil {
-		return nil, err
-	}
-	if err := backend.CheckKeyPrefix(cfg.KeyPrefix); err != nil {
-		return nil, fmt.Errorf("backend.key_prefix: %w", err)
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	goredis.SetLogger(clientLog{cfg.Log}) // for the whole process; it has one gateway
-	b := &Backend{cfg: cfg, servers: connect(), renewals: connect(), publish: publish, foreign: map[place]string{}}
-	b.keyspace.known = map[*goredis.Client]told{}
-	b.guard = newGuard(cfg.Guard, cfg.Lease, cfg.GuardFile, cfg.Log)
+	b := &Backend{site: s, foreign: map[place]string{}}
 	b.requests, b.renewRequests = newRouter(b.servers), newRouter(b.renewals)
-	b.channel = fmt.Sprintf("lockgw:node:%s:%d", cfg.Node.ID, cfg.Node.Incarnation)
-	b.hub = b.servers.listen(b.channel, publish, cfg.Log)
 	return b, nil
 }
 
@@ -105,7 +81,7 @@ func (b *Backend) Close() error {
 	b.hub.Close()
 	b.requests.Close()
 	b.renewRequests.Close()
-	return errors.Join(b.servers.Close(), b.renewals.Close())
+	return b.disconnect()
 }
 
 // run runs one of the scripts about one name.

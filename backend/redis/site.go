@@ -1,0 +1,57 @@
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// site is the servers of a store as one node sees them, what it listens to there, and
+// what it knows of them.
+type site struct {
+	cfg      Config
+	servers  servers
+	renewals servers // of their own: a busy pool must not starve them
+	publish  publishing
+	channel  string // of this node
+	hub      listener
+	guard    *guard
+	keyspace keyspace
+}
+
+// openSite does not wait for Redis to be there. Errors are of the configuration.
+func openSite(cfg Config, channel string) (*site, error) {
+	connect, err := open(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	publish, err := readPublishing(cfg.Publish, clustered(cfg.URL))
+	if err != nil {
+		return nil, err
+	}
+	if err := backend.CheckKeyPrefix(cfg.KeyPrefix); err != nil {
+		return nil, fmt.Errorf("backend.key_prefix: %w", err)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	goredis.SetLogger(clientLog{cfg.Log}) // for the whole process; it has one gateway
+	s := &site{cfg: cfg, servers: connect(), renewals: connect(), publish: publish, channel: channel}
+	s.keyspace.known = map[*goredis.Client]told{}
+	s.guard = newGuard(cfg.Guard, cfg.Lease, cfg.GuardFile, cfg.Log)
+	s.hub = s.servers.listen(channel, publish, cfg.Log)
+	return s, nil
+}
+
+func clustered(rawurl string) bool {
+	scheme, _, _ := strings.Cut(rawurl, "://")
+	return strings.HasSuffix(scheme, "+cluster")
+}
+
+// disconnect closes the connections. The hub has to be closed already.
+func (s *site) disconnect() error { return errors.Join(s.servers.Close(), s.renewals.Close()) }
