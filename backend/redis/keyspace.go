@@ -62,12 +62,12 @@ func (b *Backend) announced(ctx context.Context, name string, a backend.Answer) 
 	if !a.Queued || !a.Holder.Foreign {
 		return ""
 	}
-	return b.told(ctx, name, a.Holder.Owner)
+	return b.releases(ctx, name, a.Holder.Owner)
 }
 
-// told is the channel on which the release of name by owner, which is no gateway, will
+// releases is the channel on which the release of name by owner, which is no gateway, will
 // be heard. A program that locks by a string key has no owner.
-func (s *site) told(ctx context.Context, name string, owner backend.Owner) string {
+func (s *site) releases(ctx context.Context, name string, owner backend.Owner) string {
 	raw := s.cfg.KeyPrefix + name
 	if server, err := s.servers.of(ctx, raw); err == nil && owner == "" {
 		channel := keyspaceChannel(server.Options().DB, raw)

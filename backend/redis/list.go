@@ -24,15 +24,41 @@ const stepsOfPage = 100
 // says on which master, and a name that is moved meanwhile may be told twice or not. A
 // master that does not answer is left out, which ErrPartly tells, unless none answers.
 func (b *Backend) List(ctx context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
+	l := &listing[backend.Status]{
+		site: b.site, pattern: "lockgw:*:[sqh]", raw: func(key string) (string, bool) { return rawOf(key), true }, prefix: prefix,
+		read: func(name string) (backend.Status, bool, error) {
+			st, err := b.Inspect(ctx, name)
+			return st, st.Held || st.Waiters > 0, err
+		},
+	}
+	next, err := l.list(ctx, cursor, limit)
+	return l.found, next, err
+}
+
+// listing is one page of names, with a T for each.
+type listing[T any] struct {
+	*site
+	pattern string                          // of keys that names have
+	raw     func(key string) (string, bool) // whose key it is; false: nobody's
+	prefix  string
+	read    func(name string) (one T, used bool, err error)
+
+	seen    map[string]bool // names
+	found   []T
+	missing []error // why a master is left out
+}
+
+// list finds about limit names from cursor on, and returns where to go on.
+func (l *listing[T]) list(ctx context.Context, cursor string, limit int) (next string, err error) {
 	at, err := parseCursor(cursor)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
-	masters, err := b.servers.masters(ctx)
+	masters, err := l.servers.masters(ctx)
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
-	l := &listing{b: b, prefix: prefix, seen: map[string]bool{}}
+	l.seen = map[string]bool{}
 	for _, c := range masters {
 		server := c.Options().Addr
 		if len(masters) == 1 {
@@ -47,28 +73,20 @@ func (b *Backend) List(ctx context.Context, prefix, cursor string, limit int) ([
 		more, err := l.page(ctx, c, &at, limit)
 		switch {
 		case err != nil && len(masters) == 1:
-			return nil, "", err
+			l.found = nil
+			return "", err
 		case err != nil:
 			l.missing = append(l.missing, fmt.Errorf("%s: %w", server, err))
 		case more:
-			return l.found, at.String(), l.partly(len(masters))
+			return at.String(), l.partly(len(masters))
 		}
 	}
-	return l.found, "", l.partly(len(masters))
-}
-
-// listing is one page.
-type listing struct {
-	b       *Backend
-	prefix  string
-	seen    map[string]bool // names
-	found   []backend.Status
-	missing []error // why a master is left out
+	return "", l.partly(len(masters))
 }
 
 // page goes on at a place of a server until the page is full or took its time (more), or
 // the server is done.
-func (l *listing) page(ctx context.Context, c *goredis.Client, at *position, limit int) (more bool, err error) {
+func (l *listing[T]) page(ctx context.Context, c *goredis.Client, at *position, limit int) (more bool, err error) {
 	for range stepsOfPage {
 		if at.scan, err = l.step(ctx, c, at.scan); err != nil || at.scan == 0 {
 			return false, err
@@ -81,7 +99,7 @@ func (l *listing) page(ctx context.Context, c *goredis.Client, at *position, lim
 }
 
 // partly says which of so many masters are left out, nil if none is.
-func (l *listing) partly(masters int) error {
+func (l *listing[T]) partly(masters int) error {
 	all := errors.Join(l.missing...)
 	switch n := len(l.missing); {
 	case n == 0:
@@ -95,29 +113,30 @@ func (l *listing) partly(masters int) error {
 }
 
 // step looks at some keys of a server and returns where to go on, 0 at the end.
-func (l *listing) step(ctx context.Context, c *goredis.Client, at uint64) (uint64, error) {
-	keys, next, err := c.Scan(ctx, at, "lockgw:*:[sqh]", scanStep).Result()
+func (l *listing[T]) step(ctx context.Context, c *goredis.Client, at uint64) (uint64, error) {
+	keys, next, err := c.Scan(ctx, at, l.pattern, scanStep).Result()
 	if err != nil {
 		return 0, outcome(err)
 	}
 	var names []string
 	for _, key := range keys {
-		name, ours := strings.CutPrefix(rawOf(key), l.b.cfg.KeyPrefix)
-		if ours && !l.seen[name] && strings.HasPrefix(name, l.prefix) {
+		raw, ok := l.raw(key)
+		name, ours := strings.CutPrefix(raw, l.cfg.KeyPrefix)
+		if ok && ours && !l.seen[name] && strings.HasPrefix(name, l.prefix) {
 			l.seen[name] = true
 			names = append(names, name)
 		}
 	}
-	all := make([]backend.Status, len(names))
+	all, used := make([]T, len(names)), make([]bool, len(names))
 	if err := backend.Each(len(names), func(i int) (err error) {
-		all[i], err = l.b.Inspect(ctx, names[i])
+		all[i], used[i], err = l.read(names[i])
 		return err
 	}); err != nil {
 		return 0, err
 	}
-	for _, st := range all {
-		if st.Held || st.Waiters > 0 {
-			l.found = append(l.found, st)
+	for i, one := range all {
+		if used[i] {
+			l.found = append(l.found, one)
 		}
 	}
 	return next, nil

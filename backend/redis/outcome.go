@@ -23,12 +23,14 @@ var refusals = []struct{ prefix, advice string }{
 	{"NOAUTH ", "Redis asks for a password: put it into the address"},
 	{"WRONGPASS ", "Redis knows no such user and password"},
 	{"NOPERM ", "the Redis user may not do this: see ACL SETUSER"},
-	{"NOSCRIPT ", "Redis forgot the script while it was sent: try again"},
 	{"CLUSTERDOWN ", "the Redis cluster does not serve all of its slots"},
 	{"BUSY ", "a script of somebody occupies Redis: wait, or use SCRIPT KILL"},
 	{"DENIED ", "Redis is in protected mode and serves its own machine only"},
 	{"ERR max number of clients reached", "raise maxclients of Redis"},
 }
+
+// errForgotten: the server does not know the script.
+var errForgotten = fmt.Errorf("%w: Redis forgot the script while it was sent: try again", backend.ErrRefused)
 
 // refusedLogin: the server knows no such user and password, or wants one.
 func refusedLogin(err error) bool {
@@ -75,6 +77,9 @@ func outcome(err error) error {
 		return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
 	}
 	text := reply.Error()
+	if strings.HasPrefix(text, "NOSCRIPT ") {
+		return fmt.Errorf("%w (%s)", errForgotten, text)
+	}
 	for _, r := range refusals {
 		if strings.HasPrefix(text, r.prefix) && !halfRun(text) {
 			return fmt.Errorf("%w: %s (%s)", backend.ErrRefused, r.advice, text)

@@ -208,7 +208,7 @@ func (l *lane) flow(ctx context.Context, b []*call) {
 	l.send(ctx, b)
 	var again []*call
 	for _, c := range b {
-		if c.err != nil && goredis.HasErrorPrefix(c.err, "NOSCRIPT") {
+		if c.err != nil && goredis.HasErrorPrefix(c.err, "NOSCRIPT") && !c.script.byHash {
 			again = append(again, c)
 		} else {
 			l.finish(c)
@@ -252,7 +252,7 @@ func (l *lane) send(ctx context.Context, b []*call) {
 // address names the script, by its hash if Redis has seen it.
 func (l *lane) address(c *call) message {
 	c.message[messageCommand], c.message[messageScript] = "evalsha", &c.script.sha
-	if !l.known[c.script] {
+	if !c.script.byHash && !l.known[c.script] {
 		c.message[messageCommand], c.message[messageScript] = "eval", &c.script.source
 		l.known[c.script] = true
 	}

@@ -41,6 +41,8 @@ func (r *router) eval(ctx context.Context, key string, s *script, m message) (an
 	v, err := p.eval(ctx, key, s, m)
 	switch {
 	case err == nil:
+	case s.byHash && (errors.Is(err, errElsewhere) || errors.Is(err, errHalfway)):
+		r.servers.failed(ctx)
 	case errors.Is(err, errElsewhere), errors.Is(err, errHalfway):
 		return r.follow(ctx, s, m, err)
 	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrUnreachable):

@@ -10,6 +10,7 @@ import (
 type script struct {
 	source string
 	sha    string // the name by which Redis knows source once it has seen it
+	byHash bool   // it is never sent in full: who does not know it must not run it
 }
 
 // newScript puts a script together from what it shares with others and what is its

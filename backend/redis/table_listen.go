@@ -1,0 +1,109 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// channelOfNode and the id of a node are the channel of its messages.
+const channelOfNode = "lockgw:node:"
+
+// heading is how a message begins; the clock in microseconds and the record may follow.
+// The length is told because a name may have spaces in it.
+func heading(k ledger.Kind, name string) string {
+	return fmt.Sprintf("%d %d %s", k, len(name), name)
+}
+
+// parseHeading reads a message; rest is what follows the heading.
+func parseHeading(payload string) (k ledger.Kind, name, rest string, ok bool) {
+	kind, payload, _ := strings.Cut(payload, " ")
+	length, payload, _ := strings.Cut(payload, " ")
+	n, err := strconv.Atoi(length)
+	if err != nil || n <= 0 || n > len(payload) {
+		return 0, "", "", false
+	}
+	number, err := strconv.Atoi(kind)
+	k = ledger.Kind(number)
+	return k, payload[:n], strings.TrimPrefix(payload[n:], " "), err == nil && (k == ledger.Look || k == ledger.Waits || k == ledger.Broken)
+}
+
+// parseMessage reads a message to node. Anybody can forge one: a record that cannot be
+// read is left out, and one that can is only ever compared with.
+func parseMessage(payload, node string) (ledger.Addressed, bool) {
+	k, name, rest, ok := parseHeading(payload)
+	if !ok {
+		return ledger.Addressed{}, false
+	}
+	m := ledger.Addressed{Name: name, Message: ledger.Message{Node: node, Kind: k}}
+	clock, text, _ := strings.Cut(rest, " ")
+	us, err := strconv.ParseInt(clock, 10, 64)
+	if err != nil {
+		return m, true
+	}
+	if s, err := parseStored(text); err == nil && s.version != "" {
+		r := s.reply(outsider{state: lockOurs}, us)
+		m.Reply = &r
+	}
+	return m, true
+}
+
+// Listen implements ledger.Table.
+func (t *Table) Listen(f func(ledger.Addressed)) {
+	t.told = f
+	t.hub.start(func(payload string) {
+		if m, ok := parseMessage(payload, t.cfg.Node.ID); ok {
+			f(m)
+		}
+	}, func() {
+		t.trust.forgetAll()
+		t.lookAtServers(true)
+		f(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Resync}})
+	})
+}
+
+// Send implements ledger.Table.
+func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
+	return backend.Each(len(ms), func(i int) error {
+		c, err := t.servers.of(ctx, t.cfg.KeyPrefix+ms[i].Name)
+		if err != nil {
+			return err
+		}
+		return outcome(c.Publish(ctx, channelOfNode+ms[i].Node, heading(ms[i].Kind, ms[i].Name)).Err())
+	})
+}
+
+// follow listens for the release of a holder outside lockgw while this node waits for it,
+// and no longer.
+func (t *Table) follow(ctx context.Context, name string, r *ledger.Reply) {
+	channel := ""
+	for _, h := range r.Record.Holds {
+		if h.ID == 0 && r.Record.Entry(t.cfg.Node.ID) != nil {
+			owner := backend.Owner("")
+			if len(h.Callers) > 0 {
+				owner = h.Callers[0].Owner
+			}
+			channel = t.releases(ctx, name, owner)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.foreign[name]
+	if was == channel {
+		return
+	}
+	if was != "" {
+		delete(t.foreign, name)
+		t.hub.unwatch(was)
+	}
+	if channel != "" {
+		t.foreign[name] = channel
+		t.hub.watch(channel, func() {
+			t.told(ledger.Addressed{Name: name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Look}})
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// renewTogether is how many leases one script renews at most, so that it holds up nobody
+// for long.
+const renewTogether = 100
+
+// Renew implements ledger.Table. One script renews leases whose names share a slot, and
+// the scripts run side by side: where some have no answer, their errors say so and those
+// of the others count.
+func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error) {
+	var groups [][]int // indexes of rs
+	filling := map[int]int{}
+	for i, r := range rs {
+		slot := t.renewals.slot(t.cfg.KeyPrefix + r.Name)
+		g, ok := filling[slot]
+		if !ok || len(groups[g]) == renewTogether {
+			g = len(groups)
+			groups, filling[slot] = append(groups, nil), g
+		}
+		groups[g] = append(groups[g], i)
+	}
+	errs := make([]error, len(rs))
+	var wg sync.WaitGroup
+	for _, group := range groups {
+		wg.Go(func() { t.prolong(ctx, rs, group, errs) })
+	}
+	wg.Wait()
+	if len(groups) == 1 && errs[0] != nil && errs[0] != backend.ErrNotHeld {
+		return nil, errs[0]
+	}
+	return errs, nil
+}
+
+// prolong renews those of rs that group names.
+func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) {
+	m := newMessage(2*len(group), 2*len(group))
+	for _, i := range group {
+		raw := t.cfg.KeyPrefix + rs[i].Name
+		m = append(m, recordKey(raw), raw)
+	}
+	for _, i := range group {
+		m = append(m, fence(rs[i].ID), rs[i].TTL.Milliseconds())
+	}
+	raw := t.cfg.KeyPrefix + rs[group[0]].Name
+	v, err := t.renewRequests.eval(ctx, raw, prolongScript, m)
+	a, err := t.answer(raw, v, err)
+	if err == nil && len(a) != len(group) {
+		err = fmt.Errorf("%w: %d answers to %d renewals", backend.ErrUnavailable, len(a), len(group))
+	}
+	for k, i := range group {
+		switch {
+		case err != nil:
+			errs[i] = err
+		case a.Number(k) == 0:
+			errs[i] = backend.ErrNotHeld
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package redis
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis/conn"
+)
+
+const (
+	versionLength = 22
+	headLength    = versionLength + 1 + 16 + 1 + 13
+)
+
+// stored is a record as Redis has it; see record.lua.
+type stored struct {
+	version ledger.Version
+	ends    map[backend.Fence]int64 // ms since 1970
+	locked  bool                    // programs outside lockgw have to see a lock
+	record  ledger.Record
+}
+
+func parseStored(text string) (stored, error) {
+	if text == "" {
+		return stored{}, nil
+	}
+	head, rest, ok := strings.Cut(text, "\n")
+	if !ok || len(head) < headLength {
+		return stored{}, fmt.Errorf("not a record of lockgw")
+	}
+	s := stored{version: ledger.Version(head[:versionLength])}
+	s.ends, s.locked = parseEnds(head[headLength:])
+	body, joined, _ := strings.Cut(rest, "\n")
+	var err error
+	if s.record, err = ledger.Decode([]byte(body)); err != nil {
+		return stored{}, err
+	}
+	row := ledger.Row{Version: s.version, Record: s.record}
+	for line := range strings.SplitSeq(joined, "\n") {
+		var e ledger.Entry
+		if line == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			return stored{}, fmt.Errorf("a node that has joined: %w", err)
+		}
+		row.Join(e, s.version, 0)
+	}
+	s.record = row.Record
+	return s, nil
+}
+
+// parseEnds reads what stands behind the fixed part of the first line.
+func parseEnds(line string) (ends map[backend.Fence]int64, locked bool) {
+	ends = map[backend.Fence]int64{}
+	for line != "" {
+		line = line[1:] // a space
+		if strings.HasPrefix(line, "@") || strings.HasPrefix(line, "~") {
+			return ends, true
+		}
+		var one string
+		one, line, _ = strings.Cut(line, " ")
+		if line != "" {
+			line = " " + line
+		}
+		if i := strings.IndexAny(one, "=?"); i > 0 {
+			id, _ := strconv.ParseUint(one[:i], 10, 64)
+			ends[backend.Fence(id)], _ = strconv.ParseInt(one[i+1:], 10, 64)
+		}
+	}
+	return ends, false
+}
+
+// The lock that programs outside lockgw see, as a script finds it.
+const (
+	lockGone = iota
+	lockOurs
+	lockForeign
+)
+
+// endless is how long one who waits for a foreign lock that has no end rests before it
+// looks again.
+const endless = 30 * time.Second
+
+// outsider is what a script tells of a lock that is not as the record has it.
+type outsider struct {
+	state int
+	left  time.Duration // below 0: for ever
+	owner backend.Owner // "": it is no hash
+	count int
+}
+
+// hold is how a holder outside lockgw stands in a Reply.
+func (o outsider) hold() ledger.Hold {
+	end := o.left
+	if end < 0 {
+		end = endless
+	}
+	h := ledger.Hold{Mode: backend.Exclusive, Count: 1, End: max(end, time.Millisecond)}
+	if o.owner != "" {
+		h.Callers = []ledger.Caller{{Owner: o.owner, Entries: max(o.count, 1)}}
+	}
+	return h
+}
+
+// reply is s at the time us, with the lock as o says. A hold whose lock somebody has
+// taken or deleted is over, and its node has to see that.
+func (s stored) reply(o outsider, us int64) ledger.Reply {
+	r := ledger.Reply{Version: s.version, Record: s.record, Clock: us}
+	r.Record.Holds = slices.Clone(r.Record.Holds)
+	for i := range r.Record.Holds {
+		h := &r.Record.Holds[i]
+		h.End = time.Duration(s.ends[h.ID]-us/1000) * time.Millisecond
+	}
+	if s.locked && o.state != lockOurs {
+		r.Record.Holds = slices.DeleteFunc(r.Record.Holds, func(h ledger.Hold) bool { return o.state == lockForeign || h.End > 0 })
+	}
+	if o.state == lockForeign {
+		r.Record.Holds = append(r.Record.Holds, o.hold())
+	}
+	return r
+}
+
+// readThere reads what there() of record.lua answers.
+func readThere(a conn.Reply) (ledger.Reply, error) {
+	s, err := parseStored(a.Text(1))
+	if err != nil {
+		return ledger.Reply{}, err
+	}
+	o := outsider{state: int(a.Number(2)), left: time.Duration(a.Number(3)) * time.Millisecond, owner: backend.Owner(a.Text(4)), count: int(a.Number(5))}
+	r := s.reply(o, a.Number(6))
+	if given := a.Fence(7); s.version != "" { // Redisson's; the next one is above it
+		r.Record.Top = max(r.Record.Top, given)
+	}
+	return r, nil
+}
+
+// lockOf is the lock that programs outside lockgw have to see where r is the record: how
+// swap.lua is told of it, and its fields if there are several.
+func lockOf(r *ledger.Record) (will, number string, fields []string) {
+	var only *ledger.Hold
+	mode := backend.Exclusive
+	for i := range r.Holds {
+		h := &r.Holds[i]
+		if h.ID == 0 {
+			return "!", "", nil
+		}
+		only = h
+		if h.Mode != backend.Exclusive {
+			mode = h.Mode
+		}
+	}
+	switch {
+	case only == nil:
+		return "", "", nil
+	case len(r.Holds) == 1 && mode == backend.Exclusive:
+		field, n := fieldOf(only), 1
+		if len(only.Callers) > 0 && !only.Offered {
+			if c := only.Callers[0]; c.Owner != "" && !strings.Contains(string(c.Owner), "\n") {
+				field, n = string(c.Owner), max(c.Entries, 1)
+			}
+		}
+		return "@" + field, strconv.Itoa(n), nil
+	}
+	for i := range r.Holds {
+		fields = append(fields, fieldOf(&r.Holds[i]), strconv.Itoa(r.Holds[i].Count))
+	}
+	return "~", "lockgw " + strconv.Itoa(int(mode)), fields
+}
+
+// fieldOf is the field of a hold that is not shown as that of its caller.
+func fieldOf(h *ledger.Hold) string {
+	switch {
+	case h.Node == "":
+		return "lockgw:delay"
+	case h.Offered:
+		return h.Node + ":1"
+	default:
+		return h.Node + ":0"
+	}
+}

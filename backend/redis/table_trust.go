@@ -1,0 +1,234 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
+)
+
+// trust knows the script by which each server may be asked for a grant.
+//
+// A server is asked who it is and given its script on one connection, which belongs to one
+// run of it. The script has the id of the server in it and is sent by its hash alone. So a
+// server that was restarted since, and one that took its place, does not know it, and is
+// asked who it is before it grants anything; no connection has to be watched for that.
+//
+// A server that led, followed another one and leads again still knows its script. That it
+// has another replication id is seen by the look that is taken each period, and by the
+// error of any grant that it refuses meanwhile.
+type trust struct {
+	asking sync.Mutex // a server; taken before mu
+
+	mu    sync.Mutex // guards the field below
+	known map[*goredis.Client]*verdict
+
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+// verdict on a server.
+type verdict struct {
+	id     string
+	script *script // nil: it is in quarantine
+	later  error   // why
+	until  time.Time
+}
+
+// rest is how long a quarantine is believed in before it is looked at again: another
+// gateway may have waited long enough.
+const rest = 500 * time.Millisecond
+
+func (r *trust) start(t *Table) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	if t.cfg.Guard == GuardQuarantine {
+		r.wg.Go(func() { r.watch(ctx) })
+	}
+}
+
+func (r *trust) stop() {
+	r.cancel()
+	r.wg.Wait()
+}
+
+// watch asks the servers again and again whether they are who they were.
+func (r *trust) watch(ctx context.Context) {
+	ticker := time.NewTicker(probePeriod / 2)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for c, v := range r.all() {
+			asked, cancel := context.WithTimeout(ctx, conn.IOTimeout)
+			if said, err := conn.ReadInfo(asked, c, "server", "replication"); err == nil && v.id != noServer &&
+				(said["run_id"]+said["master_replid"] != v.id || said["role"] != "master") || errors.Is(err, goredis.ErrClosed) {
+				r.forget(c)
+			}
+			cancel()
+		}
+	}
+}
+
+func (r *trust) all() map[*goredis.Client]*verdict {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make(map[*goredis.Client]*verdict, len(r.known))
+	for c, v := range r.known {
+		all[c] = v
+	}
+	return all
+}
+
+func (r *trust) of(c *goredis.Client) *verdict {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[c]
+}
+
+// forget has c asked again before it grants.
+func (r *trust) forget(c *goredis.Client) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.known, c)
+}
+
+func (r *trust) forgetAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.known)
+}
+
+func (r *trust) learn(c *goredis.Client, v *verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known[c] = v
+}
+
+// verdict on c, from memory if that is fresh.
+func (t *Table) verdict(ctx context.Context, c *goredis.Client) (*verdict, error) {
+	if v := t.trust.of(c); v != nil && (v.script != nil || time.Now().Before(v.until)) {
+		return v, nil
+	}
+	t.trust.asking.Lock()
+	defer t.trust.asking.Unlock()
+	if v := t.trust.of(c); v != nil && (v.script != nil || time.Now().Before(v.until)) {
+		return v, nil // another has asked meanwhile
+	}
+	t.lookAtServers(false)
+	if !t.guard.looked.Load() {
+		return nil, errUnknownServer
+	}
+	v, err := t.ask(ctx, c)
+	if err == nil {
+		t.trust.learn(c, v)
+	}
+	return v, err
+}
+
+// ask finds out who c is, and gives it its script if it is trusted.
+func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
+	one := c.Conn()
+	defer one.Close()
+	text, err := one.Info(ctx, "server", "replication").Result()
+	if err != nil && !forbidden(err) {
+		return nil, notAsked(err)
+	}
+	said := conn.InfoLines(text)
+	id := said["run_id"] + said["master_replid"]
+	switch {
+	case said["run_id"] == "":
+		id = noServer
+	case said["role"] != "master":
+		t.servers.failed(ctx)
+		return nil, fmt.Errorf("%w: this Redis is a replica: connect to its master", backend.ErrRefused)
+	}
+	err = t.guard.met(ctx, c, id, false)
+	var later *backend.Later
+	switch {
+	case errors.As(err, &later):
+		return &verdict{id: id, later: err, until: time.Now().Add(min(rest, later.After))}, nil
+	case err != nil:
+		return nil, notAsked(err)
+	}
+	s := newGrantScript(id)
+	if err := one.Eval(ctx, s.source, nil).Err(); err != nil {
+		return nil, notAsked(err)
+	}
+	return &verdict{id: id, script: s}, nil
+}
+
+// notAsked: whatever became of the question who a server is, nothing was granted.
+func notAsked(err error) error {
+	if err = outcome(err); !errors.Is(err, backend.ErrRefused) {
+		err = fmt.Errorf("%w: Redis does not say who it is: %s", backend.ErrRefused, err.Error())
+	}
+	return err
+}
+
+// triesOfGrant bounds how often a server may forget its script while a grant is asked for.
+const triesOfGrant = 4
+
+// grant runs swap.lua for a node that will hold what it did not hold before.
+func (t *Table) grant(ctx context.Context, raw string, m message) (any, error) {
+	if t.cfg.Guard != GuardQuarantine {
+		return t.requests.eval(ctx, raw, grantScript, m)
+	}
+	var err error
+	for range triesOfGrant {
+		var c *goredis.Client
+		if c, err = t.servers.of(ctx, raw); err != nil {
+			return nil, err
+		}
+		var v *verdict
+		if v, err = t.verdict(ctx, c); err != nil {
+			return nil, err
+		}
+		if v.script == nil {
+			return nil, v.later
+		}
+		var val any
+		val, err = t.requests.eval(ctx, raw, v.script, m)
+		switch {
+		case err == nil:
+			return val, nil
+		case errors.Is(err, errForgotten):
+			t.trust.forget(c)
+		case errors.Is(err, errElsewhere):
+			t.trust.forget(c)
+			return t.grantElsewhere(ctx, m, err)
+		default:
+			t.trust.forget(c)
+			return nil, err
+		}
+	}
+	return nil, err
+}
+
+// grantElsewhere follows a redirection, with a script that asks the server itself.
+func (t *Table) grantElsewhere(ctx context.Context, m message, why error) (any, error) {
+	m = append(m[:len(m):len(m)], t.guard.ids())
+	v, err := t.requests.follow(ctx, grantCheckedScript, m, why)
+	if a, ok := v.([]any); ok && len(a) > 0 && a[0] == "strange" {
+		t.lookAtServers(true)
+		return nil, errUnknownServer
+	}
+	return v, err
+}
+
+// ids are those of the servers that are trusted.
+func (g *guard) ids() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return strings.Join(g.trusted, " ")
+}
