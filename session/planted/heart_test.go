@@ -177,7 +177,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "who was not told is forgotten", file: "session/contender/callers.go",
-		old: "\t\tc.queue = slices.Insert(c.queue, 0, w)\n", new: "",
+		old: "\t\tc.queue.pushFront(w)\n", new: "",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x slow"},
 	},
 	{
