@@ -76,6 +76,26 @@ func laterDropsLeftover(b *bench) {
 	n.holds(again.Hold)
 }
 
+// noFenceIsLeft: larger numbers are not exact, and two grants would have the same.
+func noFenceIsLeft(b *bench) {
+	n := b.node("a")
+	r := n.req()
+	r.Floor = backend.MaxFence
+	if _, err := n.Acquire(n.ctx(), r); !errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnreachable) {
+		b.Errorf("after the last fence: %v, want a refusal", err)
+	}
+	_, a := n.granted()
+	if a.Hold > backend.MaxFence/2 {
+		b.Errorf("fence %d, want one by the clock: what was refused leaves nothing", a.Hold)
+	}
+	r = n.req()
+	r.Hold, r.Block, r.Floor = a.Hold, a.Block, backend.MaxFence
+	if x, err := n.Extend(n.ctx(), r); err == nil {
+		b.Errorf("a block after the last fence: %+v, want none", x)
+	}
+	n.holds(a.Hold)
+}
+
 func refusesOvertaken(b *bench) {
 	n := b.node("a")
 	r, a := n.granted()

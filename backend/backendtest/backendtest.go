@@ -45,6 +45,7 @@ var cases = []testCase{
 	{"a repeated acquire sets the lease anew", repeatRearms},
 	{"an acquire by a later number drops the hold left over", laterDropsLeftover},
 	{"an overtaken number is refused", refusesOvertaken},
+	{"there is no fence beyond 2^53", noFenceIsLeft},
 	{"an earlier incarnation is refused", refusesEarlierIncarnation},
 	{"a request about nothing it knows changes nothing", refusesUnknownHold},
 	{"a node that is gone is passed over", passesOverGone},

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -188,9 +189,22 @@ func (l *lock) free(h *hold, delay time.Duration) {
 
 // reserve takes the next turns fences.
 func (l *lock) reserve(turns int, least backend.Fence) backend.Fence {
-	f := max(l.top+1, backend.Fence(time.Now().UnixMicro()), least+1)
+	f := l.next(least)
 	l.top = f + backend.Fence(turns) - 1
 	return f
+}
+
+// next is the fence after the newest one, and after least.
+func (l *lock) next(least backend.Fence) backend.Fence {
+	return max(l.top+1, backend.Fence(time.Now().UnixMicro()), least+1)
+}
+
+// spent is an error if there are no more fences for r.
+func (l *lock) spent(r backend.Request) error {
+	if f := l.next(r.Floor); f+backend.Fence(r.Turns)-1 > backend.MaxFence {
+		return backend.Spent("the gateway's memory, from its journal,", fmt.Sprint(uint64(f-1)))
+	}
+	return nil
 }
 
 // lease makes the hold h, perhaps provisional, a lease by r.Owner.

@@ -138,6 +138,10 @@ func (b *Backend) contend(l *lock, r backend.Request) (backend.Answer, error) {
 		b.store.promote(l, nil, r)
 		return backend.Answer{}, backend.ErrConflict
 	}
+	if err := l.spent(r); err != nil {
+		l.dequeue(me)
+		return backend.Answer{}, err
+	}
 	l.enqueue(me, b.node.Incarnation, r)
 	if h := b.store.promote(l, &me, r); h != nil {
 		return l.lease(h, r), nil
@@ -173,6 +177,8 @@ func (b *Backend) Extend(_ context.Context, r backend.Request) (backend.Answer, 
 		case h == nil || h.fence != r.Hold:
 			return backend.Answer{}, backend.ErrNotHeld
 		case h.block != r.Block: // a repeat: the block is reserved
+		case l.spent(r) != nil:
+			return backend.Answer{}, l.spent(r)
 		case l.othersWait(me) && r.Queue:
 			l.free(h, 0)
 			return b.contend(l, r)
@@ -236,6 +242,9 @@ func (b *Backend) Cancel(_ context.Context, r backend.Request) error {
 func (b *Backend) Reclaim(_ context.Context, r backend.Request) (backend.Answer, error) {
 	return b.change(r, true, func(l *lock) (backend.Answer, error) {
 		me, inc := b.sender(r), b.node.Incarnation
+		if err := l.spent(r); err != nil {
+			return backend.Answer{}, err
+		}
 		l.dequeue(me)
 		if r.Hold != 0 && !l.granting && l.heldBy(me) == nil && l.room(r.Mode) { // the store that granted it has ended with the process
 			l.holds = append(l.holds, &hold{by: me, mode: r.Mode, fence: r.Hold, until: time.Now().Add(r.TTL)})

@@ -24,6 +24,8 @@ func (s *Store) promote(l *lock, asks *contender, r backend.Request) (granted *h
 			case l.suspected(e.by.node) != suspects && (!suspects || !asking), !reachable, l.heldBy(e.by) != nil:
 			case !l.room(e.req.Mode):
 				return granted // nobody overtakes it
+			case l.spent(e.req) != nil:
+				return granted
 			case asking:
 				granted = l.grant(e, r.Floor)
 			default:

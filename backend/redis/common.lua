@@ -101,6 +101,14 @@ local function others_wait()
   return #some > 16
 end
 
+-- worn is spent, or the counter is no string at all.
+local function worn(n)
+  return spent(n) or not seen[3] and reserved == 0 and redis.call('EXISTS', counter) == 1
+end
+
+-- refuse tells what is wrong with the counter.
+local function refuse() return { 'spent', counter, seen[3] or redis.call('TYPE', counter).ok } end
+
 -- grant is a new hold in the words of an answer.
 local function grant(c, e, life, provisional)
   local f = (e.mode == '0' and make or make_share)(c, e, life, provisional)
@@ -261,6 +269,8 @@ local function promote(asks)
               return answer -- nobody overtakes it
             end
             deaf[node] = true
+          elseif worn(e.turns) then
+            return answer
           elseif c == asks then
             dequeue(c)
             i = i - 1
@@ -350,6 +360,10 @@ local function contend()
     dequeue(me)
     promote(nil)
     return { 'conflict' }
+  end
+  if worn(turns) then
+    dequeue(me)
+    return refuse()
   end
   if redis.call('EXISTS', lock, queue) == 0 and known() then
     return grant(me, asked(), ttl, '0')

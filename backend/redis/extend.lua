@@ -14,6 +14,9 @@ if not h or h.fence ~= the_hold then
   return { 'nothold' }
 end
 if h.block == block then -- else a repeat: the block is reserved
+  if worn(turns) then
+    return refuse()
+  end
   if others_wait() then
     if wants_queue then
       let_go(h, '0')

@@ -49,6 +49,8 @@ end
 local seen = redis.call('MGET', floor, nodefloor, counter)
 local reserved = tonumber(seen[3] or '0') or 0 -- the newest fence
 
+local most = 9007199254740991 -- 2^53 - 1, the last number before which all are exact
+
 -- admit refuses a request that was overtaken, and notes that the node is awake.
 local function admit(numbered)
   local seen_inc, seen_seq = string.match(seen[1] or '0 0', '^(%d+) (%d+)$')
@@ -95,6 +97,11 @@ end
 
 -- next_fence is above every one before, and above the floors that are given.
 local function next_fence(...) return math.max(reserved, us - 1, ...) + 1 end
+
+-- spent: there are no n fences after the newest one, which somebody may have changed.
+local function spent(n)
+  return seen[3] and not string.match(seen[3], '^%d+$') or next_fence(least) > most + 1 - n
+end
 
 -- reserve takes the next n fences and returns the first.
 local function reserve(n, ...)

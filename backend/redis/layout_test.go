@@ -278,6 +278,66 @@ func TestFencesAreExact(t *testing.T) {
 	}
 }
 
+// A counter that is no number below 2^53 is told, with the remedy, and grants nothing: two
+// grants would have the same fence. What is held stays held, and can be released; when the
+// key is deleted, all is well again.
+func TestCounterThatIsNone(t *testing.T) {
+	s := redistest.Start(t)
+	rdb, ctx := s.Client(), t.Context()
+	b, _ := listening(t, s, "n")
+	const counter = "redisson_lock_token:{x}"
+	seq := uint64(0)
+	next := func(hold backend.Fence) backend.Request {
+		seq++
+		r := request("x", seq)
+		r.Hold, r.Block, r.Queue = hold, hold, false
+		return r
+	}
+	for what, spoil := range map[string]func(){
+		"2^63-1":    func() { rdb.Set(ctx, counter, "9223372036854775807", 0) },
+		"2^53":      func() { rdb.Set(ctx, counter, "9007199254740992", 0) },
+		"2^53-1":    func() { rdb.Set(ctx, counter, "9007199254740991", 0) },
+		"a word":    func() { rdb.Set(ctx, counter, "nonsense", 0) },
+		"below 0":   func() { rdb.Set(ctx, counter, "-9223372036854775808", 0) },
+		"a list":    func() { rdb.Del(ctx, counter); rdb.RPush(ctx, counter, "1") },
+		"exponents": func() { rdb.Set(ctx, counter, "1e300", 0) },
+	} {
+		held, err := b.Acquire(ctx, next(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoil()
+		if a, err := b.Extend(ctx, next(held.Hold)); !errors.Is(err, backend.ErrRefused) {
+			t.Errorf("%s: a block = %+v, %v, want a refusal", what, a, err)
+		}
+		if errs, err := b.Renew(ctx, []backend.Renewal{{Name: "x", Hold: held.Hold, TTL: 3 * time.Second}}); err != nil || errs[0] != nil {
+			t.Errorf("%s: renewal of what is held: %v, %v", what, errs, err)
+		}
+		if a, err := b.Release(ctx, next(held.Hold)); err != nil || a.Granted {
+			t.Errorf("%s: release = %+v, %v", what, a, err)
+		}
+		for _, mode := range []backend.Mode{backend.Exclusive, backend.Shared, 2} {
+			r := next(0)
+			r.Mode, r.Queue = mode, true
+			if mode != backend.Exclusive {
+				r.Slot, r.Turns = mode.String(), 1
+			}
+			a, err := b.Acquire(ctx, r)
+			if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "the key "+counter) || !strings.Contains(err.Error(), "delete") {
+				t.Errorf("%s, %v: %+v, %v, want a refusal that says what to do", what, mode, a, err)
+			}
+		}
+		rdb.Del(ctx, counter)
+		a, err := b.Acquire(ctx, next(0))
+		if err != nil || a.Hold > backend.MaxFence/2 {
+			t.Fatalf("%s: after the remedy: %+v, %v", what, a, err)
+		}
+		if _, err := b.Release(ctx, next(a.Hold)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A counter that is lost, as by a failover, takes no fence back.
 func TestFencesSurviveTheCounter(t *testing.T) {
 	s := redistest.Start(t)

@@ -3,6 +3,9 @@ if not admit(true) then
   return { 'stale' }
 end
 awake()
+if worn(turns) then
+  return refuse()
+end
 dequeue(me)
 local h = held_by(me)
 

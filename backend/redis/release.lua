@@ -7,7 +7,7 @@ if h and h.fence == the_hold then
   end
   let_go(h, delay)
 end
-if wants_queue then
+if wants_queue and not worn(turns) then -- else it asks again, and is told
   return contend()
 end
 withdraw()

@@ -21,6 +21,8 @@ func refused(a conn.Reply) error {
 		return backend.ErrFence
 	case "conflict":
 		return backend.ErrConflict
+	case "spent":
+		return backend.Spent("the key "+a.Text(1), a.Text(2))
 	default:
 		return nil
 	}

@@ -28,6 +28,9 @@ func (b *Backend) Acquire(ctx context.Context, r backend.Request) (backend.Answe
 	if r.TTL > b.maxTTL {
 		return backend.Answer{}, b.tooLong(r.TTL)
 	}
+	if err := spent(ballot(r), r); err != nil {
+		return backend.Answer{}, err
+	}
 	b.await(r)
 	last, permit := tries, ""
 	if r.Mode != backend.Exclusive {
@@ -92,8 +95,9 @@ func (b *Backend) elect(ctx context.Context, r backend.Request, permit string) (
 			return a, another{}, nil
 		}
 		if !o.force && ctx.Err() == nil && e.count("stale") == 0 && e.promising() >= b.quorum() {
-			o.ballot, o.force = b.propose(r, e.top()+1), true
-			continue
+			if o.ballot, o.force = b.propose(r, e.top()+1), true; spent(o.ballot, r) == nil {
+				continue
+			}
 		}
 		a, next, err = e.refusal()
 		if !errors.Is(err, backend.ErrUnavailable) || ctx.Err() == nil {

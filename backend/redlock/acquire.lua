@@ -45,6 +45,9 @@ if why then
   end
   return { why, run, up, left, 1, field, '', '0', '0', '', '0', 1, '' }
 end
+if type(count_text) ~= 'string' or not string.match(count_text, '^%d+$') or reserved + turns > 9007199254740991 then
+  return { 'spent', run, up, counter, type(count_text) == 'string' and count_text or redis.call('TYPE', counter).ok }
+end
 if tonumber(ballot) <= reserved then
   return { 'floor', run, up, int(reserved) }
 end

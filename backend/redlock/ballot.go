@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -24,6 +25,14 @@ const (
 // ballot is a fence to propose.
 func ballot(r backend.Request) backend.Fence {
 	return max(backend.Fence(time.Now().UnixMicro()), r.Floor+1)
+}
+
+// spent is an error if the ballot would be no fence any more.
+func spent(ballot backend.Fence, r backend.Request) error {
+	if ballot+backend.Fence(max(r.Turns, 1))-1 > backend.MaxFence {
+		return backend.Spent("a server, or the gateway's journal,", fmt.Sprint(uint64(ballot-1)))
+	}
+	return nil
 }
 
 // propose is a ballot of at least that, above all earlier ones of r: what takes one of

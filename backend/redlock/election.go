@@ -137,6 +137,9 @@ func (e election) tooFew() error {
 		if why := v.n.memory.whyNot(); v.err == nil && why != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", v.n.addr, why))
 		}
+		if v.reply.Text(0) == "spent" {
+			errs = append(errs, fmt.Errorf("%s: %w", v.n.addr, backend.Spent("the key "+v.reply.Text(3), v.reply.Text(4))))
+		}
 	}
 	if len(errs) > 0 && !unknown {
 		return fmt.Errorf("%w: redlock: too few of %d nodes count: %s", backend.ErrRefused, len(e.b.nodes), words(errs))

@@ -15,6 +15,9 @@ func (b *Backend) Extend(ctx context.Context, r backend.Request) (backend.Answer
 	if r.TTL > b.maxTTL {
 		return backend.Answer{}, b.tooLong(r.TTL)
 	}
+	if err := spent(max(ballot(r), r.Block+1), r); err != nil {
+		return backend.Answer{}, err
+	}
 	began := boottime.Now()
 	done := b.reserve(ctx, extendScript, r)
 	block, err := done.block()
@@ -56,7 +59,9 @@ func (b *Backend) reserve(ctx context.Context, s *goredis.Script, r backend.Requ
 	if _, err := done.block(); err == nil || ctx.Err() != nil || done.count("granted", "floor") < b.quorum() {
 		return done
 	}
-	o.ballot, o.force = max(done.top()+1, ballot(r)), true
+	if o.ballot, o.force = max(done.top()+1, ballot(r)), true; spent(o.ballot, r) != nil {
+		return done
+	}
 	return &blocks{b.under(ctx, s, o, reserved)}
 }
 

@@ -42,7 +42,8 @@ local function put(key, value)
   end
 end
 
-local reserved = tonumber(redis.call('GET', counter) or '0') or 0
+local count_text = redis.pcall('GET', counter) or '0'
+local reserved = tonumber(type(count_text) == 'string' and count_text) or 0
 
 -- ended tells the last fence given, where no hold is, and the newest hold that is
 -- over. What was reserved and not given does not count.

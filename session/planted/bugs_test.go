@@ -295,7 +295,7 @@ var bugs = []bug{
 
 	{
 		name: "store: fences without the clock", file: "backend/memory/lock.go", test: "./backend/memory",
-		old: "f := max(l.top+1, backend.Fence(time.Now().UnixMicro()), least+1)", new: "f := max(l.top+1, least+1)",
+		old: "return max(l.top+1, backend.Fence(time.Now().UnixMicro()), least+1)", new: "return max(l.top+1, least+1)",
 	},
 	{
 		name: "the time of day as the clock", file: "backend/boottime/alarm_linux.go",
@@ -351,11 +351,11 @@ var bugs = []bug{
 	},
 	{
 		name: "script: a quick newcomer overtakes the queue", file: "backend/redis/acquire_quick.lua", test: "./backend/redis",
-		old: "redis.call('EXISTS', lock, queue, entries)", new: "redis.call('EXISTS', lock)",
+		old: "redis.call('EXISTS', lock, queue, entries, seen[3]", new: "redis.call('EXISTS', lock, lock, lock, seen[3]",
 	},
 	{
 		name: "script: a quick newcomer takes what is held", file: "backend/redis/acquire_quick.lua", test: "./backend/redis",
-		old: "redis.call('EXISTS', lock, queue, entries)", new: "redis.call('EXISTS', queue, entries)",
+		old: "redis.call('EXISTS', lock, queue, entries, seen[3]", new: "redis.call('EXISTS', queue, entries, seen[3]",
 	},
 	{
 		name: "script: a quick release without a look at the fence", file: "backend/redis/release_quick.lua", test: "./backend/redis",
@@ -703,6 +703,22 @@ var bugs = []bug{
 	{
 		name: "redlock: one server that lost its disk is taken for a new set", file: "backend/redlock/mark.go", test: redlock,
 		old: "	if b.founder.past || unmarked < len(b.nodes) {\n", new: "	if unmarked == 0 {\n", run: "RestartedEmpty/lost",
+	},
+	{
+		name: "script: fences beyond 2^53", file: "backend/redis/head.lua", test: "./backend/redis", run: "^TestCounterThatIsNone$",
+		old: " or next_fence(least) > most + 1 - n\n", new: "\n",
+	},
+	{
+		name: "script: a counter that is no number begins again", file: "backend/redis/head.lua", test: "./backend/redis", run: "^TestCounterThatIsNone$",
+		old: "  return seen[3] and not string.match(seen[3], '^%d+$') or ", new: "  return ",
+	},
+	{
+		name: "store: fences beyond 2^53", file: "backend/memory/lock.go", test: "./backend/memory",
+		old: "-1 > backend.MaxFence {", new: "-1 > 1<<63 {",
+	},
+	{
+		name: "redlock: a server whose counter is no number votes", file: "backend/redlock/acquire.lua", test: redlock,
+		old: "if type(count_text) ~= 'string' or", new: "if false and", run: "CounterThatIsNone",
 	},
 	{
 		name: "a hold that goes on waits for a replica", file: "backend/redis/redis.go", test: "./backend/redis", run: guards,
