@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockgw/lockgw/api/origin"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -48,10 +49,10 @@ func (h *Handler) checkHead(r *http.Request) error {
 		return headersTooLarge()
 	case r.ContentLength > maxBody:
 		return bodyTooLarge() // before a client that asks first is told to send it
-	case !connectionOf(r.Context()).unix && !h.allowed(r.Host):
+	case !connectionOf(r.Context()).unix && !h.hosts.Allow(r.Host):
 		return refusal(codeHostNotAllowed,
 			"the Host %s is not a loopback name and not in http.allowed_hosts", session.Quote(r.Host))
-	case crossSite(r):
+	case origin.CrossSite(r):
 		return refusal(codeCrossOrigin,
 			"the request comes from a page of another site (Origin, Referer or Sec-Fetch-Site)")
 	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):

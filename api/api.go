@@ -21,6 +21,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/origin"
 	"github.com/lockgw/lockgw/api/web"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
@@ -72,7 +73,7 @@ type Config struct {
 type Handler struct {
 	Config
 	engine *gin.Engine
-	hosts  map[string]bool
+	hosts  origin.Hosts
 	site   *web.Site
 }
 
@@ -88,7 +89,7 @@ func New(cfg Config) *Handler {
 	}
 	cfg.bodyTimeout = cmp.Or(cfg.bodyTimeout, 5*time.Second)
 	cfg.commentEvery = cmp.Or(cfg.commentEvery, 10*time.Second)
-	h := &Handler{Config: cfg, hosts: hostSet(cfg.AllowedHosts), site: web.New(openapiYAML)}
+	h := &Handler{Config: cfg, hosts: origin.HostsOf(cfg.AllowedHosts), site: web.New(openapiYAML)}
 	h.engine = newEngine()
 	h.engine.Use(h.recover)
 	if cfg.Around != nil {

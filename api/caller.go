@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockgw/lockgw/api/accept"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/session/peer"
@@ -17,7 +18,7 @@ import (
 // connection is what is known of the connection of a request.
 type connection struct {
 	conn     net.Conn      // of the kernel
-	shared   *conn         // nil: of a listener that Listen has not made
+	shared   *accept.Conn  // nil: of a listener that Listen has not made
 	accepted time.Duration // on the clock of deadlines
 	unix     bool
 	peer     session.Peer
@@ -40,7 +41,7 @@ func (c connection) account() string {
 	if c.shared == nil {
 		return ""
 	}
-	return c.shared.use.Account()
+	return c.shared.Account()
 }
 
 type (
@@ -49,9 +50,9 @@ type (
 )
 
 func (h *Handler) connContext(ctx context.Context, c net.Conn) context.Context {
-	shared := connOf(c)
+	shared := accept.Of(c)
 	if shared != nil {
-		c = shared.kernel
+		c = shared.Kernel()
 	}
 	conn := connection{
 		conn: c, shared: shared, accepted: session.Boottime(), unix: c.LocalAddr().Network() == "unix", peer: session.NoPeer(),
@@ -147,7 +148,7 @@ func (h *Handler) admitCaller(r *http.Request, who *identity) error {
 	}
 	err := h.Access.Known(who.caller)
 	if err == nil && who.shared != nil {
-		err = who.shared.use.Identify(peer.Known(who.caller.Account()))
+		err = who.shared.Identify(peer.Known(who.caller.Account()))
 	}
 	if err != nil && session.CodeOf(who.err) == session.CodeSessionEnded {
 		return who.err // who has its token may know why

@@ -5,63 +5,28 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
+	"github.com/lockgw/lockgw/api/accept"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/peer"
 )
 
-// conn is a connection of which net/http sees all that it needs: r.TLS, too.
-type conn struct {
-	net.Conn          // what is read and written: the kernel's, or TLS over it
-	kernel   net.Conn // the kernel's
-	use      *peer.Use
-	frames   frames
-	requests atomic.Int64 // that were handled, the present one included
+// Listening is how connections are let in. The zero value is without TLS and log.
+type Listening struct {
+	Descriptors *peer.Descriptors
+	TLS         *tls.Config // nil: none
+	Log         *slog.Logger
 }
 
-// Read implements net.Conn.
-func (c *conn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	c.frames.read(b[:n])
-	return n, err
-}
-
-// Close implements net.Conn.
-func (c *conn) Close() error {
-	defer c.use.Release()
-	return c.Conn.Close()
-}
-
-// CloseWrite is what net/http looks for, so that a client can read why it was refused.
-func (c *conn) CloseWrite() error {
-	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return w.CloseWrite()
-	}
-	return nil
-}
-
-// secureConn is a conn whose handshake is done.
-type secureConn struct{ *conn }
-
-// ConnectionState is where net/http has r.TLS from.
-func (c secureConn) ConnectionState() tls.ConnectionState {
-	return c.Conn.(*tls.Conn).ConnectionState()
-}
-
-// connOf is the conn that Listen has made of c; nil: somebody else has.
-func connOf(c net.Conn) *conn {
-	switch c := c.(type) {
-	case *conn:
-		return c
-	case secureConn:
-		return c.conn
-	default:
-		return nil
-	}
+// Listen has a server of NewServer accept connections of ln: each on the account of who
+// has made it, and with TLS only when its handshake is done. A client for which there is
+// no descriptor to spare may ask for /livez, and is else told so. It closes ln.
+func (l Listening) Listen(ln net.Listener) net.Listener {
+	return accept.Config{Descriptors: l.Descriptors, TLS: l.TLS, Log: l.Log, Refuse: writeFull}.On(ln)
 }
 
 // checkConn looks at the connection by which the request has come. It closes one after
@@ -71,15 +36,14 @@ func checkConn(w http.ResponseWriter, r *http.Request) error {
 	if c == nil {
 		return nil
 	}
-	n, ambiguous := c.requests.Add(1), c.frames.ambiguous.Load()
-	crowded := c.use.Crowded()
+	twoLengths, crowded := c.Begin(), c.Crowded()
 	if crowded != nil || len(r.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")
 	}
 	switch {
 	case crowded != nil && r.URL.EscapedPath() != "/livez":
 		return crowded
-	case ambiguous != 0 && n >= ambiguous:
+	case twoLengths:
 		return session.Invalid("Content-Length", "was sent together with Transfer-Encoding; a body has one length, so send one of them")
 	default:
 		return nil

@@ -99,6 +99,14 @@ var rules = []rule{
 		why: "HTTP translates to and from the core; it knows no store and no other front",
 	},
 	{
+		pkg: "api/accept", ours: []string{"session/peer"},
+		why: "connections are let in before anything is known of what they ask for",
+	},
+	{
+		pkg: "api/origin", closed: true,
+		why: "whether a page of another site asks is told by headers alone",
+	},
+	{
 		pkg: "api/params", ours: []string{"session"},
 		why: "how a parameter is written is the same for every endpoint, so this knows none",
 	},

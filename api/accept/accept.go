@@ -1,4 +1,6 @@
-package api
+// Package accept lets the connections of HTTP in: on the account of who makes them, over
+// TLS or without, with an eye on requests that say their length in two ways.
+package accept
 
 import (
 	"cmp"
@@ -12,19 +14,21 @@ import (
 	"github.com/lockgw/lockgw/session/peer"
 )
 
-// Listening is how connections are let in. The zero value is without TLS and log.
-type Listening struct {
+// Config is how connections are let in. The zero value is without TLS and log.
+type Config struct {
 	Descriptors *peer.Descriptors
 	TLS         *tls.Config // nil: none
 	Log         *slog.Logger
+	// Refuse tells a client without TLS, of whom nothing was read yet, why its
+	// connection is closed. Nil: nobody does.
+	Refuse func(net.Conn, error)
 }
 
-// Listen has a server of NewServer accept connections of ln: each on the account of who
-// has made it, and with TLS only when its handshake is done. A client for which there is
-// no descriptor to spare may ask for /livez, and is else told so. It closes ln.
-func (l Listening) Listen(ln net.Listener) net.Listener {
+// On lets in the connections of ln: each on the account of who has made it, and with TLS
+// only when its handshake is done. What it accepts is a Conn to Of. It closes ln.
+func (l Config) On(ln net.Listener) net.Listener {
 	l.Descriptors, l.Log = cmp.Or(l.Descriptors, peer.NewDescriptors()), cmp.Or(l.Log, slog.New(slog.DiscardHandler))
-	out := &listener{Listener: ln, Listening: l}
+	out := &listener{Listener: ln, Config: l}
 	if l.TLS == nil {
 		return out
 	}
@@ -36,7 +40,7 @@ func (l Listening) Listen(ln net.Listener) net.Listener {
 
 type listener struct {
 	net.Listener
-	Listening
+	Config
 }
 
 // Accept implements net.Listener.
@@ -48,7 +52,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-func (l *listener) accept() (*conn, error) {
+func (l *listener) accept() (*Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -61,10 +65,10 @@ func (l *listener) accept() (*conn, error) {
 			use = l.Descriptors.Squeeze(owner, fd, err, func() { _ = c.Close() })
 		}
 		if use != nil {
-			return &conn{Conn: c, kernel: c, use: use}, nil
+			return &Conn{Conn: c, kernel: c, use: use}, nil
 		}
-		if l.TLS == nil {
-			writeFull(c, err)
+		if l.TLS == nil && l.Refuse != nil {
+			l.Refuse(c, err)
 		}
 		_ = c.Close()
 	}

@@ -1,4 +1,6 @@
-package api
+// Package origin knows whether a request is from a page of another site, or for another
+// host: a browser sends what a foreign page tells it to, but says so.
+package origin
 
 import (
 	"net"
@@ -9,22 +11,27 @@ import (
 	"strings"
 )
 
-func hostSet(names []string) map[string]bool {
-	set := make(map[string]bool, len(names))
+// Hosts are the names and addresses by which a gateway may be called besides those of
+// the loopback interface.
+type Hosts map[string]bool
+
+// HostsOf makes Hosts of names or addresses without port.
+func HostsOf(names []string) Hosts {
+	set := make(Hosts, len(names))
 	for _, n := range names {
 		set[strings.ToLower(strings.Trim(n, "[]"))] = true
 	}
 	return set
 }
 
-// allowed: a page that rebinds its own name to 127.0.0.1 reaches this port, but
+// Allow says whether host, a Host header, means this gateway. A page that rebinds its own name to 127.0.0.1 reaches this port, but
 // its browser still sends that name.
-func (h *Handler) allowed(host string) bool {
+func (h Hosts) Allow(host string) bool {
 	name, ok := hostName(host)
 	if !ok {
 		return false
 	}
-	if name == "localhost" || h.hosts[name] {
+	if name == "localhost" || h[name] {
 		return true
 	}
 	ip, err := netip.ParseAddr(name)
@@ -49,9 +56,9 @@ func hostName(host string) (name string, ok bool) {
 	return strings.ToLower(name), name != "" && bracketed == strings.Contains(name, ":")
 }
 
-// crossSite: a browser says on whose behalf it sends. Programs send none of these
+// CrossSite: a browser says on whose behalf it sends. Programs send none of these
 // headers.
-func crossSite(r *http.Request) bool {
+func CrossSite(r *http.Request) bool {
 	for _, name := range []string{"Origin", "Referer"} {
 		for _, from := range r.Header.Values(name) {
 			if !sameOrigin(r, from) {

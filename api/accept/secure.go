@@ -1,4 +1,4 @@
-package api
+package accept
 
 import (
 	"context"
@@ -69,7 +69,7 @@ func (l *secureListener) hand(a accepted) bool {
 	}
 }
 
-func (l *secureListener) secure(c *conn) {
+func (l *secureListener) secure(c *Conn) {
 	t := tls.Server(c.kernel, l.TLS)
 	_ = c.kernel.SetDeadline(time.Now().Add(handshakeTimeout)) // the handshake fails otherwise
 	if err := t.HandshakeContext(l.ctx); err != nil {

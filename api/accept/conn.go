@@ -1,0 +1,78 @@
+package accept
+
+import (
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+
+	"github.com/lockgw/lockgw/session/peer"
+)
+
+// Conn is a connection of which net/http sees all that it needs: r.TLS, too.
+type Conn struct {
+	net.Conn          // what is read and written: the kernel's, or TLS over it
+	kernel   net.Conn // the kernel's
+	use      *peer.Use
+	frames   frames
+	requests atomic.Int64 // that were handled, the present one included
+}
+
+// Read implements net.Conn.
+func (c *Conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.frames.read(b[:n])
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *Conn) Close() error {
+	defer c.use.Release()
+	return c.Conn.Close()
+}
+
+// CloseWrite is what net/http looks for, so that a client can read why it was refused.
+func (c *Conn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
+// secureConn is a Conn whose handshake is done.
+type secureConn struct{ *Conn }
+
+// ConnectionState is where net/http has r.TLS from.
+func (c secureConn) ConnectionState() tls.ConnectionState {
+	return c.Conn.Conn.(*tls.Conn).ConnectionState()
+}
+
+// Of is the Conn that Config.On has made of c; nil: somebody else has made it.
+func Of(c net.Conn) *Conn {
+	switch c := c.(type) {
+	case *Conn:
+		return c
+	case secureConn:
+		return c.Conn
+	default:
+		return nil
+	}
+}
+
+// Kernel is the connection of the kernel, under TLS.
+func (c *Conn) Kernel() net.Conn { return c.kernel }
+
+// Account is on which the connection is counted.
+func (c *Conn) Account() string { return c.use.Account() }
+
+// Identify counts the connection on the account of as, who is known by now.
+func (c *Conn) Identify(as peer.Owner) error { return c.use.Identify(as) }
+
+// Crowded is why a client that came when no descriptor was to spare is refused; nil
+// for everybody else.
+func (c *Conn) Crowded() error { return c.use.Crowded() }
+
+// Begin counts a request. twoLengths: it, or one before it, says its length in two ways.
+func (c *Conn) Begin() (twoLengths bool) {
+	n, ambiguous := c.requests.Add(1), c.frames.ambiguous.Load()
+	return ambiguous != 0 && n >= ambiguous
+}
