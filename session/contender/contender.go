@@ -37,7 +37,6 @@
 package contender
 
 import (
-	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -274,35 +273,6 @@ func (q *Request) What() string {
 
 // New makes the contender of a name of which this node knows nothing.
 func New(cfg *Config) *Contender { return &Contender{cfg: cfg} }
-
-// Past is what the journal says that an earlier process held.
-type Past struct {
-	ID       backend.Fence
-	Mode     backend.Mode
-	Deadline time.Duration // that was told
-	// Callers are those who were let in, with their fences.
-	Callers []*Caller
-}
-
-// Recover makes the contender of a name of which the journal says that something of
-// this node may be in the store. What was told stays told until the deadline; nobody
-// is let in before the store has answered, nor with the fences that are left of the
-// last block.
-func Recover(now time.Duration, cfg *Config, past Past) (*Contender, Effects) {
-	c := &Contender{cfg: cfg, now: now, recovers: true, intent: true, reclaiming: past.ID, in: slices.Clone(past.Callers)}
-	if len(c.in) > 0 {
-		c.hold = hold{id: past.ID, mode: past.Mode, count: len(c.in), used: cfg.Turns, deadline: past.Deadline}
-	}
-	for _, w := range c.in {
-		if w.phase = told; w.Kept {
-			w.phase = kept
-		}
-		w.written = w.Entries
-		c.hold.ttl = max(c.hold.ttl, w.TTL, past.Deadline-now+cfg.Margin(w.TTL))
-		c.top = max(c.top, w.Fence+backend.Fence(cfg.Turns))
-	}
-	return c, c.advance()
-}
 
 // Holds: the store has granted something to this node, as far as it knows.
 func (c *Contender) Holds() bool { return c.hold.id != 0 }

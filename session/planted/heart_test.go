@@ -21,7 +21,7 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "a write without an answer is forgotten", file: "session/contender/store.go",
+		name: "a write without an answer is forgotten", file: "session/contender/answer.go",
 		old: "\t\t\tc.unresolved = true\n", new: "",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x request withdraw"},
 	},
@@ -31,12 +31,12 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
-		name: "deadline from the answer", file: "session/contender/store.go",
+		name: "deadline from the answer", file: "session/contender/lease.go",
 		old: "h.deadline = q.SentAt + q.ttl - c.cfg.Margin(q.ttl)", new: "h.deadline = c.now + q.ttl - c.cfg.Margin(q.ttl)",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x stop"},
 	},
 	{
-		name: "renewed deadline from the answer", file: "session/contender/store.go",
+		name: "renewed deadline from the answer", file: "session/contender/lease.go",
 		old: "sentAt+r.TTL-c.cfg.Margin(r.TTL)", new: "now+r.TTL-c.cfg.Margin(r.TTL)",
 		test: contender,
 	},
@@ -46,7 +46,7 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x stop"},
 	},
 	{
-		name: "a hold that is seen counts as granted", file: "session/contender/store.go",
+		name: "a hold that is seen counts as granted", file: "session/contender/answer.go",
 		old: "\t\tif written && mine != nil {\n\t\t\tc.grantedHold", new: "\t\tif mine != nil {\n\t\t\tc.grantedHold",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x request"},
 	},
@@ -71,12 +71,12 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=sx,s"},
 	},
 	{
-		name: "no record of the intent", file: "session/contender/store.go",
+		name: "no record of the intent", file: "session/contender/needs.go",
 		old: "\t\tc.journal(Intent, nil)\n", new: "",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
 	},
 	{
-		name: "a restart reads and does not write", file: "session/contender/contender.go",
+		name: "a restart reads and does not write", file: "session/contender/recover.go",
 		old: "now: now, recovers: true", new: "now: now, recovers: len(past.Callers) > 0",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
 	},
@@ -91,7 +91,7 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
 	},
 	{
-		name: "no record of a later deadline", file: "session/contender/store.go",
+		name: "no record of a later deadline", file: "session/contender/lease.go",
 		old: "	if c.hold.deadline > before && len(c.in) > 0 {\n\t\tc.journal(Deadline, nil)\n\t}\n", new: "	_ = before\n",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
 	},
@@ -106,12 +106,12 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x"},
 	},
 	{
-		name: "no timer for a holder that dies", file: "session/contender/store.go",
+		name: "no timer for a holder that dies", file: "session/contender/lease.go",
 		old: "\t\t\t\tdue(h.End)\n", new: "",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
 	},
 	{
-		name: "an offer that nobody wants is kept", file: "session/contender/store.go",
+		name: "an offer that nobody wants is kept", file: "session/contender/needs.go",
 		old: "\t\t\tif c.copy.Has(c.cfg.Node) {\n\t\t\t\top.Verb = ledger.Leave\n\t\t\t}\n", new: "",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x request withdraw"},
 	},
@@ -141,7 +141,7 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "an offer of which nobody heard is waited for", file: "session/contender/store.go",
+		name: "an offer of which nobody heard is waited for", file: "session/contender/answer.go",
 		old: "\t\t\t\tc.unheard = append(c.unheard, h.ID)\n", new: "",
 		test: contender,
 	},
@@ -156,7 +156,7 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "permits that became free count as new ones", file: "session/contender/store.go",
+		name: "permits that became free count as new ones", file: "session/contender/answer.go",
 		old: "h.allow = min(c.fitting(), grew)", new: "h.allow = c.fitting()",
 		test: contender,
 	},
@@ -171,7 +171,7 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "permits are used while they are given back", file: "session/contender/store.go",
+		name: "permits are used while they are given back", file: "session/contender/needs.go",
 		old: "\t\th.count = min(h.count, mine.Count)\n", new: "",
 		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
 	},
@@ -201,7 +201,7 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x"},
 	},
 	{
-		name: "a message is believed without a look", file: "session/contender/store.go",
+		name: "a message is believed without a look", file: "session/contender/needs.go",
 		old: "\t\treturn true // told of it by a message alone: have a look\n", new: "\t\treturn false\n",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x again"},
 	},
@@ -226,17 +226,17 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "a lease that somebody knows of is made shorter", file: "session/contender/store.go",
+		name: "a lease that somebody knows of is made shorter", file: "session/contender/needs.go",
 		old: "\t\t\top.TTL = max(op.TTL, c.hold.ttl)\n", new: "",
 		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
 	},
 	{
-		name: "no record of an earlier deadline", file: "session/contender/store.go",
-		old: "\t\tc.journal(Deadline, nil)\n\t}\n}\n\n// Reply", new: "\t}\n}\n\n// Reply",
+		name: "no record of an earlier deadline", file: "session/contender/needs.go",
+		old: "\t\tc.journal(Deadline, nil)\n", new: "",
 		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
 	},
 	{
-		name: "a hold kept for a while is forgotten by a restart", file: "session/contender/contender.go",
+		name: "a hold kept for a while is forgotten by a restart", file: "session/contender/recover.go",
 		old: "if w.phase = told; w.Kept {", new: "if w.phase = told; w.MinHoldAt != 0 {",
 		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
 	},
@@ -261,12 +261,12 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "an unknown outcome is resolved by a look", file: "session/contender/store.go",
+		name: "an unknown outcome is resolved by a look", file: "session/contender/needs.go",
 		old: "forced := c.unresolved || ", new: "c.unresolved = false\n\tforced := ",
 		test: contender,
 	},
 	{
-		name: "the store is not told of entries", file: "session/contender/store.go",
+		name: "the store is not told of entries", file: "session/contender/needs.go",
 		old: "c.recovers || c.describe || settling", new: "c.recovers || settling",
 		test: contender,
 	},
@@ -276,7 +276,7 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
-		name: "a forgotten hold is lost", file: "session/contender/store.go",
+		name: "a forgotten hold is lost", file: "session/contender/answer.go",
 		old: "	if c.cfg.Restores && !c.hold.broken &&", new: "	if false &&",
 		test: contender,
 	},

@@ -1,0 +1,215 @@
+package contender
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Reply takes the answer to the request under way.
+func (c *Contender) Reply(now time.Duration, r ledger.Reply, err error) Effects {
+	c.now = now
+	q := c.flight
+	c.flight = nil
+	switch {
+	case errors.Is(err, backend.ErrRefused):
+		c.retryLater(err)
+		c.look = c.look || q.Swap == nil
+		c.hold.giving = c.hold.giving && c.unresolved
+	case err != nil:
+		c.retryLater(err)
+		if q.Swap == nil {
+			c.look = true // a join that comes late does no harm
+		} else {
+			c.unresolved = true
+		}
+	default:
+		c.retryAt, c.pause = 0, 0
+		c.answered(q, r)
+	}
+	return c.advance()
+}
+
+// retryLater has the next request wait: a little longer each time, or until the store
+// says that it will serve.
+func (c *Contender) retryLater(err error) {
+	c.pause = min(max(2*c.pause, c.cfg.Retry), max(c.cfg.RetryMost, c.cfg.Retry))
+	c.retryAt = c.now + c.pause
+	var later *backend.Later
+	if errors.As(err, &later) {
+		c.retryAt = max(c.retryAt, c.now+later.After)
+	}
+}
+
+// answered takes what the store has said.
+func (c *Contender) answered(q *Request, r ledger.Reply) {
+	written := q.Swap != nil && r.Written
+	if written || r.Version != q.base {
+		c.unresolved, c.watch, c.unheard = false, false, nil
+	}
+	c.take(r)
+	c.queue.answered()
+	if !c.unresolved {
+		c.hold.giving = false
+	}
+	if written {
+		c.wrote(q, r)
+	}
+	c.expire()
+	c.seeOthers(c.compare(q, written))
+}
+
+// wrote: the swap q is what the store has now.
+func (c *Contender) wrote(q *Request, r ledger.Reply) {
+	if q.describe {
+		c.describe = false
+	}
+	if q.bar {
+		c.bar = 0
+	}
+	for _, h := range c.copy.Holds {
+		if h.Offered && h.Node != c.cfg.Node {
+			c.watch = true
+			if slices.Contains(r.Unheard, h.Node) {
+				c.unheard = append(c.unheard, h.ID)
+			}
+		}
+	}
+	for _, w := range c.in {
+		if w.phase == told && w.written != w.Entries && q.describe {
+			w.written = w.Entries
+			c.out.Written = append(c.out.Written, w)
+		}
+	}
+}
+
+// compare brings what we think that we hold in line with what the store has. more: we
+// were granted something by q.
+func (c *Contender) compare(q *Request, written bool) (more bool) {
+	mine := c.copy.Firm(c.cfg.Node)
+	switch {
+	case c.recovers:
+		if written {
+			c.reclaimed(q, mine)
+		}
+	case c.leaving:
+	case c.hold.id != 0 && mine != nil && mine.ID == c.hold.id:
+		c.hold.broken = false
+		return c.confirmed(q, mine, written)
+	case c.hold.id != 0 && len(c.in) > 0:
+		c.missing()
+	default: // given back, if there was anything
+		c.hold = hold{}
+		if written && mine != nil {
+			c.grantedHold(q, mine)
+			return true
+		}
+	}
+	return false
+}
+
+// missing: the store does not have the hold. One that may have forgotten is told of it.
+func (c *Contender) missing() {
+	if c.cfg.Restores && !c.hold.broken && slices.ContainsFunc(c.in, func(w *Caller) bool { return w.phase == told || w.phase == kept }) {
+		c.recovers, c.reclaiming = true, c.hold.id
+		return
+	}
+	reason := Gone
+	if c.hold.broken {
+		reason = ByForce
+	}
+	c.loseAll(reason)
+	c.forget()
+}
+
+// grantedHold: a write of ours has got the name.
+func (c *Contender) grantedHold(q *Request, mine *ledger.Hold) {
+	c.hold = hold{id: mine.ID, mode: mine.Mode, count: mine.Count, block: mine.Block, fresh: true}
+	c.top = max(c.top, mine.Block)
+	c.stamp(q)
+	c.hold.allow = c.fitting()
+}
+
+// confirmed: the store has our hold, changed perhaps by our write.
+func (c *Contender) confirmed(q *Request, mine *ledger.Hold, written bool) (more bool) {
+	h := &c.hold
+	grew := mine.Count - h.count
+	if !c.unresolved {
+		h.count = mine.Count
+	}
+	if !written {
+		return false
+	}
+	if c.now < h.deadline {
+		before := h.deadline
+		ttl := h.ttl
+		c.stamp(q)
+		if q.ttl >= ttl {
+			h.deadline = max(h.deadline, before)
+		}
+		c.prolonged(before)
+		c.settled(q)
+	}
+	if mine.Block != h.block {
+		h.block, h.used = mine.Block, 0
+	}
+	if grew > 0 && h.mode.Limit() > 0 { // what became free here meanwhile is not for us
+		h.others, h.since = false, 0
+		h.allow = min(c.fitting(), grew)
+		return true
+	}
+	return false
+}
+
+// settled: the store knows the lease of those who were let in before q was sent.
+func (c *Contender) settled(q *Request) {
+	for _, w := range c.in {
+		if !w.settle || w.began > q.SentAt || w.TTL > q.ttl {
+			continue
+		}
+		w.settle = false
+		if w.Fixed {
+			w.Until = q.SentAt + w.TTL - c.cfg.Margin(w.TTL)
+		}
+		c.out.Granted = append(c.out.Granted, w)
+	}
+}
+
+// seeOthers notes whether others wait; fresh: the hold is a new one, whose allowance is
+// what it was granted for.
+func (c *Contender) seeOthers(fresh bool) {
+	if c.hold.id == 0 {
+		c.nudged = false
+		return
+	}
+	was, n := c.hold.others, c.fitting()
+	if wait := c.copy.OthersWait(c.cfg.Node) || c.nudged; !wait {
+		c.hold.others, c.hold.since = false, 0
+	} else if fresh {
+		c.hold.others, c.hold.since = true, c.now
+	} else {
+		c.hold.others = was
+		c.othersWait(n)
+	}
+	c.nudged = false
+}
+
+// reclaimed: the store has answered for what was there when the journal ended.
+func (c *Contender) reclaimed(q *Request, mine *ledger.Hold) {
+	c.recovers = false
+	if mine == nil || mine.ID != c.reclaiming || len(c.in) == 0 || c.now >= c.hold.deadline {
+		c.loseAll(Gone)
+		c.forget()
+		c.leaving = c.copy.Has(c.cfg.Node)
+		return
+	}
+	before := c.hold.deadline
+	c.hold.id, c.hold.count, c.hold.mode = mine.ID, mine.Count, mine.Mode
+	c.stamp(q)
+	c.hold.deadline = max(c.hold.deadline, before)
+	c.prolonged(before)
+	c.settled(q)
+}

@@ -1,0 +1,202 @@
+package contender
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// refuseTries answers those who do not want to wait, and those who want the name as
+// another kind than it is in use as, once the store has said how things are.
+func (c *Contender) refuseTries() {
+	if c.recovers || c.leaving || c.unresolved {
+		return
+	}
+	conflict := c.queue.len() > 0 && c.copy.Conflicts(c.cfg.Node, c.queue.head().Mode)
+	if !conflict && c.queue.noWait == 0 {
+		return
+	}
+	for _, w := range slices.Clone(c.queue.ws) {
+		switch {
+		case !w.seen:
+		case conflict:
+			c.queue.remove(w)
+			w.phase = over
+			c.out.Ended = append(c.out.Ended, Ended{w, Conflict})
+		case w.NoWait && !c.changes(c.needs()):
+			c.queue.remove(w)
+			w.phase = over
+			c.out.Ended = append(c.out.Ended, Ended{w, Held})
+		}
+	}
+}
+
+// needs is what should be done in the store, as things are here.
+func (c *Contender) needs() ledger.Op {
+	op := ledger.Op{
+		Verb: ledger.Sync, Node: c.cfg.Node, Hold: c.hold.id, Keep: len(c.in), Mode: c.hold.mode,
+		Turns: c.cfg.Turns, Floor: max(c.top, backend.Fence(max(c.storeTime(), 0))),
+		OfferTTL: c.cfg.Offer, Strict: c.cfg.Strict, Unheard: c.unheard, Lapse: true,
+		Callers: c.tellable(), Waiters: c.queue.len(),
+	}
+	for _, w := range c.in {
+		op.TTL = max(op.TTL, w.TTL)
+		if w.phase != granted { // it knows its deadline, which must not become an earlier one
+			op.TTL = max(op.TTL, c.hold.ttl)
+		}
+	}
+	if len(c.in) == 0 && c.queue.len() == 0 {
+		op.TTL = c.hold.ttl
+	}
+	switch {
+	case c.recovers:
+		op.Verb, op.Hold = ledger.Reclaim, c.reclaiming
+		op.Restore, op.Floor = c.cfg.Restores, c.top
+		return op
+	case c.leaving:
+		op.Verb, op.Bar = ledger.Leave, c.bar
+		return op
+	case c.queue.len() == 0:
+		if op.Keep == 0 && op.Hold == 0 {
+			op.Verb = ledger.Pass
+			if c.copy.Has(c.cfg.Node) {
+				op.Verb = ledger.Leave
+			}
+		}
+		return op
+	}
+	head := c.queue.head()
+	h := &c.hold
+	block := h.id != 0 && h.mode == head.Mode && !h.others && h.used >= c.cfg.Turns
+	if h.id != 0 && h.mode == backend.Exclusive && op.Keep > 0 {
+		op.Extend = block // in the last turn, so that the next one need not wait
+		return op
+	}
+	op.Mode, op.Want, op.TTL = head.Mode, 1, max(op.TTL, head.TTL)
+	if n := head.Mode.Limit(); n > 0 {
+		op.Want = min(c.queue.len(), n)
+	}
+	if c.cfg.Strict {
+		op.Since = head.came
+		op.Want = 1
+	}
+	op.Try = c.queue.noWait == c.queue.len()
+	op.Extend = block && (head.Mode.Limit() == 0 || op.Keep < h.count)
+	return op
+}
+
+// tellable is what other nodes are told of who is in.
+func (c *Contender) tellable() []ledger.Caller {
+	var out []ledger.Caller
+	for _, w := range c.in[:min(len(c.in), backend.MaxSeveral)] {
+		out = append(out, ledger.Caller{Owner: w.Owner, Entries: w.Entries, Fence: w.Fence, About: w.About})
+	}
+	if len(out) == 0 && c.queue.len() > 0 { // who will be next
+		w := c.queue.head()
+		out = append(out, ledger.Caller{Owner: w.Owner, Entries: 1, About: w.About})
+	}
+	return out
+}
+
+// due: something has to be sent.
+func (c *Contender) due() bool {
+	h := &c.hold
+	switch {
+	case c.recovers, c.leaving, c.unresolved, c.look, c.describe && len(c.in) > 0:
+		return true
+	case c.queue.len() > 0 && c.unseen():
+		return true
+	case slices.ContainsFunc(c.in, func(w *Caller) bool { return w.settle }):
+		return true
+	case h.id != 0 && h.others && !c.copy.OthersWait(c.cfg.Node) && c.comers() == 0 &&
+		(len(c.in) == 0 || h.mode.Limit() > 0 && len(c.in) < h.count || c.queue.len() > 0):
+		return true // told of it by a message alone: have a look
+	}
+	op := c.needs()
+	return op.Extend || c.changes(op)
+}
+
+// unseen: one who may be refused has to have an answer that is not older than its
+// question.
+func (c *Contender) unseen() bool {
+	q := &c.queue
+	if c.hold.id != 0 || q.unasked == 0 {
+		return false
+	}
+	return c.copy.Conflicts(c.cfg.Node, q.head().Mode) ||
+		q.noWait > 0 && slices.ContainsFunc(q.ws, func(w *Caller) bool { return w.NoWait && !w.asked })
+}
+
+// changes: op would make another record of the copy. What others have and is over is
+// a reason to write only for who wants something, or who watches.
+func (c *Contender) changes(op ledger.Op) bool {
+	op.Lapse = op.Want > 0 || op.Verb == ledger.Pass && c.watch
+	if op.Verb == ledger.Pass && !c.watch {
+		return false
+	}
+	next, _ := ledger.Step(c.copy, op, c.now)
+	return !next.Same(&c.copy)
+}
+
+// send sends what is needed: a swap, a join, or, if there is nothing to write, a look.
+func (c *Contender) send() {
+	op := c.needs()
+	absolute := op.Restore && op.Keep > 0
+	if c.version == "" && !absolute { // fences of a new record are counted from the store's clock
+		op.Floor = 0
+	}
+	next, effects := ledger.Step(c.copy, op, c.now)
+	settling := slices.ContainsFunc(c.in, func(w *Caller) bool { return w.settle })
+	forced := c.unresolved || c.recovers || c.describe || settling || op.Bar > 0
+	q := &Request{SentAt: c.now, Floor: c.top, verb: op.Verb, ttl: op.TTL, base: c.version, describe: c.describe}
+	c.look = false
+	c.queue.sent()
+	switch {
+	case next.Same(&c.copy) && !forced:
+	case !forced && !op.Strict && c.joins(op, &next):
+		q.Join = next.Entry(c.cfg.Node)
+	default:
+		q.Swap = &ledger.Swap{Base: c.version, Record: next, Effects: effects, Floor: c.top, Absolute: absolute}
+		q.bar = op.Bar > 0
+		c.giveBack(&next, op.TTL)
+	}
+	if (q.Swap != nil || q.Join != nil) && !c.intent {
+		c.intent = true
+		c.journal(Intent, nil)
+	}
+	c.flight = q
+	c.out.Send = q
+}
+
+// joins: all that the write would do is to put this node at the end of the queue.
+func (c *Contender) joins(op ledger.Op, next *ledger.Record) bool {
+	if op.Want == 0 || c.copy.Entry(c.cfg.Node) != nil || len(next.Queue) != len(c.copy.Queue)+1 {
+		return false
+	}
+	rest := next.Clone()
+	rest.Queue = rest.Queue[:len(rest.Queue)-1]
+	return next.Queue[len(rest.Queue)].Node == c.cfg.Node && rest.Same(&c.copy)
+}
+
+// giveBack: from the sending on, what next does not have any more counts as given back,
+// and a lease that it makes shorter as short.
+func (c *Contender) giveBack(next *ledger.Record, ttl time.Duration) {
+	h := &c.hold
+	if h.id == 0 || c.recovers {
+		return
+	}
+	mine := next.Firm(c.cfg.Node)
+	switch {
+	case mine == nil || mine.ID != h.id:
+		h.giving = true
+		return
+	case h.mode.Limit() > 0:
+		h.count = min(h.count, mine.Count)
+	}
+	if ttl < h.ttl {
+		h.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))
+		c.journal(Deadline, nil)
+	}
+}
