@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -10,13 +11,17 @@ import (
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
+// tableQuarantine has room for what a test does while it lasts.
+const tableQuarantine = 4 * time.Second
+
 // openTable is a Table of a node over the Redis at url.
 func openTable(t testing.TB, url, node, guard string) *redis.Table {
 	t.Helper()
-	table, err := redis.OpenTable(redis.Config{URL: url, Node: backend.Node{ID: node}, Guard: guard, Lease: quarantine})
+	table, err := redis.OpenTable(redis.Config{URL: url, Node: backend.Node{ID: node}, Guard: guard, Lease: tableQuarantine})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = table.Close() })
 	return table
 }
 
@@ -44,4 +49,88 @@ func TestTableBehindSentinels(t *testing.T) {
 	tabletest.Run(t, func(t *testing.T, node string) ledger.Table {
 		return openTable(t, w.URL(), node, redis.GuardQuarantine)
 	})
+}
+
+// node is one gateway's Table.
+type node struct {
+	*redis.Table
+	t    testing.TB
+	id   string
+	told chan ledger.Addressed
+}
+
+func openNode(t testing.TB, url, id, guard string) *node {
+	n := &node{Table: openTable(t, url, id, guard), t: t, id: id, told: make(chan ledger.Addressed, 1000)}
+	n.Listen(func(m ledger.Addressed) { n.told <- m })
+	n.hears("", ledger.Resync)
+	return n
+}
+
+// hears waits for a message about name.
+func (n *node) hears(name string, k ledger.Kind) {
+	n.t.Helper()
+	limit := time.After(10 * time.Second)
+	for {
+		select {
+		case m := <-n.told:
+			if m.Name == name && m.Kind == k {
+				return
+			}
+		case <-limit:
+			n.t.Fatalf("%s is not told %d about %q", n.id, k, name)
+		}
+	}
+}
+
+func (n *node) look(name string) ledger.Reply {
+	n.t.Helper()
+	r, err := n.Look(n.t.Context(), name)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return r
+}
+
+// swapOf is op as it would be written after seen.
+func (n *node) swapOf(name string, seen ledger.Reply, op ledger.Op) ledger.Swap {
+	op.Node, op.Turns, op.Lapse = n.id, max(op.Turns, 1), true
+	if op.TTL == 0 {
+		op.TTL = 30 * time.Second
+	}
+	op.OfferTTL = time.Second
+	if h := seen.Record.Firm(n.id); h != nil && op.Verb != ledger.Break && op.Hold == 0 {
+		op.Hold = h.ID
+	}
+	next, effects := ledger.Step(seen.Record, op, 0)
+	return ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects, Absolute: op.Restore}
+}
+
+func (n *node) try(name string, op ledger.Op) (ledger.Reply, error) {
+	n.t.Helper()
+	return n.Swap(n.t.Context(), n.swapOf(name, n.look(name), op))
+}
+
+func (n *node) does(name string, op ledger.Op) ledger.Reply {
+	n.t.Helper()
+	r, err := n.try(name, op)
+	if err != nil || !r.Written {
+		n.t.Fatalf("%s %v %s: %+v, %v", n.id, op.Verb, name, r, err)
+	}
+	return r
+}
+
+// takes has n granted a name that is free.
+func (n *node) takes(name string) *ledger.Hold {
+	n.t.Helper()
+	r := n.does(name, ledger.Op{Want: 1})
+	h := r.Record.Firm(n.id)
+	if h == nil {
+		n.t.Fatalf("%s was not granted %s: %+v", n.id, name, r)
+	}
+	return h
+}
+
+func (n *node) leaves(name string) ledger.Reply {
+	n.t.Helper()
+	return n.does(name, ledger.Op{Verb: ledger.Leave})
 }

@@ -1,0 +1,257 @@
+package redis_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+func alien(r ledger.Reply) *ledger.Hold {
+	for i, h := range r.Record.Holds {
+		if h.ID == 0 && h.Node == "" {
+			return &r.Record.Holds[i]
+		}
+	}
+	return nil
+}
+
+// Whatever a program outside lockgw has under the name is seen, waited for, and not touched.
+func TestTableSeesForeignLocks(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--notify-keyspace-events", "Kg")
+	rdb := s.Client()
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	for kind, tt := range map[string]struct {
+		lock  func(p goredis.Pipeliner, key string)
+		free  func(key string)
+		owner backend.Owner
+		ttl   bool
+	}{
+		"Redisson": {
+			lock: func(p goredis.Pipeliner, key string) {
+				p.HSet(t.Context(), key, "uuid:7", 2)
+				p.PExpire(t.Context(), key, time.Minute)
+			},
+			free: func(key string) {
+				rdb.Del(t.Context(), key)
+				rdb.Publish(t.Context(), "redisson_lock__channel:{"+key+"}", "0")
+			},
+			owner: "uuid:7", ttl: true,
+		},
+		"read-write": {
+			lock: func(p goredis.Pipeliner, key string) {
+				p.HSet(t.Context(), key, "mode", "read", "uuid:8", 1)
+				p.PExpire(t.Context(), key, time.Minute)
+			},
+			free: func(key string) {
+				rdb.Del(t.Context(), key)
+				rdb.Publish(t.Context(), "redisson_lock__channel:{"+key+"}", "0")
+			},
+			owner: "uuid:8", ttl: true,
+		},
+		"SET NX PX": {
+			lock: func(p goredis.Pipeliner, key string) { p.SetNX(t.Context(), key, "token", time.Minute) },
+			free: func(key string) { rdb.Del(t.Context(), key) }, ttl: true,
+		},
+		"SET NX": {
+			lock: func(p goredis.Pipeliner, key string) { p.SetNX(t.Context(), key, "token", 0) },
+			free: func(key string) { rdb.Del(t.Context(), key) },
+		},
+		"list": {
+			lock: func(p goredis.Pipeliner, key string) { p.RPush(t.Context(), key, "x") },
+			free: func(key string) { rdb.Del(t.Context(), key) },
+		},
+	} {
+		name := strings.ReplaceAll(kind, " ", "-")
+		before := a.look(name)
+		p := rdb.Pipeline()
+		tt.lock(p, name)
+		if _, err := p.Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		was := rdb.Dump(t.Context(), name).Val()
+		r, err := a.Swap(t.Context(), a.swapOf(name, before, ledger.Op{Want: 1}))
+		if err != nil || r.Written {
+			t.Fatalf("%s: granted beside a foreign lock: %+v, %v", kind, r, err)
+		}
+		h := alien(r)
+		if h == nil || h.End <= 0 || h.End > time.Minute || tt.ttl && h.End < 50*time.Second {
+			t.Fatalf("%s: told %+v", kind, r.Record)
+		}
+		if tt.owner != "" && (len(h.Callers) != 1 || h.Callers[0].Owner != tt.owner) {
+			t.Errorf("%s: the owner is told as %+v", kind, h.Callers)
+		}
+		if r := a.does(name, ledger.Op{Want: 1}); alien(r) == nil || r.Record.Entry("a") == nil || r.Record.Firm("a") != nil || alien(r).End <= 0 {
+			t.Errorf("%s: a waits as %+v", kind, r.Record)
+		}
+		if now := rdb.Dump(t.Context(), name).Val(); now != was {
+			t.Errorf("%s: the lock was changed", kind)
+		}
+		if r := a.look(name); alien(r) == nil || r.Record.Entry("a") == nil {
+			t.Errorf("%s: then there is %+v", kind, r.Record)
+		}
+		a.hears(name, ledger.Look) // the subscription stands
+		time.Sleep(10 * time.Millisecond)
+		tt.free(name)
+		a.hears(name, ledger.Look)
+		if r := a.does(name, ledger.Op{Want: 1}); r.Record.Firm("a") == nil || alien(r) != nil || len(r.Record.Queue) != 0 {
+			t.Errorf("%s: once it is free: %+v", kind, r.Record)
+		}
+		a.leaves(name)
+		if n := rdb.Exists(t.Context(), name).Val(); n != 0 {
+			t.Errorf("%s: the lock is left", kind)
+		}
+	}
+}
+
+// A lock that somebody has deleted ends the hold, and one that another has taken does so
+// as well.
+func TestTableLockDeleted(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb := s.Client()
+	a, b := openNode(t, s.URL(), "a", redis.GuardNone), openNode(t, s.URL(), "b", redis.GuardNone)
+	for name, taken := range map[string]bool{"deleted": false, "taken": true} {
+		h := a.takes(name)
+		stale := a.look(name)
+		rdb.Del(t.Context(), name)
+		if taken {
+			rdb.HSet(t.Context(), name, "uuid:1", 1)
+		}
+		if r, err := b.Swap(t.Context(), b.swapOf(name, stale, ledger.Op{Want: 1})); err != nil || r.Written {
+			t.Errorf("%s: written on a lock that is not there: %+v, %v", name, r, err)
+		}
+		if r, err := a.Swap(t.Context(), a.swapOf(name, stale, ledger.Op{Keep: 1, Extend: true})); err != nil || r.Written || r.Record.Firm("a") != nil {
+			t.Errorf("%s: extended: %+v, %v", name, r, err)
+		}
+		if errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: name, ID: h.ID, TTL: time.Minute}}); err != nil || !errors.Is(errs[0], backend.ErrNotHeld) {
+			t.Errorf("%s: renewed: %v, %v", name, errs, err)
+		}
+		r := b.does(name, ledger.Op{Want: 1})
+		if got := r.Record.Firm("b") != nil; got == taken || r.Record.Firm("a") != nil || (alien(r) != nil) != taken {
+			t.Errorf("%s: then %+v", name, r.Record)
+		}
+	}
+}
+
+// Redisson's programs see who has the name, in the hash that they lock by, and hear when
+// nobody has it any more.
+func TestTableShowsTheLock(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb := s.Client()
+	a, b := openNode(t, s.URL(), "a", redis.GuardNone), openNode(t, s.URL(), "b", redis.GuardNone)
+	heard := rdb.Subscribe(t.Context(), "redisson_lock__channel:{x}")
+	defer heard.Close()
+	if _, err := heard.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	is := func(want map[string]string) {
+		t.Helper()
+		got := rdb.HGetAll(t.Context(), "x").Val()
+		if len(got) != len(want) {
+			t.Fatalf("the lock is %v, want %v", got, want)
+		}
+		for f, v := range want {
+			if got[f] != v {
+				t.Fatalf("the lock is %v, want %v", got, want)
+			}
+		}
+		if left := rdb.PTTL(t.Context(), "x").Val(); len(want) > 0 && (left <= 0 || left > 30*time.Second) {
+			t.Errorf("it ends in %v", left)
+		}
+	}
+	callers := []ledger.Caller{{Owner: "uuid:1", Entries: 2}}
+	a.does("x", ledger.Op{Want: 1, Callers: callers})
+	is(map[string]string{"uuid:1": "2"})
+	b.does("x", ledger.Op{Want: 1})
+	a.leaves("x")
+	is(map[string]string{"b:1": "1"})
+	b.does("x", ledger.Op{Want: 1})
+	is(map[string]string{"b:0": "1"})
+	b.leaves("x")
+	is(nil)
+	if m, err := heard.ReceiveMessage(t.Context()); err != nil || m.Payload != "0" {
+		t.Errorf("told %v, %v", m, err)
+	}
+	for _, n := range []*node{a, b} {
+		n.does("x", ledger.Op{Want: 1, Mode: backend.Shared})
+	}
+	is(map[string]string{"mode": "lockgw -1", "a:0": "1", "b:0": "1"})
+	a.leaves("x")
+	is(map[string]string{"mode": "lockgw -1", "b:0": "1"})
+	b.leaves("x")
+	is(nil)
+	a.does("x", ledger.Op{Want: 3, Mode: 5})
+	is(map[string]string{"mode": "lockgw 5", "a:0": "3"})
+	a.does("x", ledger.Op{Verb: ledger.Leave, Bar: 10 * time.Second})
+	is(map[string]string{"lockgw:delay": "1"})
+}
+
+// Redisson's fence counter is raised where it is, and fences of lockgw are above those
+// that it has given.
+func TestTableFenceCounter(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb, counter := s.Client(), "redisson_lock_token:{x}"
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	a.takes("x")
+	if rdb.Exists(t.Context(), counter).Val() != 0 {
+		t.Error("the counter was made")
+	}
+	a.leaves("x")
+	rdb.Set(t.Context(), counter, 5, 0)
+	first := a.takes("x").ID
+	if got, _ := rdb.Get(t.Context(), counter).Uint64(); got < uint64(first) {
+		t.Errorf("the counter is %d while fence %d is held", got, first)
+	}
+	a.leaves("x")
+	for range 100 { // locks of Redisson
+		rdb.Incr(t.Context(), counter)
+	}
+	given, err := rdb.Get(t.Context(), counter).Uint64()
+	if err != nil || given < uint64(first)+100 {
+		t.Fatalf("the counter is %d after fence %d, %v", given, first, err)
+	}
+	if next := a.takes("x").ID; uint64(next) <= given {
+		t.Errorf("fence %d after Redisson's %d", next, given)
+	}
+	if got, _ := rdb.Get(t.Context(), counter).Uint64(); got <= given {
+		t.Errorf("the counter is %d, and was %d", got, given)
+	}
+}
+
+// What is under the record's key and is none is not touched.
+func TestTableRefusesWhatIsNoRecord(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb := s.Client()
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	rdb.Set(t.Context(), "lockgw:{text}", "hello", 0)
+	rdb.RPush(t.Context(), "lockgw:{list}", "hello")
+	a.takes("later")
+	text := rdb.Get(t.Context(), "lockgw:{later}").Val()
+	rdb.Set(t.Context(), "lockgw:{later}", strings.Replace(text, `"v":1`, `"v":9`, 1), 0)
+	for _, name := range []string{"text", "list", "later"} {
+		was := rdb.Dump(t.Context(), "lockgw:{"+name+"}").Val()
+		_, err := a.Look(t.Context(), name)
+		if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "lockgw:{"+name+"}") {
+			t.Errorf("%s: look: %v", name, err)
+		}
+		r, err := a.Swap(t.Context(), a.swapOf(name, ledger.Reply{}, ledger.Op{Want: 1}))
+		if !errors.Is(err, backend.ErrRefused) {
+			t.Errorf("%s: swap: %+v, %v", name, r, err)
+		}
+		if now := rdb.Dump(t.Context(), "lockgw:{"+name+"}").Val(); now != was {
+			t.Errorf("%s was changed", name)
+		}
+	}
+}

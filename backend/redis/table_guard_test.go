@@ -1,0 +1,191 @@
+package redis_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+// wantLater has n refused a grant for a while, and for a reason.
+func wantLater(t *testing.T, err error) {
+	t.Helper()
+	var later *backend.Later
+	if !errors.As(err, &later) || !errors.Is(err, backend.ErrRefused) || later.After <= 0 || later.After > tableQuarantine {
+		t.Fatalf("granted in quarantine, or refused otherwise: %v", err)
+	}
+}
+
+// A server that comes back empty grants nothing for a while. Whoever held a name has it
+// written down again meanwhile.
+func TestTableQuarantine(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{nil, {"--appendonly", "yes", "--appendfsync", "always"}} {
+		s := redistest.Start(t, args...)
+		a, b := openNode(t, s.URL(), "a", redis.GuardQuarantine), openNode(t, s.URL(), "b", redis.GuardQuarantine)
+		h := a.takes("x")
+		b.takes("y")
+		s.RestartEmpty()
+		began := time.Now()
+		// The first request after the restart, whatever connection it finds.
+		var err error
+		within(t, "the server answers", func() bool {
+			_, err = b.Swap(t.Context(), b.swapOf("x", ledger.Reply{}, ledger.Op{Want: 1}))
+			return err == nil || errors.As(err, new(*backend.Later))
+		})
+		wantLater(t, err)
+		for _, n := range []*node{a, b} {
+			n.hears("", ledger.Resync)
+			_, err := n.try("z", ledger.Op{Want: 1})
+			wantLater(t, err)
+			if err := n.Ping(t.Context()); !errors.Is(err, backend.ErrPartly) {
+				t.Errorf("ping: %v", err)
+			}
+		}
+		if _, err := b.Join(t.Context(), "x", ledger.Entry{Node: "b", Want: 1}, 0); err != nil {
+			t.Errorf("join: %v", err)
+		}
+		r, err := a.try("x", ledger.Op{Verb: ledger.Reclaim, Hold: h.ID, Keep: 1, Restore: true, Floor: h.ID + 1<<30})
+		if err != nil || !r.Written || r.Record.Firm("a") == nil || r.Record.Firm("a").ID != h.ID || r.Record.Entry("b") == nil {
+			t.Errorf("the hold that was forgotten: %+v, %v", r, err)
+		}
+		a.leaves("x")
+		_, err = b.try("x", ledger.Op{Want: 1}) // it was offered
+		wantLater(t, err)
+		within(t, "the quarantine is over", func() bool {
+			r, err := b.try("x", ledger.Op{Want: 1})
+			return err == nil && r.Written && r.Record.Firm("b") != nil
+		})
+		if d := time.Since(began); d < tableQuarantine {
+			t.Errorf("granted %v after the restart, want %v", d, tableQuarantine)
+		}
+		there := b.look("x")
+		if next := there.Record.Firm("b"); next == nil || next.ID <= h.ID {
+			t.Errorf("fence %v after %d", next, h.ID)
+		}
+		if err := a.Ping(t.Context()); err != nil {
+			t.Errorf("ping: %v", err)
+		}
+	}
+}
+
+// A gateway that has not listened, and to which nobody has said anything, grants nothing
+// on a server that was restarted: that one does not know its script.
+func TestTableQuarantineUnheard(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	quiet := &node{Table: openTable(t, s.URL(), "quiet", redis.GuardQuarantine), t: t, id: "quiet"}
+	quiet.takes("x")
+	s.RestartEmpty()
+	var err error
+	within(t, "the server answers", func() bool {
+		_, err = quiet.Swap(t.Context(), quiet.swapOf("y", ledger.Reply{}, ledger.Op{Want: 1}))
+		return err == nil || errors.As(err, new(*backend.Later))
+	})
+	wantLater(t, err)
+}
+
+// A replica that takes over has not heard of all grants.
+func TestTableQuarantineAfterFailover(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartWatched(t, 1)
+	a, b := openNode(t, w.URL(), "a", redis.GuardQuarantine), openNode(t, w.URL(), "b", redis.GuardQuarantine)
+	a.takes("known")
+	redistest.CutOff(t, w.Master, w.Replica)
+	a.takes("lost")
+	w.Master.Kill()
+	w.Replica.Resume()
+	w.AwaitMaster(w.Replica)
+	var err error
+	within(t, "the new master answers", func() bool {
+		_, err = b.Swap(t.Context(), b.swapOf("lost", ledger.Reply{}, ledger.Op{Want: 1}))
+		return err == nil || errors.As(err, new(*backend.Later))
+	})
+	wantLater(t, err)
+}
+
+// A server leads, follows another one, and leads again: it is the same run of it, and has
+// missed what the other one granted.
+func TestTableQuarantineAfterFailback(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartWatched(t, 1)
+	a, b := openNode(t, w.URL(), "a", redis.GuardQuarantine), openNode(t, w.URL(), "b", redis.GuardQuarantine)
+	granted := func(n *node, name string) bool {
+		seen, err := n.Look(t.Context(), name)
+		if err != nil {
+			return false
+		}
+		r, err := n.Swap(t.Context(), n.swapOf(name, seen, ledger.Op{Want: 1}))
+		return err == nil && r.Written
+	}
+	within(t, "the first master grants", func() bool { return granted(a, "a-1") && granted(b, "b-1") })
+	w.SwitchTo(w.Master, w.Replica)
+	within(t, "the second master is trusted", func() bool { return granted(a, "a-2") && granted(b, "b-2") })
+	redistest.CutOff(t, w.Replica, w.Master)
+	within(t, "the second master grants", func() bool { return granted(a, "x") })
+	w.Replica.Kill()
+	w.Master.Resume()
+	w.AwaitMaster(w.Master)
+	var err error
+	within(t, "the first master answers", func() bool {
+		_, err = b.Swap(t.Context(), b.swapOf("x", ledger.Reply{}, ledger.Op{Want: 1}))
+		return err == nil || errors.As(err, new(*backend.Later))
+	})
+	wantLater(t, err)
+}
+
+// While Redis is full, nobody is granted anything, and nobody is kept from giving back.
+func TestTableFullRedis(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb := s.Client()
+	a := openNode(t, s.URL(), "a", redis.GuardQuarantine)
+	h := a.takes("x")
+	if err := rdb.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.try("y", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) {
+		t.Errorf("a grant by a full Redis: %v", err)
+	}
+	if errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "x", ID: h.ID, TTL: time.Minute}}); err != nil || errs[0] != nil {
+		t.Errorf("a renewal by a full Redis: %v, %v", errs, err)
+	}
+	a.leaves("x")
+	rdb.ConfigSet(t.Context(), "maxmemory", "0")
+	a.takes("y")
+}
+
+// While the clock of Redis is behind what it was, fences of names that are forgotten go on
+// growing all the same.
+func TestTableClockSetBack(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb := s.Client()
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	a.takes("x")
+	clock, top := time.Now().Add(time.Hour).UnixMicro(), time.Now().Add(2*time.Hour).UnixMicro()
+	if err := rdb.Set(t.Context(), "lockgw:mark:{0}", fmt.Sprint(clock, top), 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	last := backend.Fence(top)
+	for range 5 {
+		h := a.takes("y")
+		if h.ID <= last {
+			t.Fatalf("fence %d after %d", h.ID, last)
+		}
+		if h.ID > last+1<<30 {
+			t.Errorf("fence %d is far from %d", h.ID, last)
+		}
+		last = h.ID
+		a.leaves("y")
+		rdb.Del(t.Context(), "lockgw:{y}") // as after a minute
+	}
+	if h := a.takes("z"); h.ID <= last {
+		t.Errorf("a new name begins at %d, not above %d", h.ID, last)
+	}
+}
