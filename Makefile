@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build cross test race lint check shop planted model kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm helm-server browser screenshots docs vuln clean needs needs-browser
+.PHONY: build cross test race lint check shop planted model kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -128,6 +128,11 @@ helm:
 helm-server:
 	cd helm/check/apiserver && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(CURDIR)/$(BIN)/apiserver/ k8s.io/kubernetes/cmd/kube-apiserver go.etcd.io/etcd/server/v3
 	cd helm/check && $(GO) test -count=1 -run '^TestServer$$' . -apiserver $(CURDIR)/$(BIN)/apiserver
+
+## schemathesis: requests made from openapi.yaml against a gateway (see docs/testing.md)
+SCHEMATHESIS ?= schemathesis
+schemathesis: build
+	api/schemathesis.sh $(BIN)/lockgw $(SCHEMATHESIS)
 
 ## vuln: known vulnerabilities in what is called (asks vuln.go.dev)
 vuln:
