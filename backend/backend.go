@@ -126,6 +126,7 @@ type Request struct {
 	Queue   bool          // stand in the queue if the name cannot be had now
 	Waiters int           // callers behind this contender, for Status
 	Turn    Fence         // fence of the present turn, for Status
+	Seen    string        // see Status
 	Record  string        // about the holder, for Status; opaque to the store
 	// Repeat: an earlier sending of this request had no answer, so the store may
 	// have done already what it asks for.
@@ -172,6 +173,8 @@ type Status struct {
 	Name    string
 	Held    bool
 	Foreign bool // held, but not through lockgw
+	// Seen tells the holder outside lockgw from another, for Break; "": the store cannot.
+	Seen    string
 	Owner   Owner
 	Count   int
 	Node    string        // ID of the node that holds it
@@ -292,9 +295,11 @@ type Backend interface {
 	// Reads Seq, Mode, Hold, Block, TTL, Turns, Floor, Owner, Count, Turn, Record.
 	Reclaim(ctx context.Context, r Request) (Answer, error)
 	// Break takes the name from one who holds it, through lockgw or not, if Turn is
-	// the fence that Inspect tells of that hold (Turn, or Top of one outside lockgw).
+	// the fence that Inspect tells of that hold (Turn, or Top of one outside lockgw). One
+	// outside lockgw has no fence of its own: it has to be what Inspect told in Seen, with
+	// no more than TTL left. ErrConflict: what has the name is no lock as far as can be told.
 	// It goes on as Release does; the node that held the name hears HintBroken.
-	// ErrNotHeld: nobody holds it. ErrFence. Reads Turn, Delay.
+	// ErrNotHeld: nobody holds it. ErrFence. Reads Turn, Delay, Seen, TTL.
 	Break(ctx context.Context, r Request) (Answer, error)
 	// Promote passes a free name to the first reachable contender, as when a
 	// provisional hold has run out. Wait tells when to look again, 0: never.

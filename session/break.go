@@ -36,8 +36,15 @@ func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fenc
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
 	defer cancel()
-	_, err := m.b.Break(ctx, backend.Request{Name: name, Turn: fence, Delay: m.cfg.Delay})
+	r := backend.Request{Name: name, Turn: fence, Delay: m.cfg.Delay}
+	st, err := m.b.Inspect(ctx, name)
+	if err == nil {
+		r.Seen, r.TTL = st.Seen, st.TTL
+		_, err = m.b.Break(ctx, r)
+	}
 	switch {
+	case errors.Is(err, backend.ErrConflict):
+		return &Error{Code: CodeConflict, Lock: name, Detail: "what the store has under this name is no lock that is known here, so it is left alone; whoever has made it has to delete it"}
 	case errors.Is(err, backend.ErrNotHeld):
 		return &Error{Code: CodeNotOwner, Lock: name, Detail: "nobody holds the lock"}
 	case errors.Is(err, backend.ErrFence):

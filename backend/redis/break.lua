@@ -34,6 +34,13 @@ if h then
   redis.call('PUBLISH', channel_of(h.by, h.inc), 'b ' .. h.fence .. ' ' .. slot_of(h.by) .. ' ' .. name)
   let_go(h, delay)
 else
+  local found = stranger(lock)
+  if not found then
+    return { 'conflict' } -- it may be data of somebody
+  end
+  if found ~= owner or redis.call('PTTL', lock) > tonumber(ttl) then
+    return { 'fence' } -- another one, or the holder has prolonged it since
+  end
   free(delay)
 end
 return pass_on()

@@ -2,11 +2,15 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis"
@@ -253,6 +257,66 @@ func TestDeadGatewayIsPassedOver(t *testing.T) {
 	}
 	if d := time.Since(began); d > 500*time.Millisecond {
 		t.Errorf("served after %v, want at once", d)
+	}
+}
+
+// What somebody has stored under the name of a lock and is no lock stays, whoever asks to
+// break it; and of the locks of others only the one that was seen is broken.
+func TestBreakOnlyWhatWasSeen(t *testing.T) {
+	s := redistest.Start(t)
+	m := gateways(t, s, 1, session.Config{})[0]
+	rdb, ctx := s.Client(), t.Context()
+	for what, make := range map[string]func(key string){
+		"a-list":       func(key string) { rdb.RPush(ctx, key, "data") },
+		"a-set":        func(key string) { rdb.SAdd(ctx, key, "data") },
+		"a-zset":       func(key string) { rdb.ZAdd(ctx, key, goredis.Z{Score: 1, Member: "data"}) },
+		"a-stream":     func(key string) { rdb.XAdd(ctx, &goredis.XAddArgs{Stream: key, Values: []string{"k", "v"}}) },
+		"a-hash":       func(key string) { rdb.HSet(ctx, key, "name", "alice") },
+		"a-large-hash": func(key string) { rdb.HSet(ctx, key, "7c8a1f3e-1111-4222-8333-444455556666:52", 1, "name", "alice") },
+	} {
+		make(what)
+		if err := m.Break(ctx, what, 0, "test"); session.CodeOf(err) != session.CodeConflict {
+			t.Errorf("break of %s = %v, want a conflict", what, err)
+		}
+		if rdb.Exists(ctx, what).Val() != 1 {
+			t.Errorf("%s is gone", what)
+		}
+	}
+	b := open(t, s, "", backend.Node{ID: "n", Incarnation: 1})
+	see := func() backend.Request {
+		st, err := b.Inspect(ctx, "x")
+		if err != nil || !st.Foreign || st.Seen == "" {
+			t.Fatalf("status = %+v, %v, want a lock of somebody else", st, err)
+		}
+		return backend.Request{Name: "x", Turn: st.Top, Seen: st.Seen, TTL: st.TTL}
+	}
+	const uuid = "7c8a1f3e-1111-4222-8333-444455556666"
+	rdb.Set(ctx, "x", "a secret value", 20*time.Second)
+	for what, change := range map[string]func(){
+		"another value":   func() { rdb.Set(ctx, "x", "another value", 10*time.Second) },
+		"a longer lease":  func() { rdb.PExpire(ctx, "x", time.Hour) },
+		"another kind":    func() { rdb.Del(ctx, "x"); rdb.HSet(ctx, "x", uuid+":1", 1); rdb.PExpire(ctx, "x", time.Second) },
+		"another owner":   func() { rdb.Del(ctx, "x"); rdb.HSet(ctx, "x", uuid+":2", 1); rdb.PExpire(ctx, "x", time.Second) },
+		"and its renewal": func() { rdb.PExpire(ctx, "x", 2*time.Hour) },
+	} {
+		rdb.Del(ctx, "x")
+		if what == "another owner" || what == "and its renewal" {
+			rdb.HSet(ctx, "x", uuid+":1", 1)
+		} else {
+			rdb.Set(ctx, "x", "a secret value", 0)
+		}
+		rdb.PExpire(ctx, "x", 20*time.Second)
+		r := see()
+		if strings.Contains(r.Seen, "secret") {
+			t.Errorf("what is told of it has the value in it: %q", r.Seen)
+		}
+		change()
+		if _, err := b.Break(ctx, r); !errors.Is(err, backend.ErrFence) || rdb.Exists(ctx, "x").Val() != 1 {
+			t.Errorf("%s: break = %v, want %v, and the lock is there", what, err, backend.ErrFence)
+		}
+		if _, err := b.Break(ctx, see()); err != nil {
+			t.Errorf("%s: break of what was seen now: %v", what, err)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func (b *Backend) Inspect(ctx context.Context, name string) (backend.Status, err
 		Node: a.Text(4), Hold: a.Fence(5), Turn: a.Fence(6), Top: a.Fence(7), TTL: a.Millis(8), Waiters: int(a.Number(9)),
 		Record: a.Text(10), Mode: backend.Mode(a.Number(11)), Holders: int(a.Number(12)),
 		Refusing: b.refusing(ctx, k.lock, a.Text(13)), Several: several(a, 14),
-		Head: b.head(a.Text(15)),
+		Head: b.head(a.Text(15)), Seen: a.Text(16),
 	}, nil
 }
 

@@ -87,7 +87,9 @@ if left ~= -2 then
       field = redis.call('HKEYS', lock)[1]
       count = tonumber(redis.call('HGET', lock, field)) or 1
     end
-    return told(1, field, count, '', '0', '0')
+    local answer = told(1, field, count, '', '0', '0')
+    answer[#answer + 1] = stranger(lock) or ''
+    return answer
   end
 end
 only_given()

@@ -192,6 +192,7 @@ func (b *Backend) Reclaim(ctx context.Context, r backend.Request) (backend.Answe
 
 // Break implements backend.Backend.
 func (b *Backend) Break(ctx context.Context, r backend.Request) (backend.Answer, error) {
+	r.Owner = backend.Owner(r.Seen)
 	return b.ask(ctx, breakScript, r)
 }
 

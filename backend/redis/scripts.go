@@ -1,6 +1,10 @@
 package redis
 
-import _ "embed"
+import (
+	_ "embed"
+
+	"github.com/lockgw/lockgw/backend/redis/conn"
+)
 
 //go:embed head.lua
 var head string
@@ -64,10 +68,10 @@ var (
 	releaseScript  = newScript("allow-oom", head, releaseQuick, common, releaseLua)
 	cancelScript   = newScript("allow-oom", head, common, cancelLua)
 	reclaimScript  = newScript("allow-oom", head, common, reclaimLua)
-	breakScript    = newScript("allow-oom", head, common, breakLua)
+	breakScript    = newScript("allow-oom", head, conn.StrangerLua, common, breakLua)
 	promoteScript  = newScript("allow-oom", head, common, promoteLua)
 	describeScript = newScript("allow-oom", head, common, describeLua)
 	renewScript    = newScript("allow-oom", renewLua)
 	renewShares    = newScript("allow-oom", renewSharesLua)
-	inspectScript  = newScript("no-writes", inspectLua)
+	inspectScript  = newScript("no-writes", conn.StrangerLua, inspectLua)
 )

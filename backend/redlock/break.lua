@@ -12,6 +12,13 @@ if h then
   redis.call('PUBLISH', channel_of(by, h.inc), 'b ' .. h.fence .. ' ' .. slot_of(by) .. ' ' .. name)
   free(h, h.fence)
 elseif the_hold == '0' and taken() then
+  local found = stranger(lock)
+  if not found then
+    return { 'conflict' } -- it may be data of somebody
+  end
+  if not string.find(owner, found .. ' ', 1, true) or redis.call('PTTL', lock) > ttl + 1000 then -- servers are asked one after another
+    return { 'other' } -- another one, or the holder has prolonged it since
+  end
   free(nil, turn)
 elseif the_hold ~= '0' then
   bury(tonumber(the_hold), given, false)

@@ -74,9 +74,13 @@ func (b *Backend) freed(channel string) {
 // foreigners, however many, have a majority.
 func oneForeigner(views []view) []view {
 	first := slices.IndexFunc(views, func(v view) bool { return v.Foreign })
+	seen := ""
+	for _, v := range views {
+		seen += v.Seen
+	}
 	for i := range views {
 		if views[i].Foreign {
-			views[i].Owner = views[first].Owner
+			views[i].Owner, views[i].Seen = views[first].Owner, seen
 		}
 	}
 	return views

@@ -54,6 +54,53 @@ func (p *peer) unlock(ctx context.Context, name string) bool {
 	return n > len(p.servers)/2
 }
 
+// Only the lock of another program that was seen is broken, and nothing that is none.
+func TestBreakOnlyWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	servers := start(t, 3, durable...)
+	b, ctx := ready(t, open(t, urlOf(servers), "", backend.Node{ID: "a", Incarnation: 1})), t.Context()
+	set := func(value string, ttl time.Duration) {
+		for _, s := range servers {
+			s.Client().Set(ctx, "x", value, ttl)
+		}
+	}
+	see := func() backend.Request {
+		st, err := b.Inspect(ctx, "x")
+		if err != nil || !st.Foreign {
+			t.Fatalf("status = %+v, %v, want a lock of somebody else", st, err)
+		}
+		return backend.Request{Name: "x", Turn: st.Top, Seen: st.Seen, TTL: st.TTL}
+	}
+	for what, change := range map[string]func(){
+		"another value":  func() { set("another", 10*time.Second) },
+		"a longer lease": func() { set("somebody", time.Hour) },
+	} {
+		set("somebody", 20*time.Second)
+		r := see()
+		change()
+		if _, err := b.Break(ctx, r); !errors.Is(err, backend.ErrFence) {
+			t.Errorf("%s: break = %v, want %v", what, err, backend.ErrFence)
+		}
+		if st, err := b.Inspect(ctx, "x"); err != nil || !st.Held {
+			t.Errorf("%s: status = %+v, %v, want it held", what, st, err)
+		}
+		if _, err := b.Break(ctx, see()); err != nil {
+			t.Errorf("%s: break of what was seen now: %v", what, err)
+		}
+	}
+	for _, s := range servers {
+		s.Client().RPush(ctx, "x", "data")
+	}
+	if _, err := b.Break(ctx, see()); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("break of a list = %v, want %v", err, backend.ErrConflict)
+	}
+	for _, s := range servers {
+		if s.Client().Exists(ctx, "x").Val() != 1 {
+			t.Error("the list is gone")
+		}
+	}
+}
+
 // Redlock libraries and we exclude each other, with all nodes and with two of five down.
 func TestPeers(t *testing.T) {
 	t.Parallel()

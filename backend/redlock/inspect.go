@@ -29,6 +29,9 @@ func viewOf(name string, a reply) view {
 		},
 		described: a.Number(11), counter: a.Fence(12),
 	}
+	if v.Foreign && a.Text(14) != "" {
+		v.Seen = a.Text(14) + " "
+	}
 	for i := 14; i+8 <= len(a); i += 8 {
 		s := v
 		s.Node, _, _ = strings.Cut(a.Text(i), ".")

@@ -51,4 +51,4 @@ if redis.call('TYPE', lock).ok == 'hash' then
 elseif redis.call('TYPE', lock).ok == 'string' then
   field = redis.call('GET', lock)
 end
-return { 1, 1, field, count, '', '0', '0', top, left, waiters, '', '0', newest, 0 }
+return { 1, 1, field, count, '', '0', '0', top, left, waiters, '', '0', newest, 0, stranger(lock) or '' }

@@ -69,8 +69,11 @@ func (b *Backend) Break(ctx context.Context, r backend.Request) (backend.Answer,
 	case st.Foreign && r.Turn != st.Top, !st.Foreign && r.Turn != max(st.Turn, st.Hold):
 		return backend.Answer{}, backend.ErrFence
 	}
-	r.Hold = st.Hold
+	r.Hold, r.Owner = st.Hold, backend.Owner(r.Seen)
 	done := b.ask(ctx, breakScript, b.message(order{Request: r}), settled("done"))
+	if done.count("conflict") > len(b.nodes)-b.quorum() {
+		return backend.Answer{}, backend.ErrConflict
+	}
 	if done.count("fence", "other") > len(b.nodes)-b.quorum() { // it moved on meanwhile
 		return backend.Answer{}, backend.ErrFence
 	}

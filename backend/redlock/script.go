@@ -62,12 +62,12 @@ var (
 	reclaimScript  = newScript("flags=allow-oom", common, reclaimLua)
 	releaseScript  = newScript("flags=allow-oom", common, releaseLua)
 	cancelScript   = newScript("flags=allow-oom", common, cancelLua)
-	breakScript    = newScript("flags=allow-oom", common, breakLua)
+	breakScript    = newScript("flags=allow-oom", conn.StrangerLua, common, breakLua)
 	describeScript = newScript("flags=allow-oom", common, describeLua)
 	fillScript     = newScript("flags=allow-oom", common, fillLua)
 	renewScript    = newScript("flags=allow-oom", renewLua)
 	renewShares    = newScript("flags=allow-oom", renewSharesLua)
-	inspectScript  = newScript("flags=no-writes", inspectLua)
+	inspectScript  = newScript("flags=no-writes", conn.StrangerLua, inspectLua)
 )
 
 // newScript needs Redis 7, which reads the first line.

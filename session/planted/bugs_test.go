@@ -721,6 +721,22 @@ var bugs = []bug{
 		old: "if type(count_text) ~= 'string' or", new: "if false and", run: "CounterThatIsNone",
 	},
 	{
+		name: "script: data of others is deleted", file: "backend/redis/break.lua", test: "./backend/redis", run: "^TestBreakOnlyWhatWasSeen$",
+		old: "if not found then\n", new: "if false then\n",
+	},
+	{
+		name: "script: another one's lock is broken", file: "backend/redis/break.lua", test: "./backend/redis", run: "^TestBreakOnlyWhatWasSeen$",
+		old: "found ~= owner or ", new: "",
+	},
+	{
+		name: "script: a lock that is prolonged is broken", file: "backend/redis/break.lua", test: "./backend/redis", run: "^TestBreakOnlyWhatWasSeen$",
+		old: " or redis.call('PTTL', lock) > tonumber(ttl) then", new: " then",
+	},
+	{
+		name: "redlock: another one's lock is broken", file: "backend/redlock/break.lua", test: redlock,
+		old: "not string.find(owner, found .. ' ', 1, true) or ", new: "", run: "BreakOnlyWhatWasSeen",
+	},
+	{
 		name: "a hold that goes on waits for a replica", file: "backend/redis/redis.go", test: "./backend/redis", run: guards,
 		old: " && (a.Hold != r.Hold || s == confirmScript) {", new: " {",
 	},
