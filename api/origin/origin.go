@@ -56,8 +56,8 @@ func hostName(host string) (name string, ok bool) {
 	return strings.ToLower(name), name != "" && bracketed == strings.Contains(name, ":")
 }
 
-// CrossSite: a browser says on whose behalf it sends. Programs send none of these
-// headers.
+// CrossSite reports whether r was sent by a page of another site: a browser says on
+// whose behalf it sends, and programs send none of these headers.
 func CrossSite(r *http.Request) bool {
 	for _, name := range []string{"Origin", "Referer"} {
 		for _, from := range r.Header.Values(name) {

@@ -121,8 +121,8 @@ func maySubscribe(ctx context.Context, c *goredis.Client, channel string) bool {
 // NotifySetting is the setting of a server that TellsOfKeys reads.
 const NotifySetting = "notify-keyspace-events"
 
-// TellsOfKeys: with these flags a server tells of channels of keys (K), of DEL among the
-// commands of all types (g) or of everything (A).
+// TellsOfKeys reports whether a server with these flags tells of keys (K), of DEL among
+// the commands of all types (g) or of everything (A).
 func TellsOfKeys(flags string) bool {
 	return strings.Contains(flags, "K") && strings.ContainsAny(flags, "gA")
 }

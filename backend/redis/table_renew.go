@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -34,7 +35,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 		wg.Go(func() { t.prolong(ctx, rs, group, errs) })
 	}
 	wg.Wait()
-	if len(groups) == 1 && errs[0] != nil && errs[0] != backend.ErrNotHeld {
+	if len(groups) == 1 && errs[0] != nil && !errors.Is(errs[0], backend.ErrNotHeld) {
 		return nil, errs[0]
 	}
 	return errs, nil

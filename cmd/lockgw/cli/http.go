@@ -24,6 +24,7 @@ func (g Gateway) Get(ctx context.Context, path, token string, v any) error {
 	if err != nil {
 		return err
 	}
+	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return problemError(response)
 	}
@@ -39,6 +40,7 @@ func (g Gateway) GetAny(ctx context.Context, path string, v any) error {
 	if err != nil {
 		return err
 	}
+	defer response.Body.Close()
 	if err := json.NewDecoder(response.Body).Decode(v); err != nil {
 		return Exit(ExitUnavailable, ConnectionError(file, err))
 	}

@@ -57,18 +57,23 @@ func (w *world) callers(i, k int, add adder) {
 	case retries:
 		if here {
 			add(true, func(w *world) {
-				if !journaled {
-					ask(w)
-					return
-				}
-				n := &w.nodes[i]
-				c := &n.clients[k]
-				if at := n.c.Deadline(c.caller); w.now < at { // the turn that the journal has is the answer
-					c.state, c.deadline = holds, at
+				if journaled {
+					w.resumes(i, k)
 				} else {
-					w.carryOut(i, n.c.Tick(w.now))
+					ask(w)
 				}
 			}, "$n asks again", who, "")
 		}
+	}
+}
+
+// resumes: the turn that the journal has is the answer to a client that asks again.
+func (w *world) resumes(i, k int) {
+	n := &w.nodes[i]
+	c := &n.clients[k]
+	if at := n.c.Deadline(c.caller); w.now < at {
+		c.state, c.deadline = holds, at
+	} else {
+		w.carryOut(i, n.c.Tick(w.now))
 	}
 }
