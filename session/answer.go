@@ -21,10 +21,10 @@ func (p *place) answer(q *request, a backend.Answer, err error) {
 		p.noAnswer(q, err)
 	case errors.Is(err, backend.ErrStale):
 		p.req = nil
-		p.overtaken()
+		p.superseded()
 	case errors.Is(err, backend.ErrConflict):
 		p.req = nil
-		p.clash(q)
+		p.kindConflict(q)
 	case err == nil, errors.Is(err, backend.ErrHeld), errors.Is(err, backend.ErrNotHeld):
 		p.req = nil
 		p.take(q, a, err)
@@ -35,8 +35,8 @@ func (p *place) answer(q *request, a backend.Answer, err error) {
 	p.advance()
 }
 
-// clash: the name is of another kind at present.
-func (p *place) clash(q *request) {
+// kindConflict: the name is of another kind at present.
+func (p *place) kindConflict(q *request) {
 	if q.done != nil {
 		close(q.done)
 	}
@@ -81,13 +81,13 @@ func (p *place) noAnswer(q *request, err error) {
 	}
 }
 
-// overtaken: a later process speaks for this node. Whatever this one had is
+// superseded: a later process speaks for this node. Whatever this one had is
 // over.
-func (p *place) overtaken() {
+func (p *place) superseded() {
 	p.m.cfg.Log.Error("the store has seen a later request of this node; is another gateway running with its state directory?",
 		"lock", p.key.name)
 	if l := p.cur; l != nil {
-		p.drop(l, reasonOvertaken)
+		p.drop(l, reasonSuperseded)
 	}
 	p.phase = idle
 	p.refuseAll(&Error{Code: CodeUnavailable, Detail: "another gateway process speaks for this node", RetryAfter: time.Second})

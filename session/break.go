@@ -125,7 +125,7 @@ func (p *place) revoke(l *Lease, reason string) (<-chan struct{}, *Error) {
 // is as for Break. CodeNoSession, when this node has no such session.
 func (m *Manager) EndSession(ctx context.Context, id, by string) (Ended, error) {
 	log := m.cfg.Log.With("audit", "end_session", "session", id, "by", by)
-	s := m.roster.find(id)
+	s := m.index.find(id)
 	if s == nil || s.Err() != nil {
 		err := &Error{Code: CodeNoSession, Detail: fmt.Sprintf("this gateway has no session %s; it may have ended", Quote(id))}
 		log.Warn("a session was not ended", "err", err)

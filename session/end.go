@@ -149,7 +149,7 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 		return nil, true
 	}
 	s.m.cfg.Journal.Closed(s.id)
-	s.m.roster.drop(s)
+	s.m.index.drop(s)
 	released = endAll(ctx, leases, reason, then)
 	s.m.publish(Event{Type: EventSessionEnded, Session: s.id, Reason: reason})
 	return released, true

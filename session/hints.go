@@ -46,7 +46,7 @@ func (p *place) hinted(h backend.Hint) {
 // look has the store say whether it still has the hold: it may be another one by now.
 func (p *place) look() {
 	switch l := p.cur; {
-	case p.phase != holding || l == nil || !l.told || !p.m.Info().Restores:
+	case p.phase != holding || l == nil || !l.acknowledged || !p.m.Info().Restores:
 	case l.fixed:
 		p.missing() // a renewal would make the lease longer
 	default:

@@ -109,7 +109,7 @@ func (s *Session) surrender(ctx context.Context, name string, thread int64, all 
 		return Released{Pending: freeBy > 0, FreeBy: freeBy}, nil
 	}
 	began := time.Now()
-	q.within = s.m.detach(ctx)
+	q.parentCtx = s.m.detach(ctx)
 	if l.p.carry(q); q.isDone() {
 		return Released{}, nil
 	}

@@ -11,40 +11,40 @@ import (
 // Lease is one hold of a session: it waits in its place's queue, is granted a
 // turn, is told, and is over once.
 type Lease struct {
-	s      *Session
-	p      *place
-	name   string
-	thread int64
-	owner  backend.Owner
-	ttl    time.Duration
-	fixed  bool
-	mode   backend.Mode
-	hold   time.Duration // max_hold, 0: none
-	least  time.Duration // min_hold
-	holder Holder        // its Since: when it was granted, or began to wait
-	asked  time.Time     // when it began to wait; zero: before this process
-	repeat *receipt      // of the acquire, if that had a key
-	done   chan struct{} // closed when over
-	wake   chan struct{} // of capacity 1: look at the fields below again
+	s       *Session
+	p       *place
+	name    string
+	thread  int64
+	owner   backend.Owner
+	ttl     time.Duration
+	fixed   bool
+	mode    backend.Mode
+	maxHold time.Duration // max_hold, 0: none
+	minHold time.Duration // min_hold
+	holder  Holder        // its Since: when it was granted, or began to wait
+	asked   time.Time     // when it began to wait; zero: before this process
+	repeat  *receipt      // of the acquire, if that had a key
+	done    chan struct{} // closed when over
+	wake    chan struct{} // of capacity 1: look at the fields below again
 
-	within context.Context // of the acquire, as Observer.Detach made it; nil: none
+	parentCtx context.Context // of the acquire, as Observer.Detach made it; nil: none
 
 	// The fields below are guarded by p.mu.
-	prev, next *Lease // in the queue
-	queued     bool
-	hasty      bool          // wants an answer now, does not wait
-	curious    bool          // wants to hear once that it has to wait
-	announce   bool          // is to be told so
-	busy       chan struct{} // closed when the change of count under way is done
-	phase      leasePhase
-	told       bool
-	fence      backend.Fence
-	path       WakePath
-	ahead      int // waited here already when it came
-	count      int
-	maxHoldAt  time.Duration // on the clock; 0: never
-	keepUntil  time.Duration // min_hold, on the clock
-	err        *Error        // why it is over, or was refused
+	prev, next   *Lease // in the queue
+	queued       bool
+	noWait       bool          // wants an answer now, does not wait
+	curious      bool          // wants to hear once that it has to wait
+	announce     bool          // is to be told so
+	busy         chan struct{} // closed when the change of count under way is done
+	phase        leasePhase
+	acknowledged bool
+	fence        backend.Fence
+	path         WakePath
+	ahead        int // waited here already when it came
+	count        int
+	maxHoldAt    time.Duration // on the clock; 0: never
+	keepUntil    time.Duration // min_hold, on the clock
+	err          *Error        // why it is over, or was refused
 }
 
 type leasePhase int
@@ -146,24 +146,24 @@ func (l *Lease) errLocked(now time.Duration) *Error {
 
 // The reasons of a loss, as events name them.
 const (
-	reasonExpired   = "expired"
-	reasonGone      = "gone"
-	reasonMaxHold   = "max_hold"
-	reasonOvertaken = "overtaken"
-	reasonBroken    = "broken"
-	reasonEnded     = "session_ended"
+	reasonExpired    = "expired"
+	reasonGone       = "gone"
+	reasonMaxHold    = "max_hold"
+	reasonSuperseded = "overtaken"
+	reasonBroken     = "broken"
+	reasonEnded      = "session_ended"
 )
 
 // LossBroken is the reason of a loss by Break.
 const LossBroken = reasonBroken
 
 var lossSentence = map[string]string{
-	reasonExpired:   "its lease ran out before a renewal was confirmed",
-	reasonGone:      "the store does not have it any more",
-	reasonMaxHold:   "it has reached its max_hold",
-	reasonOvertaken: "another gateway process speaks for this node",
-	reasonBroken:    "an administrator has ended it",
-	reasonEnded:     "an administrator has ended its session",
+	reasonExpired:    "its lease ran out before a renewal was confirmed",
+	reasonGone:       "the store does not have it any more",
+	reasonMaxHold:    "it has reached its max_hold",
+	reasonSuperseded: "another gateway process speaks for this node",
+	reasonBroken:     "an administrator has ended it",
+	reasonEnded:      "an administrator has ended its session",
 }
 
 // LossSentence says in words what the reason of a loss means; "" of one that it does

@@ -22,24 +22,24 @@ type Manager struct {
 	drained  chan struct{} // closed by Drain
 	drain    sync.Once
 	wg       sync.WaitGroup // every goroutine that the Manager started
-	roster   roster
+	index    sessionIndex
 	renewals renewals
 	timers   timers
 	lists    lists
 	answers  answers
 
-	mu       sync.Mutex // guards the fields below; nothing is locked under it
-	closed   bool
-	places   map[placeKey]*place
-	slotted  map[string]*crowd // those of them that have a slot, by name
-	empty    chan struct{}     // set by Close; closed when no place is left
-	sessions map[tokenHash]*Session
-	users    map[string]int // how many of them each user has
-	cleared  time.Duration  // when idle sessions were looked for
-	ended    map[tokenHash]ended
-	fences   map[string]backend.Fence // highest seen of names that nobody here uses now
-	mark     backend.Fence            // highest of all those that are not in fences; only of a store that ends with the process
-	noted    map[placeKey]struct{}    // the journal says that they may be in the store, and they are not
+	mu        sync.Mutex // guards the fields below; nothing is locked under it
+	closed    bool
+	places    map[placeKey]*place
+	slotted   map[string]*crowd // those of them that have a slot, by name
+	empty     chan struct{}     // set by Close; closed when no place is left
+	sessions  map[tokenHash]*Session
+	users     map[string]int // how many of them each user has
+	cleared   time.Duration  // when idle sessions were looked for
+	ended     map[tokenHash]ended
+	fences    map[string]backend.Fence // highest seen of names that nobody here uses now
+	mark      backend.Fence            // highest of all those that are not in fences; only of a store that ends with the process
+	journaled map[placeKey]struct{}    // the journal says that they may be in the store, and they are not
 }
 
 // ended is what is remembered of a session that is over.
@@ -53,7 +53,7 @@ const (
 	idLength      = 18
 	rememberEnded = 10 * time.Minute
 	maxFences     = 1 << 16
-	maxNoted      = 1 << 10
+	maxJournaled  = 1 << 10
 )
 
 // New makes a Manager over b, with what Config.Past says that there was. Close it
@@ -62,7 +62,7 @@ func New(b backend.Backend, cfg Config) *Manager {
 	m := &Manager{
 		b: b, cfg: cfg.withDefaults(), drained: make(chan struct{}),
 		places: map[placeKey]*place{}, slotted: map[string]*crowd{}, sessions: map[tokenHash]*Session{}, users: map[string]int{},
-		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, noted: map[placeKey]struct{}{}, lists: newLists(),
+		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, journaled: map[placeKey]struct{}{}, lists: newLists(),
 	}
 	or(&m.cfg.Store, b.Info().Type)
 	if most := b.Info().MaxTTL; most > 0 {
@@ -110,7 +110,7 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 	}
 	m.cfg.Journal.Opened(s.entry())
 	s.live()
-	m.roster.add(s) // not before: who finds it there may end it
+	m.index.add(s) // not before: who finds it there may end it
 	return s, t, nil
 }
 

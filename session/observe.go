@@ -122,7 +122,7 @@ func (s *Session) release(ctx context.Context, name string, thread int64, all bo
 	began := time.Now()
 	var grant context.Context
 	if l, err := s.Lease(name, thread); err == nil {
-		grant = l.within
+		grant = l.parentCtx
 	}
 	ctx = o.Begin(ctx, OpRelease)
 	r, err := s.surrender(ctx, name, thread, all, answer)
@@ -142,10 +142,10 @@ func (m *Manager) detach(ctx context.Context) context.Context {
 // end: the one who releases, or the first who waits.
 func (q *request) parent() context.Context {
 	switch {
-	case q.within != nil:
-		return q.within
-	case q.head != nil && q.head.within != nil:
-		return q.head.within
+	case q.parentCtx != nil:
+		return q.parentCtx
+	case q.head != nil && q.head.parentCtx != nil:
+		return q.head.parentCtx
 	default:
 		return context.Background()
 	}
@@ -177,7 +177,7 @@ func (p *place) turnPath() WakePath {
 func (p *place) observeEnd(l *Lease, e EventType, reason string) {
 	if o := p.m.cfg.Observer; o != nil {
 		o.Ended(HoldEnded{
-			Name: l.name, Held: time.Since(l.holder.Since), Lost: e == EventLost, Reason: reason, Grant: l.within, Fence: l.fence,
+			Name: l.name, Held: time.Since(l.holder.Since), Lost: e == EventLost, Reason: reason, Grant: l.parentCtx, Fence: l.fence,
 		})
 	}
 }

@@ -35,30 +35,30 @@ type place struct {
 	m   *Manager
 	key placeKey
 
-	mu       sync.Mutex // guards the fields below; Session.mu, then Manager.mu, may be locked under it
-	phase    phase
-	queue    queue
-	cur      *Lease // whose turn it is
-	hold     hold
-	req      *request       // the numbered request (or confirm, or settling) under way
-	attempt  uint64         // number of the request by which we stand in the queue or hold
-	asked    time.Duration  // ttl of that attempt
-	hint     backend.Fence  // a grant that a message told of
-	holder   backend.Status // who has the name, as of the last answer
-	trouble  error          // why the store gave no answer, the last time
-	again    time.Duration  // queued: ask again then; idle: not before then
-	nudge    time.Duration  // a message said when to ask again, perhaps later than the answer under way; 0: none did
-	crowded  bool           // likewise, that another node waits
-	watchAt  time.Duration  // idle: see whether what we passed on was confirmed
-	told     int            // waiters that the store was told of
-	ahead    int            // contenders before us in the store's queue, as of the last answer
-	carrier  bool           // the caller of advance will carry what it sends
-	carried  *request       // what it has to carry
-	watching bool           // a Promote is under way
-	armed    time.Duration  // when tick will be called; 0: it will not
-	timer    entry          // in Manager.timers
-	gone     bool           // removed from the manager
-	noted    bool           // the journal says that something may be in the store
+	mu        sync.Mutex // guards the fields below; Session.mu, then Manager.mu, may be locked under it
+	phase     phase
+	queue     queue
+	cur       *Lease // whose turn it is
+	hold      hold
+	req       *request       // the numbered request (or confirm, or settling) under way
+	attempt   uint64         // number of the request by which we stand in the queue or hold
+	asked     time.Duration  // ttl of that attempt
+	hint      backend.Fence  // a grant that a message told of
+	holder    backend.Status // who has the name, as of the last answer
+	trouble   error          // why the store gave no answer, the last time
+	again     time.Duration  // queued: ask again then; idle: not before then
+	nudge     time.Duration  // a message said when to ask again, perhaps later than the answer under way; 0: none did
+	crowded   bool           // likewise, that another node waits
+	watchAt   time.Duration  // idle: see whether what we passed on was confirmed
+	told      int            // waiters that the store was told of
+	ahead     int            // contenders before us in the store's queue, as of the last answer
+	carrier   bool           // the caller of advance will carry what it sends
+	carried   *request       // what it has to carry
+	watching  bool           // a Promote is under way
+	armed     time.Duration  // when tick will be called; 0: it will not
+	timer     entry          // in Manager.timers
+	gone      bool           // removed from the manager
+	journaled bool           // the journal says that something may be in the store
 
 	seen backend.Owner // who the historian was told has the name
 }
@@ -111,7 +111,7 @@ func (p *place) enter(l *Lease) (ok bool, q *request, err *Error) {
 	l.p, l.ahead = p, p.queue.n
 	busy := p.cur != nil || p.queue.n > 0 || p.phase == queued
 	switch {
-	case l.hasty && busy:
+	case l.noWait && busy:
 		return true, nil, p.refusal(l, CodeLocked)
 	case p.queue.waiters() >= p.m.cfg.Limits.WaitersPerLock:
 		p.advance() // one that was made for l goes again
@@ -158,12 +158,12 @@ func (p *place) tell(l *Lease) (done bool, err *Error) {
 		p.advance() // loses the hold, and puts l back
 		return false, nil
 	}
-	if l.hold > 0 { // from now on: since the turn was given the store may have been asked
-		l.maxHoldAt = p.m.cfg.Clock() + l.hold
+	if l.maxHold > 0 { // from now on: since the turn was given the store may have been asked
+		l.maxHoldAt = p.m.cfg.Clock() + l.maxHold
 		p.arm()
 	}
 	p.m.cfg.Journal.Told(p.entry(), l.entry(), l.answered())
-	l.told = true
+	l.acknowledged = true
 	p.m.event(EventAcquired, l, "")
 	l.record(Step{Kind: StepGranted, Ahead: l.ahead})
 	return true, nil
@@ -176,12 +176,12 @@ func (p *place) expire(l *Lease, code Code) (done bool, err *Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case l.phase == granted && p.settling() && !l.hasty:
-		l.hasty = true // the store has the same time to answer as for any other request
+	case l.phase == granted && p.settling() && !l.noWait:
+		l.noWait = true // the store has the same time to answer as for any other request
 		return false, nil
 	case l.phase != waiting && !p.settling():
 		return false, nil // the signal is under way
-	case p.phase == queued, p.has() && p.cur != nil, l.hasty:
+	case p.phase == queued, p.has() && p.cur != nil, l.noWait:
 		err = p.refusal(l, code)
 		p.leaveLocked(l)
 		return true, err
@@ -247,7 +247,7 @@ func (p *place) giveUp(l *Lease, reason string) (<-chan struct{}, *Error) {
 // somebody asks.
 func (p *place) finish(l *Lease, why *Error, e EventType, reason string) {
 	p.cur, l.phase, l.err = nil, over, why
-	if l.told {
+	if l.acknowledged {
 		p.m.event(e, l, reason)
 		p.observeEnd(l, e, reason)
 		l.recordEnd(e, reason)

@@ -14,9 +14,9 @@ func (m *Manager) place(k placeKey) *place {
 	defer m.mu.Unlock()
 	p := m.places[k]
 	if p == nil && !m.closed {
-		_, noted := m.noted[k]
-		delete(m.noted, k)
-		p = &place{m: m, key: k, noted: noted}
+		_, journaled := m.journaled[k]
+		delete(m.journaled, k)
+		p = &place{m: m, key: k, journaled: journaled}
 		m.places[k] = p
 		if k.slot != "" {
 			m.join(p)
@@ -69,7 +69,7 @@ func (m *Manager) forget(p *place) {
 	if p.key.slot != "" {
 		m.part(p)
 	}
-	if p.noted {
+	if p.journaled {
 		m.putAside(p.key)
 	}
 	if m.empty != nil && len(m.places) == 0 {
@@ -82,24 +82,24 @@ func (m *Manager) forget(p *place) {
 // store for it in vain, should this process be killed, costs less than to write twice
 // for each hold.
 func (m *Manager) putAside(k placeKey) {
-	if len(m.noted) >= maxNoted {
-		for old := range m.noted {
-			delete(m.noted, old)
+	if len(m.journaled) >= maxJournaled {
+		for old := range m.journaled {
+			delete(m.journaled, old)
 			m.cfg.Journal.Idle(old.entry())
 			break
 		}
 	}
-	m.noted[k] = struct{}{}
+	m.journaled[k] = struct{}{}
 }
 
 // noteIdle tells the next process that there is nothing to ask for.
 func (m *Manager) noteIdle() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for k := range m.noted {
+	for k := range m.journaled {
 		m.cfg.Journal.Idle(k.entry())
 	}
-	clear(m.noted)
+	clear(m.journaled)
 }
 
 // floor is the highest fence that name may have had here. A store that lives in this

@@ -8,7 +8,7 @@ import "sync/atomic"
 type queue struct {
 	first, last *Lease
 	n           int
-	hasty       int // those among them that want an answer now
+	noWait      int // those among them that want an answer now
 	curious     int // those that want to hear that they have to wait
 	// beside counts the callers in all queues of the name, where each has its own.
 	beside *atomic.Int64
@@ -57,9 +57,9 @@ func (q *queue) remove(l *Lease) {
 
 // hurry makes a waiting l want an answer now.
 func (q *queue) hurry(l *Lease) {
-	if l.queued && !l.hasty {
-		l.hasty = true
-		q.hasty++
+	if l.queued && !l.noWait {
+		l.noWait = true
+		q.noWait++
 	}
 }
 
@@ -68,8 +68,8 @@ func (q *queue) count(l *Lease, d int) {
 	if q.beside != nil {
 		q.beside.Add(int64(d))
 	}
-	if l.hasty {
-		q.hasty += d
+	if l.noWait {
+		q.noWait += d
 	}
 	if l.curious {
 		q.curious += d

@@ -67,9 +67,9 @@ func (p *place) holderNow() *Holder {
 
 // refuseHasty answers those who do not want to wait.
 func (p *place) refuseHasty(err func(*Lease) *Error) {
-	for l := p.queue.first; l != nil && p.queue.hasty > 0; {
+	for l := p.queue.first; l != nil && p.queue.noWait > 0; {
 		next := l.next
-		if l.hasty {
+		if l.noWait {
 			l.err = err(l)
 			p.queue.remove(l)
 			l.phase = over

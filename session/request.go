@@ -43,7 +43,7 @@ type request struct {
 	giveUp  time.Duration
 	done    chan struct{} // of a release: closed when it is answered or given up
 
-	within context.Context // of the caller who releases; nil: see parent
+	parentCtx context.Context // of the caller who releases; nil: see parent
 }
 
 // ask makes and sends a request. What was under way is superseded: its answer

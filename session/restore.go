@@ -26,7 +26,7 @@ func (m *Manager) restore(past journal.State) {
 		}
 		m.raise(k.Name, backend.Fence(rec.Fence))
 		p := m.place(placeKey{k.Name, k.Slot})
-		p.noted, p.phase = true, reclaiming
+		p.journaled, p.phase = true, reclaiming
 		if t := rec.Turn; t != nil {
 			p.resume(t, byID[t.Session])
 		}
@@ -70,7 +70,7 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 	}
 	m.sessions[s.hash] = s
 	m.users[s.o.User]++
-	m.roster.add(s)
+	m.index.add(s)
 	return s
 }
 
@@ -93,7 +93,7 @@ func (m *Manager) reclaim(k journal.Key) {
 
 func (p *place) askForPast() {
 	m, k := p.m, p.key
-	p.noted, p.phase = true, reclaiming
+	p.journaled, p.phase = true, reclaiming
 	r := backend.Request{TTL: m.cfg.TTL, Turns: p.turns(), Floor: m.floor(k.name), Count: 1}
 	if l := p.cur; l != nil {
 		r = p.description(l, l.count)
@@ -112,7 +112,7 @@ func (p *place) resume(t *journal.Turn, s *Session) {
 		return
 	}
 	l := &Lease{
-		s: s, p: p, name: p.key.name, thread: t.Thread, ttl: t.TTL, fixed: t.Fixed, mode: backend.Mode(t.Mode), phase: granted, told: true,
+		s: s, p: p, name: p.key.name, thread: t.Thread, ttl: t.TTL, fixed: t.Fixed, mode: backend.Mode(t.Mode), phase: granted, acknowledged: true,
 		fence: backend.Fence(t.Fence), count: t.Count, maxHoldAt: t.MaxHoldAt, keepUntil: t.KeepUntil,
 		done: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
@@ -241,6 +241,6 @@ func (s *Session) formerLease(a journal.Answer) *Lease {
 	close(done)
 	return &Lease{
 		s: s, p: &place{m: s.m, key: placeKey{name: a.Name}, gone: true}, name: a.Name, thread: a.Thread,
-		owner: s.owner(a.Thread), fence: backend.Fence(a.Fence), phase: over, told: true, done: done,
+		owner: s.owner(a.Thread), fence: backend.Fence(a.Fence), phase: over, acknowledged: true, done: done,
 	}
 }

@@ -45,7 +45,7 @@ type Query struct {
 // Summary says is true of a moment within the call, and of each by itself. Who holds
 // locks or opens sessions meanwhile does not wait for it.
 func (m *Manager) Sessions(q Query) (page []Summary, next string) {
-	found := m.roster.after(q.After, q.Limit+1, func(s *Session) bool {
+	found := m.index.after(q.After, q.Limit+1, func(s *Session) bool {
 		return strings.HasPrefix(s.o.Name, q.Prefix) && (q.Sees == nil || s.concerns(q.Sees))
 	})
 	if len(found) > q.Limit {

@@ -35,7 +35,7 @@ func (p *place) show(l *Lease) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l.holder.belongTo(l.s)
-	if l.told && l.phase == granted {
+	if l.acknowledged && l.phase == granted {
 		l.record(Step{Kind: StepResumed})
 	}
 	if p.cur == l && p.phase == holding {

@@ -19,8 +19,8 @@ const describeAtLatest = 5 * time.Second
 // askFor asks for the name on behalf of the first in the queue. seq 0 begins a
 // new attempt.
 func (p *place) askFor(v verb, seq uint64) {
-	if !p.noted {
-		p.noted = true
+	if !p.journaled {
+		p.journaled = true
 		p.m.cfg.Journal.Wants(p.entry())
 	}
 	r := p.forFirst()
@@ -28,7 +28,7 @@ func (p *place) askFor(v verb, seq uint64) {
 	if v == confirm {
 		r.Hold = p.hint
 	}
-	r.Queue = v == extend || p.queue.n > p.queue.hasty
+	r.Queue = v == extend || p.queue.n > p.queue.noWait
 	p.asked = r.TTL
 	p.ask(v, r)
 }
@@ -110,7 +110,7 @@ func (p *place) lose(reason string) {
 // missing: the store does not have the hold. One that may forget is told of it, once:
 // until the answer the hold is held as before.
 func (p *place) missing() {
-	if l := p.cur; l == nil || !l.told || !p.m.Info().Restores {
+	if l := p.cur; l == nil || !l.acknowledged || !p.m.Info().Restores {
 		p.lose(reasonGone)
 		return
 	}
@@ -132,7 +132,7 @@ func (p *place) drop(l *Lease, reason string) {
 	case l.phase == kept:
 		p.cur = nil
 		p.m.cfg.Journal.Free(p.entry())
-	case l.told:
+	case l.acknowledged:
 		p.m.cfg.Journal.Lost(p.entry(), l.s.id, l.loss(reason))
 		p.finish(l, l.lostError(reason), EventLost, reason)
 	default:
@@ -151,8 +151,8 @@ func (p *place) give(now time.Duration) {
 	}
 	l.phase, l.count, l.fence = granted, 1, p.hold.next
 	l.holder.Since, l.path = time.Now(), p.turnPath()
-	if l.least > 0 {
-		l.keepUntil = now + l.least
+	if l.minHold > 0 {
+		l.keepUntil = now + l.minHold
 	}
 	p.hold.next++
 	p.hold.left--
@@ -251,14 +251,14 @@ func (p *place) prolong(deadline time.Duration) {
 	if deadline <= p.hold.deadline {
 		return
 	}
-	if l := p.cur; l != nil && (l.told || l.phase == kept) {
+	if l := p.cur; l != nil && (l.acknowledged || l.phase == kept) {
 		p.m.cfg.Journal.Deadline(p.entry(), deadline)
 	}
 	p.hold.deadline = deadline
 }
 
 func (p *place) tellTurn(e EventType, reason string) {
-	if l := p.cur; l != nil && l.told && l.phase == granted {
+	if l := p.cur; l != nil && l.acknowledged && l.phase == granted {
 		p.m.event(e, l, reason)
 	}
 }

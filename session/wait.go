@@ -18,9 +18,9 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 		}
 	}
 	l := &Lease{
-		s: s, name: name, thread: a.Thread, owner: h.Owner, ttl: a.TTL, fixed: a.Fixed, hold: a.MaxHold, least: a.MinHold,
+		s: s, name: name, thread: a.Thread, owner: h.Owner, ttl: a.TTL, fixed: a.Fixed, maxHold: a.MaxHold, minHold: a.MinHold,
 		mode: a.mode(), holder: h, asked: h.Since, repeat: r, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		hasty: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()), within: s.m.detach(ctx),
+		noWait: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()), parentCtx: s.m.detach(ctx),
 	}
 	returns := false
 	defer func() {
@@ -48,7 +48,7 @@ func (s *Session) stand(ctx context.Context, l *Lease, a Acquire) (*Lease, error
 	}
 	l.p.recordWait(l)
 	code, limit := CodeWaitTimeout, a.Wait
-	if l.hasty {
+	if l.noWait {
 		code, limit = CodeLocked, s.m.cfg.Timeout
 	}
 	t := time.NewTimer(limit - time.Since(began))

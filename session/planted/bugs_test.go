@@ -754,11 +754,11 @@ var bugs = []bug{
 	},
 	{
 		name: "max_hold counts before the grant is told", file: "session/turns.go",
-		old: "	if l.least > 0 {\n", new: "	if l.hold > 0 {\n\t\tl.maxHoldAt = now + l.hold\n\t}\n\tif l.least > 0 {\n",
+		old: "	if l.minHold > 0 {\n", new: "	if l.maxHold > 0 {\n\t\tl.maxHoldAt = now + l.maxHold\n\t}\n\tif l.minHold > 0 {\n",
 	},
 	{
 		name: "no timer for max_hold", file: "session/place.go",
-		old: "		l.maxHoldAt = p.m.cfg.Clock() + l.hold\n\t\tp.arm()\n", new: "		l.maxHoldAt = p.m.cfg.Clock() + l.hold\n",
+		old: "		l.maxHoldAt = p.m.cfg.Clock() + l.maxHold\n\t\tp.arm()\n", new: "		l.maxHoldAt = p.m.cfg.Clock() + l.maxHold\n",
 	},
 	{
 		name: "who waits by itself is not counted", file: "session/queue.go",

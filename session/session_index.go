@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// roster has the living sessions by ID. It is not under Manager.mu, so that whoever
+// sessionIndex has the living sessions by ID. It is not under Manager.mu, so that whoever
 // lists them stands in nobody's way.
-type roster struct{ byID sync.Map } // of *Session
+type sessionIndex struct{ byID sync.Map } // of *Session
 
-func (r *roster) add(s *Session) { r.byID.Store(s.id, s) }
+func (r *sessionIndex) add(s *Session) { r.byID.Store(s.id, s) }
 
-func (r *roster) drop(s *Session) { r.byID.Delete(s.id) }
+func (r *sessionIndex) drop(s *Session) { r.byID.Delete(s.id) }
 
 // find is nil for an ID that no session has.
-func (r *roster) find(id string) *Session {
+func (r *sessionIndex) find(id string) *Session {
 	v, _ := r.byID.Load(id)
 	s, _ := v.(*Session)
 	return s
 }
 
 // after are the n sessions with the least IDs above id that want accepts, in order.
-func (r *roster) after(id string, n int, want func(*Session) bool) []*Session {
+func (r *sessionIndex) after(id string, n int, want func(*Session) bool) []*Session {
 	var found []*Session
 	bound := "" // the n-th of those that were found already
 	sortByID := func() { slices.SortFunc(found, func(a, b *Session) int { return strings.Compare(a.id, b.id) }) }

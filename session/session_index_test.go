@@ -9,7 +9,7 @@ import (
 )
 
 // Of sessions that were refused, repeated or ended nothing is left.
-func TestRosterForgets(t *testing.T) {
+func TestIndexForgets(t *testing.T) {
 	b := memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})
 	m := New(b, Config{Limits: Limits{Sessions: 1}})
 	defer b.Close()
@@ -27,7 +27,7 @@ func TestRosterForgets(t *testing.T) {
 		}
 		s.Close(t.Context(), "enough")
 	}
-	for id, s := range m.roster.byID.Range {
+	for id, s := range m.index.byID.Range {
 		t.Errorf("%v is left: %v", id, s)
 	}
 }
