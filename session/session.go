@@ -16,6 +16,10 @@
 //
 // Goroutines: one for each request under way, up to four that renew, one for
 // each Options.Alive. Manager.Close waits for all of them.
+//
+// More than 25 files stand here, because they share those three locks: a place, its
+// leases and its sessions change in one step. What needs none of the locks is in rooms
+// of its own (contender, journal, access, peer, history).
 package session
 
 import (

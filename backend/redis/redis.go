@@ -10,6 +10,10 @@
 // publishes them, PUBLISH counts who listens on its own server, and so a node listens
 // on every master. A sharded channel for each name would need a subscription before
 // each wait, and a count of subscriptions that grows with the names.
+//
+// More than 25 files stand here, because two ways to keep a lock do: the scripts by which
+// Backend decides (*.lua, message, reply, guard*), and the Table, which keeps the records
+// of package ledger (table*). Both use the same servers, hub and pipeline.
 package redis
 
 import (

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -209,6 +212,31 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// mostFiles is how many files that are not tests a package may have without saying why.
+const mostFiles = 25
+
+// A package that needs more rooms is found here; one that is better kept whole says in
+// its doc comment why, with a sentence that begins "More than 25 files".
+func TestImportedPackagesAreSmall(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if len(p.GoFiles) <= mostFiles {
+			continue
+		}
+		said := false
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, _, _ := strings.Cut(string(text), "\npackage ")
+			said = said || strings.Contains(doc, fmt.Sprintf("// More than %d files", mostFiles))
+		}
+		if !said {
+			t.Errorf("%s has %d files, want %d at most, or a doc comment that says why it has more", p.short(), len(p.GoFiles), mostFiles)
+		}
+	}
+}
+
 // The table itself: what it allows and what it refuses.
 func TestImportRules(t *testing.T) {
 	tests := []struct {
@@ -313,6 +341,8 @@ func cutModule(path string) (short string, ours bool) {
 
 type goPackage struct {
 	ImportPath    string
+	Dir           string
+	GoFiles       []string
 	Imports, Deps []string
 }
 
@@ -323,7 +353,7 @@ func (p goPackage) short() string {
 
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", module+"/...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,GoFiles,Imports,Deps", module+"/...")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

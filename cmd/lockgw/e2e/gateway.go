@@ -1,5 +1,13 @@
 // Package e2e is the rig of tests with real gateways: it builds the program, starts
 // gateways and what they need, ends them in every way, and looks at them from outside.
+//
+// history, restarts, interop, doors and the web page's browser start their gateways here.
+// docs/shop and bench are programs, not tests, and start theirs by e2e/process, which
+// stands below this package. Two things stay where they are used, because sharing them
+// would make both sides longer: the proxy of history knows which connections to Redis
+// carry messages, and delays or loses replies by a plan; and what a caller writes down is
+// what its suite judges, which is calls and answers in history, tokens and fences in
+// restarts.
 package e2e
 
 import (
