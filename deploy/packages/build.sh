@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds bin/packages/lockgw_VERSION_ARCH.{deb,rpm} for amd64 and arm64, with a
-# static binary each. The same commit and version give the same bytes.
+# static binary each, and beside them lockgw_VERSION_ARCH.cdx.json, which says what
+# the binary was built from (CycloneDX). The same commit and version give the same bytes.
 #
 #   deploy/packages/build.sh VERSION [ARCH...]
 set -euo pipefail
@@ -40,6 +41,7 @@ documents "$stage/native"
 rm -f bin/packages/lockgw[_-]*
 for ARCH in "$@"; do
 	program "$ARCH" "$stage/lockgw"
+	go run ./deploy/packages/sbom lockgw "$version" "$stage/lockgw" >"bin/packages/lockgw_${version}_$ARCH.cdx.json"
 	for kind in deb rpm; do
 		go run "$nfpm" package -f deploy/packages/nfpm.yaml -p "$kind" -t bin/packages/
 	done

@@ -18,10 +18,18 @@ only() {
 }
 
 case $(uname -m) in
-x86_64) deb=$(only 'lockgw_*_amd64.deb') rpm=$(only 'lockgw-*.x86_64.rpm') ;;
-aarch64) deb=$(only 'lockgw_*_arm64.deb') rpm=$(only 'lockgw-*.aarch64.rpm') ;;
+x86_64) sbom=$(only 'lockgw_*_amd64.cdx.json') deb=$(only 'lockgw_*_amd64.deb') rpm=$(only 'lockgw-*.x86_64.rpm') ;;
+aarch64) sbom=$(only 'lockgw_*_arm64.cdx.json') deb=$(only 'lockgw_*_arm64.deb') rpm=$(only 'lockgw-*.aarch64.rpm') ;;
 *) echo "no package for $(uname -m)" >&2; exit 1 ;;
 esac
+
+echo "== $sbom"
+# Each module of the packaged program is in it, and nothing else but Go itself.
+program=$(mktemp -p "$roots")
+dpkg-deb --fsys-tarfile "$deb" | tar -xO ./usr/bin/lockgw >"$program"
+diff <(go version -m "$program" | awk '$1 == "dep" { print $2 "@" $3 }' | sort) \
+	<(sed -n 's|^      "purl": "pkg:golang/\(.*\)",\{0,1\}$|\1|p' "$sbom" | sed 's/%2B/+/g' | grep -v '^std@' | grep -v '^github.com/lockgw/lockgw@' | sort) ||
+	{ echo "$sbom does not name what is in $deb" >&2; exit 1; }
 
 echo "== $deb"
 clean_root "$roots/deb"
