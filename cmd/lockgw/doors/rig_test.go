@@ -92,7 +92,8 @@ type setup struct {
 	limit  uint64 // of descriptors; 0: as it is
 	attr   *syscall.SysProcAttr
 	env    []string
-	config string // YAML
+	config string   // YAML
+	within []string // a command that runs another, its arguments
 	args   []string
 }
 
@@ -116,6 +117,7 @@ func start(t testing.TB, o setup) *gateway {
 	} else {
 		args = append([]string{e2e.Program()}, args...)
 	}
+	args = append(append([]string{}, o.within...), args...)
 	g.cmd = exec.Command(args[0], args[1:]...)
 	g.cmd.Env = append(os.Environ(), o.env...)
 	g.cmd.Stderr = g.log
