@@ -11,8 +11,8 @@ import (
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
-// words is the one place where a code becomes the first word of an error reply.
-var words = map[session.Code]string{
+// respCodes is the one place where a code becomes the first word of an error reply.
+var respCodes = map[session.Code]string{
 	session.CodeInvalid:         "INVALID",
 	session.CodeNoSession:       "NOSESSION",
 	session.CodeSessionEnded:    "NOSESSION",
@@ -48,7 +48,7 @@ func errorLine(err error) string {
 	if errors.As(err, &bad) {
 		return plain("ERR " + bad.Error())
 	}
-	word := words[session.CodeOf(err)]
+	word := respCodes[session.CodeOf(err)]
 	var e *session.Error
 	if !errors.As(err, &e) {
 		return plain(word + " " + err.Error())

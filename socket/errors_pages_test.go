@@ -8,7 +8,7 @@ import (
 
 // The pages of the errors say which word each is on this front.
 func TestErrorPages(t *testing.T) {
-	for code, word := range words {
+	for code, word := range respCodes {
 		page, err := os.ReadFile("../docs/errors/" + string(code) + ".md")
 		if err != nil {
 			t.Errorf("%s has no page: %v", code, err)

@@ -22,12 +22,12 @@ var contractWords = []string{
 
 func TestEveryCodeHasAWord(t *testing.T) {
 	for _, code := range session.Codes() {
-		if word := words[code]; !slices.Contains(contractWords, word) {
+		if word := respCodes[code]; !slices.Contains(contractWords, word) {
 			t.Errorf("code %s becomes %q, want one of %q", code, word, contractWords)
 		}
 	}
-	if want := len(session.Codes()) + 1; len(words) != want { // and that of package access
-		t.Errorf("%d codes have a word, want the %d there are", len(words), want)
+	if want := len(session.Codes()) + 1; len(respCodes) != want { // and that of package access
+		t.Errorf("%d codes have a word, want the %d there are", len(respCodes), want)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestClientKnowsWords(t *testing.T) {
 		goclient.ErrInvalid, goclient.ErrNoSession, goclient.ErrNotHeld, goclient.ErrLost, goclient.ErrConflict, goclient.ErrBusy,
 		goclient.ErrUnsupported, goclient.ErrUnavailable, goclient.ErrDraining, goclient.ErrForbidden,
 	}
-	for code, word := range words {
+	for code, word := range respCodes {
 		known := slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(&goclient.Error{Word: word}, s) })
 		if known == (word == "ERR") { // a defect of the gateway, which nobody can do anything about
 			t.Errorf("%s (%s) has a sentinel: %v", word, code, known)

@@ -57,7 +57,7 @@ func locks(c *conn, args []string) error {
 	}
 	c.writeItems(n, page.Items)
 	if page.Incomplete != "" { // an error in the place of the names that are missing
-		c.w.Error(plain(words[session.CodeUnavailable] + " " + page.Incomplete))
+		c.w.Error(plain(respCodes[session.CodeUnavailable] + " " + page.Incomplete))
 	}
 	return nil
 }
