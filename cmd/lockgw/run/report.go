@@ -78,14 +78,15 @@ func (r *report) writeJSON(e event) {
 }
 
 // waiting tells how the wait goes, on a terminal in one line.
-func (r *report) waiting(e event, text string) {
+func (r *report) waiting(e event, text func(columns int) string) {
 	if !r.live || r.quiet {
-		r.say(may, e, "%s", text)
+		r.say(may, e, "%s", text(0))
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fmt.Fprintf(r.w, "\r\x1b[K%s", cli.Cut(text, cli.Width(r.w)))
+	columns := cli.Width(r.w)
+	fmt.Fprintf(r.w, "\r\x1b[K%s", cli.Cut(text(columns), columns))
 	r.open = true
 }
 

@@ -24,6 +24,9 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return r.failed(err)
 	}
+	if err := o.checkNested(ctx); err != nil {
+		return r.failed(err)
+	}
 	signals := make(chan os.Signal, 16)
 	notify(signals, endSignals...)
 	defer signal.Stop(signals)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/socket/client"
@@ -74,7 +75,7 @@ func (w *waitLine) show(ctx context.Context, r *report) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.waiting(w.event(time.Now()), w.text(time.Now()))
+		r.waiting(w.event(time.Now()), func(columns int) string { return w.text(time.Now(), columns) })
 		select {
 		case <-ctx.Done():
 			return
@@ -109,8 +110,9 @@ func (w *waitLine) place() (position, of int) {
 }
 
 // text is waiting for nightly - held by host-b pid 4411 (backup.sh) for 3m12s -
-// 2nd of 3 - gives up in 26m48s.
-func (w *waitLine) text(now time.Time) string {
+// 2nd of 3 - gives up in 26m48s. Where that is wider than columns, the end is kept, which
+// changes, and what stands before it is cut. 0 columns: as wide as it is.
+func (w *waitLine) text(now time.Time, columns int) string {
 	parts := []string{"waiting for " + w.name}
 	if h := w.known.Holder; h != nil {
 		held := "held by " + cli.HolderText(h)
@@ -122,13 +124,18 @@ func (w *waitLine) text(now time.Time) string {
 	if w.known.Trouble != "" {
 		parts = append(parts, w.known.Trouble)
 	}
+	var end string
 	if position, of := w.place(); position > 0 {
-		parts = append(parts, fmt.Sprintf("%s of %d", cli.Ordinal(position), of))
+		end += fmt.Sprintf(" - %s of %d", cli.Ordinal(position), of)
 	}
 	if !w.o.forever {
-		parts = append(parts, "gives up in "+cli.Age(w.left(now)))
+		end += " - gives up in " + cli.Age(w.left(now))
 	}
-	return strings.Join(parts, " - ")
+	text := strings.Join(parts, " - ")
+	if columns > 0 {
+		text = cli.Cut(text, columns-utf8.RuneCountInString(end))
+	}
+	return text + end
 }
 
 func (w *waitLine) left(now time.Time) time.Duration {

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -27,8 +28,23 @@ func TestWaitText(t *testing.T) {
 		},
 	} {
 		tt.w.name, tt.w.owner, tt.w.start = "nightly", "me:1", now.Add(-192*time.Second)
-		if got := tt.w.text(now); got != tt.want {
+		if got := tt.w.text(now, 0); got != tt.want {
 			t.Errorf("text = %q, want %q", got, tt.want)
 		}
+	}
+}
+
+// On a narrow terminal the place and the end of the wait stay in sight.
+func TestWaitTextOnANarrowTerminal(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	holder := &client.Holder{Node: "host-b.example.net", Process: client.Process{PID: 4411, Command: "backup.sh"}, Since: now.Add(-192 * time.Second)}
+	w := waitLine{
+		name: "reports/nightly", owner: "me:1", start: now, o: &options{wait: 30 * time.Minute},
+		known: client.Status{Holder: holder, Queue: []client.Holder{{Owner: "me:1"}}, Waiters: 1},
+	}
+	const end = " - 1st of 1 - gives up in 30m"
+	got := w.text(now, 80)
+	if len(got) >= 80 || !strings.HasPrefix(got, "waiting for reports/nightly - held by host-b") || !strings.HasSuffix(got, end) {
+		t.Errorf("text = %q, want less than 80 characters with the name and %q", got, end)
 	}
 }
