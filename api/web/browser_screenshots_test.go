@@ -131,7 +131,7 @@ func administersSessions(p *tab) {
 
 func asksToEnd(p *tab) {
 	administersSessions(p)
-	p.do(chromedp.Evaluate(`[...document.querySelectorAll('#sessions-table tbody tr')].find((row) => row.textContent.includes('(backup.sh)')).querySelector('button').click()`, nil))
+	p.do(chromedp.Evaluate(`[...document.querySelectorAll('#sessions-table tbody tr')].find((row) => row.textContent.includes('nightly-backup')).querySelector('button').click()`, nil))
 }
 
 func asksToBreak(p *tab) {
