@@ -264,6 +264,11 @@ func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.
 	}
 	ends, _ := parseEnds(a.Text(1))
 	raw := t.cfg.KeyPrefix + s.Name
+	if r.Clock != 0 {
+		t.heard(ctx, raw, r.Clock)
+	} else { // no lease began, so nothing had to be timed
+		r.Clock = t.clock(ctx, raw)
+	}
 	for i := range r.Record.Holds {
 		h := &r.Record.Holds[i]
 		if s.Record.Holds[i].ID == 0 {
@@ -277,11 +282,6 @@ func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.
 		if a.Number(5+i) == 0 {
 			r.Unheard = append(r.Unheard, m.Node)
 		}
-	}
-	if r.Clock != 0 {
-		t.heard(ctx, raw, r.Clock)
-	} else { // without holds nothing had to be timed
-		r.Clock = t.clock(ctx, raw)
 	}
 	return r
 }

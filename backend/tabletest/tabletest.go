@@ -403,7 +403,9 @@ func (e *env) several() {
 		e.Errorf("the offer is %+v", o)
 	}
 	e.is(e.want(c, 3, 1), "a b c |")
-	e.is(e.leave(e.a), "b c |")
+	r = e.leave(e.a)
+	e.is(r, "b c |")
+	e.lasts(r, e.b, 30*time.Second) // although no lease began by this write
 	e.is(e.leave(e.b), "c |")
 	e.is(e.leave(c), "|")
 }
@@ -503,6 +505,11 @@ func (e *env) messages() {
 	}
 	if m.Reply != nil && (m.Reply.Version != left.Version || !m.Reply.Record.Same(&left.Record)) {
 		e.Errorf("the message brings %+v, written was %+v", m.Reply, left)
+	}
+	if m.Reply != nil {
+		if o := m.Reply.Record.Offer(e.b.id); o == nil || o.End <= 0 || o.End > 21*time.Second {
+			e.Errorf("the message brings the offer %+v", o)
+		}
 	}
 	if err := e.a.Send(e.ctx(), []ledger.Addressed{{Name: e.name, Message: ledger.Message{Node: e.b.id, Kind: ledger.Broken}}}); err != nil {
 		e.Fatal(err)
