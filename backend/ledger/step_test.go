@@ -158,6 +158,13 @@ func TestStep(t *testing.T) {
 		"more permits are wanted from the end of the queue": func(r *scenario) {
 			r.want("a", p, 3).want("b", p, 1).want("c", p, 1).want("b", p, 3).is("a3 | b c")
 		},
+		"a part of the permits does not cost the place": func(r *scenario) {
+			r.want("a", p, 1).op(Op{Node: "d", Mode: p, Want: 2, TTL: time.Hour}).want("b", p, 2).want("c", p, 1).is("a d2 | b2 c")
+			r.after(30*time.Second).want("b", p, 2).is("d2 b | b c")
+		},
+		"who does not want to wait any more leaves the queue": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).want("c", x, 1).leaves("b").is("a | c")
+		},
 		"a lock is no semaphore": func(r *scenario) {
 			r.want("a", x, 1).want("b", p, 1).is("a |")
 			if !r.row.Record.Conflicts("b", p) {

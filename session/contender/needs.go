@@ -188,12 +188,9 @@ func (c *Contender) giveBack(next *ledger.Record, ttl time.Duration) {
 		return
 	}
 	mine := next.Firm(c.cfg.Node)
-	switch {
-	case mine == nil || mine.ID != h.id:
+	if mine == nil || mine.ID != h.id {
 		h.giving = true
 		return
-	case h.mode.Limit() > 0:
-		h.count = min(h.count, mine.Count)
 	}
 	if ttl < h.ttl {
 		h.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))

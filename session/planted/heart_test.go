@@ -98,7 +98,7 @@ var heartBugs = []bug{
 	{
 		name: "a message is forgotten when an older answer comes", file: "session/contender/store.go",
 		old: "\t\tc.nudged = c.flight != nil // whose answer may be a grant, and older than this\n", new: "",
-		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x"},
+		test: contender,
 	},
 	{
 		name: "a message is forgotten while an answer is under way", file: "session/contender/store.go",
@@ -148,7 +148,7 @@ var heartBugs = []bug{
 	{
 		name: "who leaves keeps its place", file: "backend/ledger/step.go",
 		old: "\tcase want == 0:\n\t\ts.dequeue(s.op.Node)\n\t\treturn false\n", new: "\tcase want == 0:\n\t\treturn false\n",
-		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
+		test: ledger,
 	},
 	{
 		name: "who leaves keeps its hold", file: "backend/ledger/step.go",
@@ -163,7 +163,7 @@ var heartBugs = []bug{
 	{
 		name: "a part of the permits costs the place", file: "backend/ledger/serve.go",
 		old: "\t\t\tif s.Queue[i].Want -= n; s.Queue[i].Want == 0 {", new: "\t\t\tif s.Queue[i].Want -= n; s.Queue[i].Want > 0 {\n\t\t\t\tx := s.Queue[i]\n\t\t\t\ts.dequeue(x.Node)\n\t\t\t\ts.enqueue(x)\n\t\t\t} else if s.Queue[i].Want == 0 {",
-		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ppp,p"},
+		test: ledger,
 	},
 	{
 		name: "more permits are wanted in front", file: "backend/ledger/step.go",
@@ -171,14 +171,9 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "permits are used while they are given back", file: "session/contender/needs.go",
-		old: "\t\th.count = min(h.count, mine.Count)\n", new: "",
-		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
-	},
-	{
 		name: "who was not told is forgotten", file: "session/contender/callers.go",
 		old: "\t\tc.queue.pushFront(w)\n", new: "",
-		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x slow"},
+		test: contender,
 	},
 	{
 		name: "no loss at the deadline", file: "session/contender/callers.go",
@@ -188,12 +183,12 @@ var heartBugs = []bug{
 	{
 		name: "let in after the deadline", file: "session/contender/callers.go",
 		old: " || c.now >= h.deadline {", new: " {",
-		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
+		test: contender,
 	},
 	{
 		name: "a hold that is lost is not given back", file: "session/contender/store.go",
 		old: "(c.now >= h.deadline || c.bar > 0) {", new: "c.bar > 0 {",
-		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x slow"},
+		test: contender,
 	},
 	{
 		name: "more come in than stood here when others came", file: "session/contender/store.go",
@@ -203,7 +198,7 @@ var heartBugs = []bug{
 	{
 		name: "a message is believed without a look", file: "session/contender/needs.go",
 		old: "\t\treturn true // told of it by a message alone: have a look\n", new: "\t\treturn false\n",
-		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x again"},
+		test: contender,
 	},
 	{
 		name: "an offer that ran out stays", file: "backend/ledger/step.go",

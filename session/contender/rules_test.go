@@ -1,0 +1,137 @@
+package contender
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// settle carries out all that is sent, until nothing is.
+func (b *bench) settle() {
+	b.Helper()
+	for range 20 {
+		if b.sent == nil {
+			return
+		}
+		b.answer()
+	}
+	b.Fatal("it asks for ever")
+}
+
+// wait lets time pass to the next timer until w is let in.
+func (b *bench) wait(w *Caller) bool {
+	b.Helper()
+	for range 20 {
+		b.settle()
+		if b.accept(w) {
+			return true
+		}
+		if b.last.Timer > b.now {
+			b.now = b.last.Timer
+			b.did(b.c.Tick(b.now))
+		}
+	}
+	return false
+}
+
+// A message that another node waits counts although the answer under way does not know of
+// that node: it is older.
+func TestMessageOutlivesAnOlderAnswer(t *testing.T) {
+	b := newBench(t, nil)
+	w := b.enter(exclusive())
+	r := b.carryOut()
+	b.other(ledger.Op{Want: 1})
+	b.did(b.c.Message(b.now, ledger.Waits, nil))
+	b.did(b.c.Reply(b.now, r, nil))
+	if !b.accept(w) {
+		t.Fatal("not granted")
+	}
+	late := b.enter(exclusive())
+	b.did(b.c.Release(b.now, w))
+	if b.accept(late) {
+		t.Error("let in before the other node, which waited first")
+	}
+}
+
+// A message is a hint: if nobody waits, whoever comes is let in all the same.
+func TestMessageThatIsNotTrue(t *testing.T) {
+	b := newBench(t, nil)
+	w := b.enter(exclusive())
+	b.answer().accept(w)
+	b.did(b.c.Message(b.now, ledger.Waits, nil))
+	late := b.enter(exclusive())
+	b.did(b.c.Release(b.now, w))
+	b.settle()
+	if !b.accept(late) {
+		t.Error("never let in, for somebody who does not wait")
+	}
+}
+
+// A hold whose deadline has passed lets nobody in any more; who waits gets another one.
+func TestNobodyComesInAfterTheDeadline(t *testing.T) {
+	b := newBench(t, nil)
+	w, next := b.enter(exclusive()), b.enter(exclusive())
+	b.answer().accept(w)
+	b.now = b.c.Deadline(w) // no renewal was answered
+	e := b.did(b.c.Tick(b.now))
+	if len(e.Ended) != 1 || e.Ended[0].Caller != w || e.Ended[0].Reason != Expired {
+		t.Fatalf("it ended with %+v", e.Ended)
+	}
+	if len(e.Granted) > 0 {
+		t.Fatal("the next one is let in under a hold that is lost")
+	}
+	b.now += ttl
+	if !b.wait(next) || next.Fence <= w.Fence {
+		t.Errorf("after fence %d the next one has %d", w.Fence, next.Fence)
+	}
+}
+
+// One whose grant could not be told in time waits again, as the first.
+func TestGrantThatWasNotToldInTime(t *testing.T) {
+	b := newBench(t, nil)
+	w, next := b.enter(exclusive()), b.enter(exclusive())
+	b.answer()
+	first := w.Fence
+	b.now = b.c.Deadline(w)
+	if b.accept(w) {
+		t.Fatal("told after the deadline")
+	}
+	b.now += ttl
+	if !b.wait(w) || w.Fence <= first || next.Fence != 0 {
+		t.Errorf("after fence %d: %d, and the next one has %d", first, w.Fence, next.Fence)
+	}
+}
+
+// The store says when it will serve; it is not asked before.
+func TestRefusedUntilATime(t *testing.T) {
+	b := newBench(t, nil)
+	w := b.enter(exclusive())
+	b.sent = nil
+	b.did(b.c.Reply(b.now, ledger.Reply{}, &backend.Later{Err: backend.ErrRefused, After: time.Minute}))
+	if b.sent != nil || b.last.Timer != b.now+time.Minute {
+		t.Fatalf("asked again at %v, now is %v", b.last.Timer, b.now)
+	}
+	if !b.wait(w) {
+		t.Error("not served afterwards")
+	}
+}
+
+// The longer there is no answer, the later the store is asked again.
+func TestPausesGrow(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Retry, c.RetryMost = 20*time.Millisecond, 100*time.Millisecond })
+	b.enter(exclusive())
+	for i, want := range []time.Duration{20, 40, 80, 100, 100} {
+		b.sent = nil
+		b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrUnavailable))
+		if got := b.last.Timer - b.now; got != want*time.Millisecond {
+			t.Errorf("pause %d is %v, want %v", i, got, want*time.Millisecond)
+		}
+		b.now = b.last.Timer
+		b.did(b.c.Tick(b.now))
+		if b.sent == nil {
+			t.Fatal("not asked again")
+		}
+	}
+}
