@@ -3,57 +3,62 @@
 --      7 channels of nodes begin with it   8 text of the messages
 --
 -- What is in a string of JSON has its quotes escaped, so that plain ones are of JSON itself.
+-- When nothing is left to do, there.lua answers.
 local next_version, entry, node, size = unpack(ARGV, 1, 4)
-if h == '' then
-  local base, cap = reserve(0, true, tonumber(ARGV[5]))
-  h = next_version .. ' ' .. string.format('%016.0f', cap) .. ' 0000000000000\n' .. based(ARGV[6], base)
-  call('SET', record, h, 'PX', minute)
-  return there()
-end
-local all = text()
-local last = string.find(all, '\n', cut + 1, true) or #all + 1 -- where JSON ends
-local queue = string.find(all, '"queue":[', cut, true)
-if queue and queue > last then
-  queue = nil
-end
+repeat
+  if h == '' then
+    --RESERVE--
+    local base, cap = reserve(0, true, tonumber(ARGV[5]))
+    h = next_version .. ' ' .. cap .. ' 0000000000000 000\n{"v":1,"base":' .. format('%.0f', base) .. sub(ARGV[6], 16)
+    call('SET', record, h, 'PX', minute)
+    break
+  end
+  local all = h
+  local last = find(all, '\n', cut + 1, true) or #all + 1 -- where JSON ends
+  local queue = find(all, '"queue":[', cut, true)
+  if queue and queue > last then
+    queue = nil
+  end
 
--- It waits already, unless it is suspect.
-local me = '{"node":"' .. node .. '",'
-local function waits(from, to)
-  local p = string.find(all, me, from, true)
-  return p and p < to and not string.find(string.match(all, '^[^}]*', p), '"suspect":true', 1, true)
-end
-if waits(last, #all) or queue and waits(queue, last) then
-  return there()
-end
+  -- It waits already, unless it is suspect.
+  local me = '{"node":"' .. node .. '",'
+  local function waits(from, to)
+    local p = find(all, me, from, true)
+    return p and p < to and not find(string.match(all, '^[^}]*', p), '"suspect":true', 1, true)
+  end
+  if waits(last, #all) or queue and waits(queue, last) then
+    break
+  end
 
--- Others have the name as another kind.
-local holders, others = {}, queue and true or last < #all
-for n, more in string.gmatch(string.sub(all, cut + 1, queue or last), '{"node":"([^"]*)"([^{}]*)') do
-  if n ~= node and n ~= '' then
-    others = true
-    if not string.find(more, '"offered":true', 1, true) then
-      holders[#holders + 1] = n
+  -- Others have the name as another kind.
+  local holders, others = {}, queue and true or last < #all
+  for n, more in string.gmatch(sub(all, cut + 1, queue or last), '{"node":"([^"]*)"([^{}]*)') do
+    if n ~= node and n ~= '' then
+      others = true
+      if not find(more, '"offered":true', 1, true) then
+        holders[#holders + 1] = n
+      end
     end
   end
-end
-if others then
-  local of = string.match(all, '^{"v":%d+,"base":%d+,"size":(%d+)', cut + 1)
-  if not of and last < #all and not queue and not string.find(all, '"holds":[', cut, true) then
-    of = string.match(all, '^{"node":"[^"]*","mode":(%d+)', last + 1) -- the first that has joined says so
+  if others then
+    local of = string.match(all, '^{"v":%d+,"base":%d+,"size":(%d+)', cut + 1)
+    if not of and last < #all and not queue and not find(all, '"holds":[', cut, true) then
+      of = string.match(all, '^{"node":"[^"]*","mode":(%d+)', last + 1) -- the first that has joined says so
+    end
+    if (of or '0') ~= size then
+      break
+    end
   end
-  if (of or '0') ~= size then
-    return there()
-  end
-end
 
-call('APPEND', record, '\n' .. entry)
-call('SETRANGE', record, 0, next_version)
-if tonumber(string.sub(h, 41, 53)) < clock() + minute / 2 then
-  call('PEXPIRE', record, minute, 'GT')
-end
-h = next_version .. string.sub(h, 23) .. (#h < 256 and '\n' .. entry or '')
-for _, n in ipairs(holders) do
-  tell(ARGV[7] .. n, ARGV[8], #all < 256 and h or #all < 2048 and call('GET', record) or all)
-end
-return there()
+  call('APPEND', record, '\n' .. entry)
+  call('SETRANGE', record, 0, next_version)
+  clock = call('TIME')
+  if tonumber(sub(h, 41, 53)) < clock[1] * 1000 - minute / 2 then
+    call('PEXPIRE', record, minute, 'GT')
+  end
+  h = next_version .. sub(h, 23) .. '\n' .. entry
+  local tail = #h > 2048 and '' or ' ' .. clock[1] .. ' ' .. clock[2] .. ' ' .. h
+  for _, n in ipairs(holders) do
+    call('PUBLISH', ARGV[7] .. n, ARGV[8] .. tail)
+  end
+until true

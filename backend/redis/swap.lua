@@ -1,144 +1,175 @@
--- ARGV  1 version that there has to be, "" for none   2 the next version   3 the record
---       4 the lock that there will be: "" none, "@field", "~" several fields, "!" that of somebody else
---       5 the number in the field, or what to write into mode   6 newest fence
---       7 floor, if fences count from a base; else ""   8 newest fence of the sender's own
---       hold, if it has one; else ""   9 ms to keep Redisson's counter, 0: not to make it
---      10 how Redisson is told that the name is free   11 on which channel
---      12 how many holds   13 ended ones   14 messages; then these:
---         id, "=" or "?", ms of the lease or ""; id; channel, text; and fields, numbers
-if string.sub(h, 1, 22) ~= ARGV[1] then
-  return there()
-end
-local will, holds, ended, messages = ARGV[4], tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
-local kind = at and string.sub(h, at + 1, at + 1)
-
--- What is not over is not ended, unless the lock is gone.
-local early = false
-for i = 15 + 3 * holds, 14 + 3 * holds + ended do
-  local p = place(ARGV[i])
-  early = early or p and ends(p) > clock()
-end
-if early and (was == nil or ours()) then
-  return there()
-end
-
--- A fence of ours is above those that Redisson has given.
-local raise, free = '', false -- free: the lock is known not to be there
-if ARGV[8] ~= '' then
-  local look = true
-  if was == nil then
-    free = call('EXISTS', lock, counter) == 0
-    look = not free
+-- tell_by and fence_ttl, which stand before this, are of the configuration: how Redisson is
+-- told that the name is free, and for how many ms its counter is made and kept, 0: it is
+-- not made.
+--
+-- ARGV 1 version that there has to be, "" for none   2 the next version   3 the record
+--      4 newest fence   5 the lock that there will be: length and "@field" or "~field", as in
+--      the record; "" none; "!" that of somebody else
+-- and these, unless there will be none where a record was:
+--      6 the number in the field, or what to write into mode   7 floor, if fences count from
+--      a base; else ""   8 newest fence of the sender's own hold, if it has one; else ""
+--      9 how long the record lasts, unless a lease that goes on lasts longer   10 how many
+--      holds; then of each: id with "=" or "?", ms of the lease or ""
+-- and, unless there is nothing of the kind: how many holds ended, their ids; of each
+-- message the channel and the text; of "~" fields and numbers, as many as holds.
+--
+-- What is refused leaves the loop, and there.lua answers. Nothing is changed before all is
+-- checked, but for a field of the lock whose removal is the last check.
+repeat
+  if sub(h, 1, 22) ~= ARGV[1] then
+    break
   end
-  if look then
-    raise = redis.pcall('GET', counter)
-    raise = type(raise) == 'string' and raise or ''
-    if ARGV[7] == '' and raise ~= '' and tonumber(raise) >= tonumber(ARGV[8]) then
-      local top = string.match(text(), '"top":(%d+)')
-      local base = string.match(text(), '"base":(%d+)')
-      if top and tonumber(ARGV[8]) > top + base then
-        return there()
+  local will, own, floor, after, ended, ms = ARGV[5], '', '', 6, 0, 0
+  local short = will == '' and cut
+  if not short then
+    floor, own, after = ARGV[7], ARGV[8], 11 + 2 * ARGV[10]
+  end
+  if ARGV[after] then
+    ended = tonumber(ARGV[after])
+  end
+  if after > 11 or ended > 0 or will == '!' then
+    clock = call('TIME')
+    ms = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  end
+
+  -- What is not over is not ended, unless the lock is gone.
+  local early = false
+  for i = after + 1, after + ended do
+    local p, e = find(sub(h, 1, cut), ' ' .. ARGV[i] .. '[=?]', from)
+    early = early or p and tonumber(sub(h, e + 1, e + 13)) > ms
+  end
+  if early and (not was or redis.pcall('HEXISTS', lock, was) == 1) then
+    break
+  end
+
+  -- A fence of ours is above those that Redisson has given.
+  local raise, free = nil, false -- free: the lock is known not to be there
+  if own ~= '' then
+    free = not was and call('EXISTS', lock, counter) == 0
+    raise = not free and redis.pcall('GET', counter)
+    raise = type(raise) == 'string' and tonumber(raise) or nil
+    if raise and floor == '' and raise >= tonumber(own) then
+      local all = call('GET', record) or ''
+      local base, top = string.match(all, '"base":(%d+)'), string.match(all, '"top":(%d+)')
+      if top and tonumber(own) > base + top then
+        break
       end
     end
   end
-end
 
--- The lock is as the record has it. To remove its field is the check at once.
-local mine = false
-if was then
-  if kind == '@' and will ~= '!' and will ~= '@' .. was then
-    mine = redis.pcall('HDEL', lock, was) == 1
-  else
-    mine = ours()
+  -- The lock is as the record has it.
+  local mine = false
+  if was then
+    local goes = kind == '@' and will ~= '!' and sub(will, 6) ~= was
+    mine = redis.pcall(goes and 'HDEL' or 'HEXISTS', lock, was) == 1
   end
-end
-if mine and will == '!' then
-  return there()
-elseif not mine then
-  if not free then
-    local others = call('EXISTS', lock) == 1
-    if others ~= (will == '!') then
-      return there()
+  if mine then
+    if will == '!' then
+      break
     end
-  end
-  if was and will ~= '!' then -- it has run out, or was deleted; then who kept a hold has not seen that
-    for i = 15, 14 + 3 * holds, 3 do
-      local p = place(ARGV[i])
-      if p and ends(p) > clock() then
-        return there()
+  elseif not free then
+    if (call('EXISTS', lock) == 1) ~= (will == '!') then
+      break
+    end
+    if was and will ~= '!' then -- it has run out, or was deleted; who kept a hold has not seen that
+      local kept = false
+      for i = 11, after - 1, 2 do
+        local p, e = find(sub(h, 1, cut), ' ' .. ARGV[i], from, true)
+        kept = kept or p and tonumber(sub(h, e + 1, e + 13)) > ms
+      end
+      if kept then
+        break
       end
     end
   end
-end
 
--- Nothing was changed so far but a field that goes in any case.
-local base, cap = 0, string.sub(h, 24, 39)
-local top = tonumber(ARGV[6])
-if h == '' or top > tonumber(cap) then
-  base, cap = reserve(top, ARGV[7] ~= '', math.max(tonumber(ARGV[7]) or 0, tonumber(raise) or 0))
-  top = top + base
-  cap = string.format('%016.0f', cap)
-end
-local line, last = {}, 0
-for i = 15, 14 + 3 * holds, 3 do
-  local id, e = ARGV[i], nil
-  if ARGV[i + 2] ~= '' then
-    e = clock() + ARGV[i + 2]
-  else
-    local p = place(id)
-    e = p and ends(p) or clock()
+  local base, cap, top = 0, sub(h, 24, 39), tonumber(ARGV[4])
+  if h == '' or KEYS[4] and top > tonumber(cap) then
+    --RESERVE--
+    base, cap = reserve(top, floor ~= '', math.max(tonumber(floor) or 0, raise or 0))
+    top = top + base
   end
+  local line, last, till = '', 0, '0000000000000'
+  for i = 11, after - 1, 2 do
+    local id, e = ARGV[i], ms
+    if ARGV[i + 1] ~= '' then
+      e = ms + ARGV[i + 1]
+    else
+      local p, q = find(sub(h, 1, cut or 0), ' ' .. id, from, true)
+      e = p and tonumber(sub(h, q + 1, q + 13)) or ms
+    end
+    local text = format('%.0f', e)
+    if e > last then
+      last, till = e, text
+    end
+    if base ~= 0 then
+      id = format('%.0f', base + sub(id, 1, -2)) .. sub(id, -1)
+    end
+    line = line .. ' ' .. id .. text
+  end
+
+  local several = sub(will, 5, 5) == '~'
+  if mine and (kind == '~' or several) then
+    call('DEL', lock)
+  end
+  if will == '' then
+    if mine then
+      local tag = sub(record, 8)
+      if sub(tag, 1, 7) == 'lockgw:' then
+        tag = sub(tag, 8)
+      end
+      if tell_by ~= 'SPUBLISH' then
+        call('PUBLISH', 'redisson_lock__channel:' .. tag, '0')
+      end
+      if tell_by ~= 'PUBLISH' then
+        call('SPUBLISH', 'redisson_lock__channel:' .. tag, '0')
+      end
+    end
+  elseif will ~= '!' then
+    if several then
+      call('HSET', lock, 'mode', ARGV[6], unpack(ARGV, #ARGV - after + 12))
+    else
+      call('HSET', lock, sub(will, 6), ARGV[6])
+    end
+    call('PEXPIREAT', lock, till)
+  end
+  if own ~= '' and (raise or fence_ttl > 0) then
+    local most = format('%.0f', math.max(top, raise or 0))
+    if fence_ttl > 0 then
+      call('SET', counter, most, 'PX', fence_ttl)
+    elseif raise < top then
+      call('SET', counter, most, 'KEEPTTL')
+    end
+  end
+
+  local json, left = ARGV[3], 0
   if base ~= 0 then
-    id = int(base + id)
+    base = format('%.0f', base)
+    json = '{"v":1,"base":' .. base .. sub(json, 16)
   end
-  last = math.max(last, e)
-  line[#line + 1] = ' ' .. id .. ARGV[i + 1] .. string.format('%013.0f', e)
-end
-line = table.concat(line)
-
-if mine and (kind == '~' or will == '~') then
-  call('DEL', lock)
-end
-local f = 15 + 3 * holds + ended + 2 * messages
-if will == '~' then
-  call('HSET', lock, 'mode', ARGV[5], unpack(ARGV, f))
-  line = line .. ' ~' .. ARGV[f]
-elseif will ~= '' and will ~= '!' then
-  call('HSET', lock, string.sub(will, 2), ARGV[5])
-  line = line .. ' ' .. will
-elseif mine then
-  if ARGV[10] ~= 'SPUBLISH' then
-    call('PUBLISH', ARGV[11], '0')
+  local shown = (will == '' or will == '!') and ' 000' or ' ' .. will
+  local all = ARGV[2] .. ' ' .. cap .. ' ' .. till .. shown .. line .. '\n' .. json
+  if short then
+    call('SET', record, all, 'PX', minute)
+    if not ARGV[after] then
+      return 1
+    end
+  elseif will == '!' then
+    left = call('PTTL', lock)
+    call('SET', record, all, 'PXAT', math.max(last, ms + left) + 1.5 * minute)
+  elseif ARGV[9] ~= '' then
+    call('SET', record, all, 'PX', ARGV[9])
+  else
+    call('SET', record, all, 'PXAT', last + minute)
   end
-  if ARGV[10] ~= 'PUBLISH' then
-    call('SPUBLISH', ARGV[11], '0')
+  local answer = { 1, line, clock and clock[1] or 0, clock and clock[2] or 0, base, left }
+  local some = #ARGV - (several and after - 11 or 0)
+  if some > after + ended then
+    clock = clock or call('TIME')
+    local tail = #all > 2048 and '' or ' ' .. clock[1] .. ' ' .. clock[2] .. ' ' .. all
+    for i = after + ended + 1, some, 2 do
+      answer[#answer + 1] = call('PUBLISH', ARGV[i], ARGV[i + 1] .. tail)
+    end
   end
-end
-if will ~= '' and will ~= '!' then
-  call('PEXPIREAT', lock, int(last))
-end
-if ARGV[8] ~= '' and (raise ~= '' or ARGV[9] ~= '0') then
-  local most = int(math.max(top, tonumber(raise) or 0))
-  if ARGV[9] ~= '0' then
-    call('SET', counter, most, 'PX', ARGV[9])
-  elseif tonumber(raise) < top then
-    call('SET', counter, most, 'KEEPTTL')
-  end
-end
-
-local json = based(ARGV[3], base)
-local till = last == 0 and '0000000000000' or string.format('%013.0f', last + minute)
-local all = ARGV[2] .. ' ' .. cap .. ' ' .. till .. line .. '\n' .. json
-local left = 0
-if last == 0 then
-  left = will == '!' and call('PTTL', lock) or 0
-  call('SET', record, all, 'PX', math.max(left, 0) + (will == '!' and 1.5 * minute or minute))
-else
-  call('SET', record, all, 'PXAT', till)
-end
-local heard = {}
-for i = 1, messages do
-  local m = 13 + 3 * holds + ended + 2 * i
-  heard[i] = tell(ARGV[m], ARGV[m + 1], all)
-end
-return { 1, line, int(us or 0), int(base), left, unpack(heard) }
+  return answer
+until true

@@ -48,6 +48,7 @@ import (
 type Table struct {
 	*site
 	requests, renewRequests *router
+	swaps                   swaps
 	trust                   trust
 	clocks                  clocks
 	nonce                   string
@@ -71,7 +72,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{site: s, nonce: rand.Text()[:12], foreign: map[string]string{}, told: func(ledger.Addressed) {}}
+	t := &Table{site: s, nonce: rand.Text()[:12], swaps: newSwaps(s.publish, cfg.FenceTTL), foreign: map[string]string{}, told: func(ledger.Addressed) {}}
 	t.requests, t.renewRequests = newRouter(s.servers), newRouter(s.renewals)
 	t.trust.known, t.clocks.ahead = map[*goredis.Client]*verdict{}, map[*goredis.Client]time.Duration{}
 	t.closed = sync.OnceValue(t.close)
@@ -109,7 +110,7 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	if s.Effects.Grants {
 		v, err = t.grant(ctx, raw, m)
 	} else {
-		v, err = t.requests.eval(ctx, raw, swapScript, m)
+		v, err = t.requests.eval(ctx, raw, t.swaps.plain, m)
 	}
 	a, err := t.answer(raw, v, err)
 	if err != nil {
@@ -202,21 +203,28 @@ func (t *Table) swapMessage(s ledger.Swap, next string) (message, error) {
 			holds++
 		}
 	}
-	m := t.message(raw, 14+3*holds+len(ended)+2*len(s.Effects.Messages)+len(fields))
-	m = append(m, string(s.Base), next, text, will, number, fence(s.Record.Top), floor, own, t.cfg.FenceTTL.Milliseconds(),
-		string(t.publish), "redisson_lock__channel:"+tagged(raw), holds, len(ended), len(s.Effects.Messages))
+	m := t.message(raw, 10+2*holds+1+len(ended)+2*len(s.Effects.Messages)+len(fields))
+	if short := will == "" && s.Base != ""; short {
+		m = append(newMessage(2, 5+1+len(ended)+2*len(s.Effects.Messages)), m[messageHead], m[messageHead+1],
+			string(s.Base), next, text, fence(s.Record.Top), will)
+	} else {
+		m = append(m, string(s.Base), next, text, fence(s.Record.Top), will, number, floor, own, lifeOf(&s.Record, ttls), holds)
+	}
 	for _, h := range s.Record.Holds {
 		if h.ID == 0 {
 			continue
 		}
-		kind, ttl := "=", ""
+		id, ttl := fence(h.ID)+"=", ""
 		if h.Offered {
-			kind = "?"
+			id = fence(h.ID) + "?"
 		}
 		if d, ok := ttls[h.ID]; ok {
 			ttl = strconv.FormatInt(max(d.Milliseconds(), 1), 10)
 		}
-		m = append(m, fence(h.ID), kind, ttl)
+		m = append(m, id, ttl)
+	}
+	if len(ended)+len(s.Effects.Messages)+len(fields) > 0 {
+		m = append(m, len(ended))
 	}
 	for _, id := range ended {
 		m = append(m, fence(id))
@@ -230,11 +238,27 @@ func (t *Table) swapMessage(s ledger.Swap, next string) (message, error) {
 	return m, nil
 }
 
+// lifeOf is how long a record with these leases has to last, in ms; "" if there are leases
+// that only the store knows.
+func lifeOf(r *ledger.Record, ttls map[backend.Fence]time.Duration) string {
+	longest := time.Duration(0)
+	for _, h := range r.Holds {
+		ttl, ok := ttls[h.ID]
+		if !ok && h.ID != 0 {
+			return ""
+		}
+		longest = max(longest, ttl)
+	}
+	return strconv.FormatInt((longest + time.Minute).Milliseconds(), 10)
+}
+
 func fence(f backend.Fence) string { return strconv.FormatUint(uint64(f), 10) }
 
 // answer is what a script has said, or why it has not.
 func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
 	switch {
+	case err == nil && v == int64(1): // written, and there is nothing to tell
+		return conn.Reply{v}, nil
 	case err == nil:
 		return conn.AsReply(v)
 	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrRefused):
@@ -258,11 +282,11 @@ func (t *Table) there(ctx context.Context, raw string, a conn.Reply) (ledger.Rep
 
 // written is what is there once s was carried out.
 func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.Reply) ledger.Reply {
-	r := ledger.Reply{Version: ledger.Version(next), Record: s.Record.Clone(), Clock: a.Number(2)}
-	if base := a.Fence(3); base != 0 {
+	r := ledger.Reply{Version: ledger.Version(next), Record: s.Record.Clone(), Clock: micros(a.Number(2), a.Number(3))}
+	if base := a.Fence(4); base != 0 {
 		r.Record.Rebase(base)
 	}
-	ends, _ := parseEnds(a.Text(1))
+	ends := parseEnds(a.Text(1))
 	raw := t.cfg.KeyPrefix + s.Name
 	if r.Clock != 0 {
 		t.heard(ctx, raw, r.Clock)
@@ -273,13 +297,13 @@ func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.
 		h := &r.Record.Holds[i]
 		if s.Record.Holds[i].ID == 0 {
 			h.ID = 0
-			h.End = outsider{left: time.Duration(a.Number(4)) * time.Millisecond}.hold().End
+			h.End = outsider{left: time.Duration(a.Number(5)) * time.Millisecond}.hold().End
 			continue
 		}
 		h.End = time.Duration(ends[h.ID]-r.Clock/1000) * time.Millisecond
 	}
 	for i, m := range s.Effects.Messages {
-		if a.Number(5+i) == 0 {
+		if a.Number(6+i) == 0 {
 			r.Unheard = append(r.Unheard, m.Node)
 		}
 	}

@@ -218,6 +218,5 @@ func scriptTime(t testing.TB, s *redistest.Server) (calls, us int64) {
 			calls, us = calls+n, us+u
 		}
 	}
-	t.Logf("%d scripts in %d us", calls, us)
 	return calls, us
 }

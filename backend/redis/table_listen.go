@@ -13,7 +13,7 @@ import (
 // channelOfNode and the id of a node are the channel of its messages.
 const channelOfNode = "lockgw:node:"
 
-// heading is how a message begins; the clock in microseconds and the record may follow.
+// heading is how a message begins; the clock and the record may follow.
 // The length is told because a name may have spaces in it.
 func heading(k ledger.Kind, name string) string {
 	return fmt.Sprintf("%d %d %s", k, len(name), name)
@@ -40,13 +40,14 @@ func parseMessage(payload, node string) (ledger.Addressed, bool) {
 		return ledger.Addressed{}, false
 	}
 	m := ledger.Addressed{Name: name, Message: ledger.Message{Node: node, Kind: k}}
-	clock, text, _ := strings.Cut(rest, " ")
-	us, err := strconv.ParseInt(clock, 10, 64)
-	if err != nil {
+	var seconds, us int64
+	if n, _ := fmt.Sscan(rest, &seconds, &us); n != 2 {
 		return m, true
 	}
+	_, text, _ := strings.Cut(rest, " ")
+	_, text, _ = strings.Cut(text, " ")
 	if s, err := parseStored(text); err == nil && s.version != "" {
-		r := s.reply(outsider{state: lockOurs}, us)
+		r := s.reply(outsider{state: lockOurs}, micros(seconds, us))
 		m.Reply = &r
 	}
 	return m, true

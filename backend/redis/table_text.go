@@ -15,7 +15,7 @@ import (
 
 const (
 	versionLength = 22
-	headLength    = versionLength + 1 + 16 + 1 + 13
+	headLength    = versionLength + 1 + 16 + 1 + 13 + 1 + 3 // the last is the length of the lock
 )
 
 // stored is a record as Redis has it; see record.lua.
@@ -35,7 +35,12 @@ func parseStored(text string) (stored, error) {
 		return stored{}, fmt.Errorf("not a record of lockgw")
 	}
 	s := stored{version: ledger.Version(head[:versionLength])}
-	s.ends, s.locked = parseEnds(head[headLength:])
+	if n, _ := strconv.Atoi(head[headLength-3 : headLength]); n > 0 {
+		s.locked = true
+		s.ends = parseEnds(head[min(headLength+1+n, len(head)):])
+	} else {
+		s.ends = parseEnds(head[headLength:])
+	}
 	body, joined, _ := strings.Cut(rest, "\n")
 	var err error
 	if s.record, err = ledger.Decode([]byte(body)); err != nil {
@@ -56,25 +61,16 @@ func parseStored(text string) (stored, error) {
 	return s, nil
 }
 
-// parseEnds reads what stands behind the fixed part of the first line.
-func parseEnds(line string) (ends map[backend.Fence]int64, locked bool) {
-	ends = map[backend.Fence]int64{}
-	for line != "" {
-		line = line[1:] // a space
-		if strings.HasPrefix(line, "@") || strings.HasPrefix(line, "~") {
-			return ends, true
-		}
-		var one string
-		one, line, _ = strings.Cut(line, " ")
-		if line != "" {
-			line = " " + line
-		}
+// parseEnds reads the ends of holds, each behind a space.
+func parseEnds(line string) map[backend.Fence]int64 {
+	ends := map[backend.Fence]int64{}
+	for one := range strings.FieldsSeq(line) {
 		if i := strings.IndexAny(one, "=?"); i > 0 {
 			id, _ := strconv.ParseUint(one[:i], 10, 64)
 			ends[backend.Fence(id)], _ = strconv.ParseInt(one[i+1:], 10, 64)
 		}
 	}
-	return ends, false
+	return ends
 }
 
 // The lock that programs outside lockgw see, as a script finds it.
@@ -127,15 +123,18 @@ func (s stored) reply(o outsider, us int64) ledger.Reply {
 	return r
 }
 
-// readThere reads what there() of record.lua answers.
+// micros is what Redis' TIME says, in microseconds.
+func micros(seconds, micros int64) int64 { return seconds*1_000_000 + micros }
+
+// readThere reads what there.lua answers.
 func readThere(a conn.Reply) (ledger.Reply, error) {
 	s, err := parseStored(a.Text(1))
 	if err != nil {
 		return ledger.Reply{}, err
 	}
-	o := outsider{state: int(a.Number(2)), left: time.Duration(a.Number(3)) * time.Millisecond, owner: backend.Owner(a.Text(4)), count: int(a.Number(5))}
-	r := s.reply(o, a.Number(6))
-	if given := a.Fence(7); s.version != "" { // Redisson's; the next one is above it
+	o := outsider{state: int(a.Number(4)), left: time.Duration(a.Number(5)) * time.Millisecond, owner: backend.Owner(a.Text(6)), count: int(a.Number(7))}
+	r := s.reply(o, micros(a.Number(2), a.Number(3)))
+	if given := a.Fence(8); s.version != "" { // Redisson's; the next one is above it
 		r.Record.Top = max(r.Record.Top, given)
 	}
 	return r, nil
@@ -162,17 +161,22 @@ func lockOf(r *ledger.Record) (will, number string, fields []string) {
 	case len(r.Holds) == 1 && mode == backend.Exclusive:
 		field, n := fieldOf(only), 1
 		if len(only.Callers) > 0 && !only.Offered {
-			if c := only.Callers[0]; c.Owner != "" && !strings.Contains(string(c.Owner), "\n") {
+			if c := only.Callers[0]; c.Owner != "" && len(c.Owner) <= maxField && !strings.Contains(string(c.Owner), "\n") {
 				field, n = string(c.Owner), max(c.Entries, 1)
 			}
 		}
-		return "@" + field, strconv.Itoa(n), nil
+		return measured("@" + field), strconv.Itoa(n), nil
 	}
 	for i := range r.Holds {
 		fields = append(fields, fieldOf(&r.Holds[i]), strconv.Itoa(r.Holds[i].Count))
 	}
-	return "~", "lockgw " + strconv.Itoa(int(mode)), fields
+	return measured("~" + fields[0]), "lockgw " + strconv.Itoa(int(mode)), fields
 }
+
+// maxField is the longest field that a record has room for.
+const maxField = 500
+
+func measured(lock string) string { return fmt.Sprintf("%03d %s", len(lock), lock) }
 
 // fieldOf is the field of a hold that is not shown as that of its caller.
 func fieldOf(h *ledger.Hold) string {

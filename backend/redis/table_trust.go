@@ -161,7 +161,7 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	case err != nil:
 		return nil, notAsked(err)
 	}
-	s := newGrantScript(id)
+	s := t.swaps.grantBy(id)
 	if err := one.Eval(ctx, s.source, nil).Err(); err != nil {
 		return nil, notAsked(err)
 	}
@@ -182,7 +182,7 @@ const triesOfGrant = 4
 // grant runs swap.lua for a node that will hold what it did not hold before.
 func (t *Table) grant(ctx context.Context, raw string, m message) (any, error) {
 	if t.cfg.Guard != GuardQuarantine {
-		return t.requests.eval(ctx, raw, grantScript, m)
+		return t.requests.eval(ctx, raw, t.swaps.grant, m)
 	}
 	var err error
 	for range triesOfGrant {
@@ -218,7 +218,7 @@ func (t *Table) grant(ctx context.Context, raw string, m message) (any, error) {
 // grantElsewhere follows a redirection, with a script that asks the server itself.
 func (t *Table) grantElsewhere(ctx context.Context, m message, why error) (any, error) {
 	m = append(m[:len(m):len(m)], t.guard.ids())
-	v, err := t.requests.follow(ctx, grantCheckedScript, m, why)
+	v, err := t.requests.follow(ctx, t.swaps.grantIfKnown, m, why)
 	if a, ok := v.([]any); ok && len(a) > 0 && a[0] == "strange" {
 		t.lookAtServers(true)
 		return nil, errUnknownServer

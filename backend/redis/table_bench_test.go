@@ -1,0 +1,133 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+// BenchmarkPair locks and unlocks names that nobody else uses, by as many callers, with the
+// scripts of Backend and with those of Table. us-redis/op is the processor time of Redis.
+func BenchmarkPair(b *testing.B) {
+	const node = "5f1c3c9e-2a41-4a0e-9d38-5a0a3b1f7f10"
+	for _, n := range []int{1, 32} {
+		b.Run(fmt.Sprintf("backend-%d", n), func(b *testing.B) {
+			s := redistest.Start(b)
+			old, err := redis.Open(b.Context(), redis.Config{
+				URL: s.URL(), FenceTTL: time.Hour, Guard: redis.GuardQuarantine, Lease: time.Second, Node: backend.Node{ID: node, Incarnation: 1},
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() { _ = old.Close() })
+			pairs(b, s, n, func(ctx context.Context, name string) func() error {
+				var seq uint64
+				return func() error {
+					seq += 2
+					r := backend.Request{Name: name, Seq: seq, Owner: benchOwner, TTL: 30 * time.Second, Turns: 64, Record: benchAbout}
+					a, err := old.Acquire(ctx, r)
+					if err != nil {
+						return err
+					}
+					r.Seq, r.Hold, r.Attempt, r.Turn = seq+1, a.Hold, seq, a.Hold
+					_, err = old.Release(ctx, r)
+					return err
+				}
+			})
+		})
+		b.Run(fmt.Sprintf("table-%d", n), func(b *testing.B) {
+			s := redistest.Start(b)
+			table := openTable(b, s.URL(), node, redis.GuardQuarantine)
+			pairs(b, s, n, func(ctx context.Context, name string) func() error {
+				var seen ledger.Reply
+				write := func(op ledger.Op) error {
+					op.Node, op.Turns, op.TTL, op.Floor = node, 64, 30*time.Second, backend.Fence(seen.Clock)
+					op.Callers = []ledger.Caller{{Owner: benchOwner, Entries: 1, About: benchAbout}}
+					if seen.Version == "" {
+						op.Floor = 0
+					}
+					if h := seen.Record.Firm(node); h != nil {
+						op.Hold = h.ID
+					}
+					next, effects := ledger.Step(seen.Record, op, 0)
+					r, err := table.Swap(ctx, ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects})
+					if err == nil && !r.Written {
+						err = fmt.Errorf("not written: %+v", r)
+					}
+					seen = r
+					return err
+				}
+				return func() error {
+					if err := write(ledger.Op{Want: 1}); err != nil {
+						return err
+					}
+					return write(ledger.Op{Verb: ledger.Leave})
+				}
+			})
+		})
+	}
+}
+
+const (
+	benchOwner = "99e00d47-46d5-486b-93dc-ca0053d33ea2:1"
+	benchAbout = `{"pid":21590,"command":"backup.sh"}`
+)
+
+func pairs(b *testing.B, s *redistest.Server, callers int, of func(ctx context.Context, name string) func() error) {
+	b.ReportAllocs()
+	ops := make([]func() error, callers)
+	for i := range ops {
+		ops[i] = of(b.Context(), fmt.Sprint("bench", i))
+		if err := ops[i](); err != nil {
+			b.Fatal(err)
+		}
+	}
+	before := processorTime(b, s)
+	_, scripts := scriptTime(b, s)
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for i, op := range ops {
+		wg.Go(func() {
+			for range b.N / callers {
+				if err := op(); err != nil {
+					b.Errorf("caller %d: %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	done := float64(max(b.N/callers*callers, 1))
+	b.ReportMetric((processorTime(b, s)-before)/done, "us-redis/op")
+	_, after := scriptTime(b, s)
+	b.ReportMetric(float64(after-scripts)/done, "us-scripts/op")
+	b.ReportMetric(done/b.Elapsed().Seconds(), "pairs/s")
+}
+
+// processorTime of the server, in microseconds.
+func processorTime(b *testing.B, s *redistest.Server) float64 {
+	b.Helper()
+	info, err := s.Client().Info(b.Context(), "cpu").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	sum := 0.0
+	for line := range strings.Lines(info) {
+		var v float64
+		for _, what := range []string{"used_cpu_user:%g", "used_cpu_sys:%g"} {
+			if n, _ := fmt.Sscanf(line, what, &v); n == 1 {
+				sum += v
+			}
+		}
+	}
+	return sum * 1e6
+}

@@ -1,0 +1,25 @@
+-- The answer is the name as it is now: the record; whether the lock is gone (0), as it
+-- has to be (1) or somebody else's (2), and then its rest, a field and the number in it;
+-- clock; counter.
+clock = clock or call('TIME')
+local state, left, field = 1, 0, {}
+if not was or redis.pcall('HEXISTS', lock, was) ~= 1 then
+  state = call('EXISTS', lock) == 1 and 2 or 0
+end
+if state == 2 then
+  left = call('PTTL', lock)
+  if h ~= '' then -- who waits looks again before that
+    call('PEXPIRE', record, math.max(left, 0) + 1.5 * minute, 'GT')
+  end
+  if call('TYPE', lock).ok == 'hash' then
+    field = call('HRANDFIELD', lock, 2, 'WITHVALUES')
+    if field[1] == 'mode' and field[3] then
+      field[1], field[2] = field[3], field[4]
+    end
+  end
+end
+local given = counter and redis.pcall('GET', counter)
+return {
+  0, whole and h or call('GET', record), clock[1], clock[2], state, left, field[1] or '', field[2] or '',
+  type(given) == 'string' and given or '',
+}
