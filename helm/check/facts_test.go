@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,36 @@ func TestSidecar(t *testing.T) {
 		}
 		if !slices.ContainsFunc(c.VolumeMounts, mounted) {
 			t.Errorf("%s does not mount the directory of %s", c.Name, path)
+		}
+	}
+}
+
+// Each file that lockgw.yaml or the URL of the store names under the directory of secrets
+// is in a Secret that the gateway mounts.
+func TestSecretsAreMounted(t *testing.T) {
+	named := regexp.MustCompile(`/var/run/secrets/lockgw/\w+`)
+	found := map[string]bool{}
+	for name, pod := range pods(t) {
+		if gateway(pod) == nil || name == "app" || strings.HasSuffix(name, " test") {
+			continue
+		}
+		objects := rendered(t, name)
+		text := objects["ConfigMap"].(*corev1.ConfigMap).Data["lockgw.yaml"]
+		if s, ok := objects["Secret"].(*corev1.Secret); ok {
+			text += s.StringData["url"] + string(s.Data["url"])
+		}
+		for _, dir := range named.FindAllString(text, -1) {
+			found[dir] = true
+			mounts := gateway(pod).VolumeMounts
+			i := slices.IndexFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == dir && m.ReadOnly })
+			if i < 0 || !slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mounts[i].Name && v.Secret != nil }) {
+				t.Errorf("%s: nothing is mounted at %s", name, dir)
+			}
+		}
+	}
+	for _, what := range []string{"tls", "admin", "access", "backend"} {
+		if !found["/var/run/secrets/lockgw/"+what] {
+			t.Errorf("no case has a file of %s", what)
 		}
 	}
 }

@@ -17,6 +17,9 @@
 {{- if .Values.admin.existingSecret.name -}}
 {{- $_ := set $own "admin" (dict "token_file" (print "/var/run/secrets/lockgw/admin/" .Values.admin.existingSecret.key)) -}}
 {{- end -}}
+{{- if .Values.access.existingSecret.name -}}
+{{- $_ := set $own "access" (dict "tokens_file" (print "/var/run/secrets/lockgw/access/" .Values.access.existingSecret.key)) -}}
+{{- end -}}
 {{- mergeOverwrite (deepCopy .Values.config) $own | toYaml -}}
 {{- end -}}
 

@@ -61,6 +61,12 @@ volumeMounts:
   {{- if .Values.admin.existingSecret.name }}
   - {name: lockgw-admin, mountPath: /var/run/secrets/lockgw/admin, readOnly: true}
   {{- end }}
+  {{- if .Values.access.existingSecret.name }}
+  - {name: lockgw-access, mountPath: /var/run/secrets/lockgw/access, readOnly: true}
+  {{- end }}
+  {{- if .Values.backend.tlsSecret }}
+  - {name: lockgw-backend, mountPath: /var/run/secrets/lockgw/backend, readOnly: true}
+  {{- end }}
 {{- end -}}
 
 {{/* Asked on the socket: the kubelet could not reach the loopback address. */}}
@@ -111,6 +117,16 @@ seccompProfile:
 {{- end }}
 {{- with .Values.admin.existingSecret.name }}
 - name: lockgw-admin
+  secret:
+    secretName: {{ . }}
+{{- end }}
+{{- with .Values.access.existingSecret.name }}
+- name: lockgw-access
+  secret:
+    secretName: {{ . }}
+{{- end }}
+{{- with .Values.backend.tlsSecret }}
+- name: lockgw-backend
   secret:
     secretName: {{ . }}
 {{- end }}
