@@ -91,10 +91,11 @@ type eventData struct {
 	Thread int64         `json:"thread,omitempty"`
 	Fence  backend.Fence `json:"fence,omitempty"`
 	Reason string        `json:"reason,omitempty"`
+	Holder *holder       `json:"holder,omitempty"`
 }
 
 func eventOf(e session.Event) eventData {
 	return eventData{
-		Time: e.Time.UTC(), Lock: e.Lock, Owner: e.Owner, Thread: e.Thread, Fence: e.Fence, Reason: e.Reason,
+		Time: e.Time.UTC(), Lock: e.Lock, Owner: e.Owner, Thread: e.Thread, Fence: e.Fence, Reason: e.Reason, Holder: holderOf(e.Holder),
 	}
 }

@@ -35,6 +35,8 @@ type Event struct {
 	Thread  int64
 	Fence   backend.Fence
 	Reason  string // of lost and session_ended
+	// Holder is who holds, held or waits; nil of what happened to a session.
+	Holder *Holder
 }
 
 // EventID names an event. The zero value names none.

@@ -204,8 +204,10 @@ func (m *Manager) remove(s *Session, why *Error) {
 }
 
 func (m *Manager) event(t EventType, l *Lease, reason string) {
+	who := l.holder
+	who.Since = who.Since.UTC()
 	m.publish(Event{
-		Type: t, Session: l.s.id, Lock: l.name, Owner: l.owner, Thread: l.thread, Fence: l.fence, Reason: reason,
+		Type: t, Session: l.s.id, Lock: l.name, Owner: l.owner, Thread: l.thread, Fence: l.fence, Reason: reason, Holder: &who,
 	})
 }
 

@@ -37,6 +37,30 @@ type message struct {
 	Thread int64             `json:"thread"`
 	Fence  backend.Fence     `json:"fence"`
 	Reason string            `json:"reason,omitempty"`
+	Holder *eventHolder      `json:"holder,omitempty"`
+}
+
+// eventHolder is who holds, held or waits.
+type eventHolder struct {
+	Owner   backend.Owner `json:"owner"`
+	Node    string        `json:"node,omitempty"`
+	Session string        `json:"session,omitempty"`
+	PID     int           `json:"pid,omitempty"`
+	UID     *int          `json:"uid,omitempty"` // nil: not known
+	Command string        `json:"command,omitempty"`
+	Note    string        `json:"note,omitempty"`
+	Since   time.Time     `json:"since,omitzero"`
+}
+
+func eventHolderOf(h *session.Holder) *eventHolder {
+	if h == nil {
+		return nil
+	}
+	e := &eventHolder{Owner: h.Owner, Node: h.Node, Session: h.Session, PID: h.PID, Command: h.Command, Note: h.Note, Since: h.Since}
+	if h.UID >= 0 {
+		e.UID = &h.UID
+	}
+	return e
 }
 
 // listen begins to deliver messages.
@@ -84,7 +108,7 @@ func (c *conn) deliver(s *subscriptions) {
 // follows the confirmation of an unsubscribe. It reports whether they should be
 // written.
 func (s *subscriptions) add(out *output, e session.Event) (full bool) {
-	payload, err := json.Marshal(message{e.ID, e.Type, e.Time.UTC(), e.Lock, e.Owner, e.Thread, e.Fence, e.Reason})
+	payload, err := json.Marshal(message{e.ID, e.Type, e.Time.UTC(), e.Lock, e.Owner, e.Thread, e.Fence, e.Reason, eventHolderOf(e.Holder)})
 	if err != nil {
 		return false // cannot be: every field has a JSON form
 	}

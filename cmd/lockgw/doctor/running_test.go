@@ -88,6 +88,11 @@ func TestQuarantineFails(t *testing.T) {
 func TestNoGatewayRuns(t *testing.T) {
 	c := config.Default()
 	c.Socket.Dir, c.StateDir = t.TempDir(), t.TempDir()
+	for _, dir := range []string{c.Socket.Dir, c.StateDir} { // whatever the umask is
+		if err := os.Chmod(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	found := askGateway(t.Context(), cli.Gateway{Socket: filepath.Join(t.TempDir(), cli.RespSocket)}, config.Settings{Config: c})
 	wantLevel(t, levelOf(t, found, "gateway"), examine.Warn, "none runs here")
 	wantLevel(t, levelOf(t, found, "socket.dir"), examine.OK, c.Socket.Dir)

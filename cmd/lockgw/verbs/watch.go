@@ -114,7 +114,7 @@ const watchLine = "%-8s  %-9s  %-24s  %-16s  %s\n"
 
 func (o *watchOptions) head(w io.Writer) {
 	if o.out.Format == "table" || o.out.Format == "wide" {
-		fmt.Fprintf(w, watchLine, "TIME", "EVENT", "NAME", "FENCE", "OWNER")
+		fmt.Fprintf(w, watchLine, "TIME", "EVENT", "NAME", "FENCE", "WHO")
 	}
 }
 
@@ -126,6 +126,7 @@ type told struct {
 	Owner  string            `json:"owner"`
 	Fence  uint64            `json:"fence"`
 	Reason string            `json:"reason"`
+	Holder *client.Holder    `json:"holder"`
 }
 
 // tell writes one event in the form that was asked for.
@@ -145,6 +146,9 @@ func (o *watchOptions) tell(w io.Writer, payload string) error {
 		_, err = fmt.Fprintln(w, cli.Printable(e.Lock))
 	default:
 		fence, who := "-", e.Owner
+		if e.Holder != nil {
+			who = cli.HolderText(e.Holder)
+		}
 		if e.Fence != 0 {
 			fence = fmt.Sprint(e.Fence)
 		}

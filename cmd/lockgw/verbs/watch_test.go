@@ -10,6 +10,7 @@ import (
 func TestWatchFormats(t *testing.T) {
 	const (
 		lost    = `{"id":"1-2","event":"lost","time":"2026-11-20T02:00:00.25Z","lock":"nightly","owner":"u:1","thread":1,"fence":17,"reason":"broken"}`
+		held    = `{"event":"acquired","time":"2026-11-20T02:00:00Z","lock":"nightly","owner":"u:1","fence":17,"holder":{"owner":"u:1","node":"host-a","pid":4411,"command":"backup.sh"}}`
 		queued  = `{"event":"queued","time":"2026-11-20T02:00:00Z","lock":"a\u202eb","owner":"u:1"}`
 		renewed = `{"event":"renewed","time":"2026-11-20T02:00:00Z","lock":"nightly","fence":17}`
 	)
@@ -18,6 +19,7 @@ func TestWatchFormats(t *testing.T) {
 		renewals              bool
 	}{
 		{"table", lost, "lost       nightly                   17                u:1 (broken)", false},
+		{"table", held, "acquired   nightly                   17                host-a pid 4411 (backup.sh)", false},
 		{"wide", lost, ".250  lost       nightly", false},
 		{"json", lost, lost, false},
 		{"name", lost, "nightly", false},
