@@ -50,13 +50,17 @@ repeat
     end
   end
 
-  call('APPEND', record, '\n' .. entry)
-  call('SETRANGE', record, 0, next_version)
   clock = call('TIME')
+  h = next_version .. sub(h, 23) .. '\n' .. entry
+  if #h < 2048 then
+    call('SET', record, h, 'KEEPTTL')
+  else
+    call('APPEND', record, '\n' .. entry)
+    call('SETRANGE', record, 0, next_version)
+  end
   if tonumber(sub(h, 41, 53)) < clock[1] * 1000 - minute / 2 then
     call('PEXPIRE', record, minute, 'GT')
   end
-  h = next_version .. sub(h, 23) .. '\n' .. entry
   local tail = #h > 2048 and '' or ' ' .. clock[1] .. ' ' .. clock[2] .. ' ' .. h
   for _, n in ipairs(holders) do
     call('PUBLISH', ARGV[7] .. n, ARGV[8] .. tail)

@@ -5,8 +5,8 @@ local now, answers = math.floor(t[1] * 1000 + t[2] / 1000), {}
 local minute = 60000
 for i = 1, #KEYS, 2 do
   local record, lock, id, e = KEYS[i], KEYS[i + 1], ARGV[i], now + ARGV[i + 1]
-  local h = redis.pcall('GETRANGE', record, 0, 159)
-  if type(h) == 'string' and #h == 160 and not string.find(h, '\n', 54, true) then
+  local h = redis.pcall('GETRANGE', record, 0, 255)
+  if type(h) == 'string' and #h == 256 and not string.find(h, '\n', 54, true) then
     h = call('GET', record)
   end
   local cut = type(h) == 'string' and string.find(h, '\n', 54, true)

@@ -20,8 +20,8 @@ local h, whole = '', true
 if reads_all then
   h = call('GET', record) or ''
 else
-  h = call('GETRANGE', record, 0, 159)
-  whole = #h < 160
+  h = call('GETRANGE', record, 0, 511)
+  whole = #h < 512
 end
 local cut, was, kind
 local from = 58 -- the ends stand behind it
@@ -41,3 +41,4 @@ if h ~= '' then
   end
 end
 local clock -- once it was looked at: seconds, microseconds
+local raise -- what Redisson's counter has, once it was looked at

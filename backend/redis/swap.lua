@@ -43,7 +43,7 @@ repeat
   end
 
   -- A fence of ours is above those that Redisson has given.
-  local raise, free = nil, false -- free: the lock is known not to be there
+  local free = false -- free: the lock is known not to be there
   if own ~= '' then
     free = not was and call('EXISTS', lock, counter) == 0
     raise = not free and redis.pcall('GET', counter)

@@ -221,8 +221,14 @@ func TestTableFenceCounter(t *testing.T) {
 	if err != nil || given < uint64(first)+100 {
 		t.Fatalf("the counter is %d after fence %d, %v", given, first, err)
 	}
-	if next := a.takes("x").ID; uint64(next) <= given {
-		t.Errorf("fence %d after Redisson's %d", next, given)
+	// Whoever computes with what it knew before is refused, and told.
+	r, err := a.try("x", ledger.Op{Want: 1})
+	if err != nil || r.Written || uint64(r.Record.Top) < given {
+		t.Fatalf("after Redisson's fence %d: %+v, %v", given, r, err)
+	}
+	r, err = a.Swap(t.Context(), a.swapOf("x", r, ledger.Op{Want: 1}))
+	if err != nil || !r.Written || uint64(r.Record.Firm("a").ID) <= given {
+		t.Errorf("after Redisson's fence %d: %+v, %v", given, r, err)
 	}
 	if got, _ := rdb.Get(t.Context(), counter).Uint64(); got <= given {
 		t.Errorf("the counter is %d, and was %d", got, given)

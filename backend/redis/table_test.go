@@ -25,12 +25,36 @@ func openTable(t testing.TB, url, node, guard string) *redis.Table {
 	return table
 }
 
+// heard is a Table whose Listen returns once it hears all servers: who listens in earnest
+// looks again when a Resync comes, and a test does not.
+type heard struct {
+	*redis.Table
+	servers int
+}
+
+func (h heard) Listen(f func(ledger.Addressed)) {
+	listens := make(chan struct{}, 1000)
+	h.Table.Listen(func(m ledger.Addressed) {
+		if m.Kind == ledger.Resync {
+			listens <- struct{}{}
+		}
+		f(m)
+	})
+	for range h.servers {
+		<-listens
+	}
+}
+
+func suite(t *testing.T, url, guard string, servers int) {
+	tabletest.Run(t, func(t *testing.T, node string) ledger.Table { return heard{openTable(t, url, node, guard), servers} })
+}
+
 func TestTable(t *testing.T) {
 	t.Parallel()
 	for _, guard := range []string{redis.GuardNone, redis.GuardQuarantine} {
 		t.Run(guard, func(t *testing.T) {
 			s := redistest.Start(t)
-			tabletest.Run(t, func(t *testing.T, node string) ledger.Table { return openTable(t, s.URL(), node, guard) })
+			suite(t, s.URL(), guard, 1)
 		})
 	}
 }

@@ -1,6 +1,6 @@
 -- The answer is the name as it is now: the record; whether the lock is gone (0), as it
 -- has to be (1) or somebody else's (2), and then its rest, a field and the number in it;
--- clock; counter.
+-- clock; Redisson's counter, if that is why a swap was refused.
 clock = clock or call('TIME')
 local state, left, field = 1, 0, {}
 if not was or redis.pcall('HEXISTS', lock, was) ~= 1 then
@@ -18,8 +18,7 @@ if state == 2 then
     end
   end
 end
-local given = counter and redis.pcall('GET', counter)
 return {
   0, whole and h or call('GET', record), clock[1], clock[2], state, left, field[1] or '', field[2] or '',
-  type(given) == 'string' and given or '',
+  raise and format('%.0f', raise) or '',
 }
