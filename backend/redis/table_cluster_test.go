@@ -1,0 +1,61 @@
+package redis_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+// A slot moves from one master to another: what is held goes on, and new names of the slot
+// are granted afterwards.
+func TestTableFollowsMoves(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	a := openNode(t, c.URL(), "a", redis.GuardQuarantine)
+	const held, tag = "held{m}", "{m}"
+	h := a.takes(held)
+	from := c.Owner(tag)
+	to := other(c, from)
+	c.Move(tag, from, to)
+	within(t, "the lease is renewed where the slot is now", func() bool {
+		errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: held, ID: h.ID, TTL: time.Minute}})
+		return err == nil && errs[0] == nil
+	})
+	if r := a.look(held); r.Record.Firm("a") == nil || r.Record.Firm("a").ID != h.ID {
+		t.Errorf("then there is %+v", r)
+	}
+	a.leaves(held)
+	if next := a.takes(held); next.ID <= h.ID {
+		t.Errorf("fence %d after %d", next.ID, h.ID)
+	}
+	a.takes("afterwards{m}")
+}
+
+// One master that comes back empty is in quarantine alone.
+func TestTableQuarantineOfOneMaster(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	a := openNode(t, c.URL(), "a", redis.GuardQuarantine)
+	a.hears("", ledger.Resync) // of each
+	a.hears("", ledger.Resync)
+	a.takes("x")
+	victim := c.Owner("x")
+	good := ""
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i"} {
+		if a.takes(name); c.Owner(name) != victim {
+			good = name
+		}
+	}
+	victim.Restart()
+	within(t, "the master answers", func() bool {
+		r, err := a.Look(t.Context(), "x")
+		return err == nil && r.Version == ""
+	})
+	_, err := a.try("x", ledger.Op{Want: 1})
+	wantLater(t, err)
+	a.leaves(good)
+	a.takes(good)
+}
