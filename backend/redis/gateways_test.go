@@ -266,7 +266,7 @@ func TestBreakOnlyWhatWasSeen(t *testing.T) {
 	s := redistest.Start(t)
 	m := gateways(t, s, 1, session.Config{})[0]
 	rdb, ctx := s.Client(), t.Context()
-	for what, make := range map[string]func(key string){
+	for what, put := range map[string]func(key string){
 		"a-list":       func(key string) { rdb.RPush(ctx, key, "data") },
 		"a-set":        func(key string) { rdb.SAdd(ctx, key, "data") },
 		"a-zset":       func(key string) { rdb.ZAdd(ctx, key, goredis.Z{Score: 1, Member: "data"}) },
@@ -274,7 +274,7 @@ func TestBreakOnlyWhatWasSeen(t *testing.T) {
 		"a-hash":       func(key string) { rdb.HSet(ctx, key, "name", "alice") },
 		"a-large-hash": func(key string) { rdb.HSet(ctx, key, "7c8a1f3e-1111-4222-8333-444455556666:52", 1, "name", "alice") },
 	} {
-		make(what)
+		put(what)
 		if err := m.Break(ctx, what, 0, "test"); session.CodeOf(err) != session.CodeConflict {
 			t.Errorf("break of %s = %v, want a conflict", what, err)
 		}

@@ -122,16 +122,45 @@ func TestRefusedUntilATime(t *testing.T) {
 func TestPausesGrow(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Retry, c.RetryMost = 20*time.Millisecond, 100*time.Millisecond })
 	b.enter(exclusive())
-	for i, want := range []time.Duration{20, 40, 80, 100, 100} {
+	for i, ms := range []int{20, 40, 80, 100, 100} {
+		want := time.Duration(ms) * time.Millisecond
 		b.sent = nil
 		b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrUnavailable))
-		if got := b.last.Timer - b.now; got != want*time.Millisecond {
-			t.Errorf("pause %d is %v, want %v", i, got, want*time.Millisecond)
+		if got := b.last.Timer - b.now; got != want {
+			t.Errorf("pause %d is %v, want %v", i, got, want)
 		}
 		b.now = b.last.Timer
 		b.did(b.c.Tick(b.now))
 		if b.sent == nil {
 			t.Fatal("not asked again")
 		}
+	}
+}
+
+// One who comes while the answer that grants is under way came after those who wait at
+// other nodes.
+func TestWhoComesWhileTheGrantIsUnderWay(t *testing.T) {
+	b := newBench(t, nil)
+	b.other(ledger.Op{Want: 1})
+	w := b.enter(exclusive())
+	b.settle()
+	b.other(ledger.Op{Node: "another", Want: 1})
+	b.other(ledger.Op{Verb: ledger.Leave})
+	b.did(b.c.Message(b.now, ledger.Look, nil))
+	for b.row.Record.Firm("me") == nil {
+		r := b.carryOut()
+		if b.row.Record.Firm("me") != nil {
+			late := b.enter(exclusive())
+			b.did(b.c.Reply(b.now, r, nil))
+			if !b.accept(w) {
+				t.Fatal("not granted")
+			}
+			b.did(b.c.Release(b.now, w))
+			if b.accept(late) {
+				t.Error("let in before a node that waited earlier")
+			}
+			return
+		}
+		b.did(b.c.Reply(b.now, r, nil))
 	}
 }

@@ -181,6 +181,11 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x slow"},
 	},
 	{
+		name: "who comes while the grant is under way counts as there before", file: "session/contender/answer.go",
+		old: " && c.queue.ws[c.hold.allow].asked", new: "",
+		test: contender,
+	},
+	{
 		name: "let in after the deadline", file: "session/contender/callers.go",
 		old: " || c.now >= h.deadline {", new: " {",
 		test: contender,

@@ -13,12 +13,7 @@ func (w *world) callers(i, k int, add adder) {
 		w.carryOut(i, e)
 		*c = client{ops: c.ops}
 	}
-	ask := func(w *world) {
-		n := &w.nodes[i]
-		c := &n.clients[k]
-		c.state, c.caller = waits, w.newCaller(i, k)
-		w.carryOut(i, n.c.Enter(w.now, c.caller))
-	}
+	ask := func(w *world) { w.asks(i, k) }
 	journaled := n.journal.has(k)
 	switch c.state {
 	case idle:
@@ -65,6 +60,13 @@ func (w *world) callers(i, k int, add adder) {
 			}, "$n asks again", who, "")
 		}
 	}
+}
+
+func (w *world) asks(i, k int) {
+	n := &w.nodes[i]
+	c := &n.clients[k]
+	c.state, c.caller = waits, w.newCaller(i, k)
+	w.carryOut(i, n.c.Enter(w.now, c.caller))
 }
 
 // resumes: the turn that the journal has is the answer to a client that asks again.
