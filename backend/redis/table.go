@@ -210,19 +210,7 @@ func (t *Table) swapMessage(s ledger.Swap, next string) (message, error) {
 	} else {
 		m = append(m, string(s.Base), next, text, fence(s.Record.Top), will, number, floor, own, lifeOf(&s.Record, ttls), holds)
 	}
-	for _, h := range s.Record.Holds {
-		if h.ID == 0 {
-			continue
-		}
-		id, ttl := fence(h.ID)+"=", ""
-		if h.Offered {
-			id = fence(h.ID) + "?"
-		}
-		if d, ok := ttls[h.ID]; ok {
-			ttl = strconv.FormatInt(max(d.Milliseconds(), 1), 10)
-		}
-		m = append(m, id, ttl)
-	}
+	m = m.holds(&s.Record, ttls)
 	if len(ended)+len(s.Effects.Messages)+len(fields) > 0 {
 		m = append(m, len(ended))
 	}
@@ -236,6 +224,24 @@ func (t *Table) swapMessage(s ledger.Swap, next string) (message, error) {
 		m = append(m, f)
 	}
 	return m, nil
+}
+
+// holds adds the holds of r, with the leases that begin.
+func (m message) holds(r *ledger.Record, ttls map[backend.Fence]time.Duration) message {
+	for _, h := range r.Holds {
+		if h.ID == 0 {
+			continue
+		}
+		id, ttl := fence(h.ID)+"=", ""
+		if h.Offered {
+			id = fence(h.ID) + "?"
+		}
+		if d, ok := ttls[h.ID]; ok {
+			ttl = strconv.FormatInt(max(d.Milliseconds(), 1), 10)
+		}
+		m = append(m, id, ttl)
+	}
+	return m
 }
 
 // lifeOf is how long a record with these leases has to last, in ms; "" if there are leases
