@@ -2,4 +2,8 @@
 
 package e2e
 
+// Race: the gateways are built with the race detector, which makes them some five times
+// slower.
+const Race = true
+
 var raceFlags = []string{"-race"}
