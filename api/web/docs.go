@@ -59,6 +59,7 @@ type row struct {
 	Name, In, Description string
 	Required              bool
 	Type                  kind
+	Example               any
 }
 
 // answer is one status with what comes in its body.
@@ -129,7 +130,7 @@ func (d *document) call(item entry[pathItem], method string, op *operation) (cal
 		if err != nil {
 			return call{}, err
 		}
-		c.Parameters = append(c.Parameters, row{p.Name, p.In, p.Description, p.Required, kindOf(p.Schema)})
+		c.Parameters = append(c.Parameters, row{p.Name, p.In, p.Description, p.Required, kindOf(p.Schema), p.Example})
 	}
 	b, err := resolve(d.Components.RequestBodies, op.Body.Ref, op.Body)
 	if err != nil {

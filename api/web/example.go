@@ -117,7 +117,11 @@ func curl(c call, op *operation, b body) string {
 	url := "localhost:7420" + strings.NewReplacer("{name}", "nightly", "{id}", "0b7e42d1-5c6e-4a1f", "{file}", "style.css").Replace(c.Path)
 	for _, p := range c.Parameters {
 		if p.In == "query" && p.Required {
-			url = "'" + url + "?" + p.Name + "=1'"
+			value := "1"
+			if p.Example != nil {
+				value = fmt.Sprint(p.Example)
+			}
+			url = "'" + url + "?" + p.Name + "=" + value + "'"
 		}
 	}
 	return strings.Join(append(parts, url), " ")
