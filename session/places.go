@@ -50,7 +50,7 @@ func (m *Manager) part(p *place) {
 
 // keyFor is where a new waiter for name stands: with all others of this node, or by
 // itself where the store orders all waiters. That is so for those who do not want the
-// name alone, and, so that nobody is overtaken, for all who come while one of these
+// name alone, and, so that nobody passes who came earlier, for all who come while one of these
 // is here.
 func (m *Manager) keyFor(name string, mode backend.Mode) placeKey {
 	m.mu.Lock()

@@ -56,7 +56,7 @@ type Options struct {
 	// Process is the one that Alive waits for.
 	Process Process
 	// User is by whom the session is counted: a user of the machine, a token, a
-	// certificate; all of whom nothing is known are one, "".
+	// certificate; unidentified callers share "".
 	User string
 	// Administers: the limits leave some room for those who have to clear up.
 	Administers bool

@@ -20,7 +20,7 @@ type scenario struct {
 	faults  []fault
 
 	forgets bool          // Redis loses grants, so exclusion is not promised
-	guarded bool          // gateways wait then until what it may have forgotten is over
+	guarded bool          // gateways grant nothing new then until its quarantine is over
 	ordered bool          // nothing disturbs the order of the callers of a node
 	scripts float64       // most scripts in Redis for each grant, 0: not counted
 	stall   time.Duration // longest time that a name may lie idle while somebody waits
