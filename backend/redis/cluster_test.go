@@ -89,16 +89,20 @@ func TestClusterBackendWhileSlotsMove(t *testing.T) {
 			backendtest.Run(t, func(t *testing.T) backendtest.Store { return shared(c.URL(), m.take(t)) })
 		})
 	}()
-	owner := map[string]int{} // index of Masters
+	owner := map[int64]int{} // index of Masters, by slot: names may share one
 	for moves := 0; ; moves++ {
 		for _, mark := range m.list() {
 			key := mark + "a/b"
-			if _, known := owner[key]; !known {
-				owner[key] = indexOf(c, c.Owner(key))
+			slot, err := c.Masters[0].Client().ClusterKeySlot(t.Context(), key).Result()
+			if err != nil {
+				t.Fatal(err)
 			}
-			to := (owner[key] + 1) % len(c.Masters)
-			c.Move(key, c.Masters[owner[key]], c.Masters[to])
-			owner[key] = to
+			if _, known := owner[slot]; !known {
+				owner[slot] = indexOf(c, c.Owner(key))
+			}
+			to := (owner[slot] + 1) % len(c.Masters)
+			c.Move(key, c.Masters[owner[slot]], c.Masters[to])
+			owner[slot] = to
 		}
 		select {
 		case <-done:
