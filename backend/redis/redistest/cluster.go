@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -154,9 +155,36 @@ func (c *Cluster) Move(key string, from, to *Server) {
 		}
 		c.do(from, migrate...)
 	}
+	c.spreadEpochs()
 	c.do(to, "cluster", "setslot", slot, "node", c.ids[to])
 	c.do(from, "cluster", "setslot", slot, "node", c.ids[to])
+	c.spreadEpochs()
 	c.tellOwner(int(slot), to)
+}
+
+// spreadEpochs has all masters know the newest epoch. Who is given a slot claims it with an
+// epoch above those that it knows: if another master has a newer one, a message of its own
+// that is still under way takes the slot back. Whatever a master publishes carries its epoch.
+func (c *Cluster) spreadEpochs() {
+	c.t.Helper()
+	epochs := map[*Server]int{}
+	await(c.t, "all masters know the newest epoch", func() bool {
+		newest := 0
+		for _, s := range c.Masters {
+			_ = s.control().Publish(c.t.Context(), "redistest:epoch", "").Err() // one that is down knows it later
+			info := s.control().ClusterInfo(c.t.Context()).Val()
+			_, rest, _ := strings.Cut(info, "cluster_current_epoch:")
+			text, _, _ := strings.Cut(rest, "\r\n")
+			epochs[s], _ = strconv.Atoi(text)
+			newest = max(newest, epochs[s])
+		}
+		for _, s := range c.Masters {
+			if epochs[s] != 0 && epochs[s] < newest {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // tellOwner has all masters know that to has slot, and waits for the replicas. Gossip tells
