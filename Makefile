@@ -5,8 +5,8 @@ GO ?= go
 BIN := bin
 
 # What the tests start or call, and the Debian packages it comes in.
-TEST_COMMANDS := redis-server redis-cli nc curl python3
-TEST_PACKAGES := redis-server redis-tools netcat-openbsd curl python3-minimal
+TEST_COMMANDS := redis-server redis-cli etcd pg_createcluster pgbouncer nc curl python3
+TEST_PACKAGES := redis-server redis-tools etcd-server postgresql pgbouncer netcat-openbsd curl python3-minimal
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
@@ -31,7 +31,7 @@ test: needs
 
 ## race: the tests under the race detector (needs a C compiler)
 # Models have one goroutine, and tests of docs/ only start programs that are built without it.
-NO_RACE := /session/model$$|/contender/model$$|/docs/
+NO_RACE := /contender/model$$|/docs/
 race: needs
 	CGO_ENABLED=1 $(GO) test -race $$($(GO) list ./... | grep -vE '$(NO_RACE)')
 

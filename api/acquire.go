@@ -55,7 +55,8 @@ func (h *Handler) acquire(c *gin.Context) error {
 	return settle(c, cl, grant, err)
 }
 
-// settle answers with what came of the claim. What nobody is told of is given up.
+// settle answers with the outcome of the claim. A grant that the client cannot be told of is
+// given back.
 func settle(c *gin.Context, cl *claim, g session.Grant, err error) error {
 	ctx, orphan := c.Request.Context(), false
 	if err == nil {
@@ -95,8 +96,8 @@ func tellToken(c *gin.Context, status int, cl *claim, l *session.Lease) error {
 	return nil
 }
 
-// writeLock looks at the hold right before it writes: what is told must be true
-// then, whatever was slow before.
+// writeLock reads the hold right before it writes, so that the answer is true at that
+// moment, even if the request was slow before.
 func writeLock(c *gin.Context, status int, l *session.Lease, token session.Token) error {
 	v, err := l.View()
 	if err != nil {
@@ -107,7 +108,7 @@ func writeLock(c *gin.Context, status int, l *session.Lease, token session.Token
 	return nil
 }
 
-// fenceHeaders: a store that cannot order grants has no fence to tell.
+// fenceHeaders sets the headers of the fence. A store that cannot order grants has none.
 func fenceHeaders(header http.Header, f backend.Fence) {
 	if f == 0 {
 		return

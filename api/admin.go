@@ -13,8 +13,8 @@ import (
 	"github.com/lockgw/lockgw/session/access"
 )
 
-// forceRelease ends the hold of somebody else.
-func (h *Handler) forceRelease(c *gin.Context, name string) error {
+// forceRelease ends the hold of somebody else, of owner if that is not "".
+func (h *Handler) forceRelease(c *gin.Context, name string, owner backend.Owner) error {
 	by := identityOf(c.Request.Context()).caller
 	if err := h.Access.May(by, access.Admin, name); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (h *Handler) forceRelease(c *gin.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Manager.Break(c.Request.Context(), name, fence, by.String()); err != nil {
+	if err := h.Manager.Break(c.Request.Context(), name, fence, owner, by.String()); err != nil {
 		return err
 	}
 	writeJSON(c.Writer, http.StatusOK, released{Name: name, Released: true})
@@ -80,7 +80,7 @@ func (h *Handler) reload(c *gin.Context) error {
 	return nil
 }
 
-// examine tells an administrator what this gateway finds of its store and its machine.
+// examine tells an administrator what this gateway finds out about its store and its machine.
 func (h *Handler) examine(c *gin.Context) error {
 	if err := params.None(c.Request); err != nil {
 		return err

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/lockgw/lockgw/session"
@@ -48,10 +49,19 @@ func TestForceRelease(t *testing.T) {
 	} {
 		refused(t, g.do(tt.r), tt.status, tt.code)
 	}
+	by := func(owner string) request {
+		r := force("sesame", fence)
+		r.path += "&owner=" + url.QueryEscape(owner)
+		return r
+	}
+	refused(t, g.do(by("")), 400, session.CodeInvalid)
+	refused(t, g.do(by("u:1")), 412, session.CodeFenceMismatch)
+	refused(t, g.do(by("a\x00b")), 400, session.CodeInvalid)
+	refused(t, g.do(request{method: "DELETE", path: "/v1/locks/a?owner=u:1", token: token}), 400, session.CodeInvalid)
 	if st := g.state("a"); st.State != session.StateHeld {
 		t.Fatalf("state = %+v, want held still", st)
 	}
-	if got := into[released](t, g.must(200, force("sesame", fence))); !got.Released {
+	if got := into[released](t, g.must(200, by(string(l.Owner)))); !got.Released {
 		t.Errorf("answer = %+v", got)
 	}
 	if e := next[eventData](s, "lost", "Event"); e.Reason != "broken" || e.Fence != l.Fence {

@@ -14,8 +14,8 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// admit refuses what no endpoint may see, finds out who sends the request, and reads
-// its body. What it returns is for the endpoint; see identityOf.
+// admit refuses requests that no endpoint may see, finds out who sends the request, and reads
+// its body. It returns the request that the endpoint gets; see identityOf.
 func (h *Handler) admit(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	if err := checkConn(w, r); err != nil {
 		w.Header().Set("Connection", "close")
@@ -76,19 +76,19 @@ func headerBytes(r *http.Request) int {
 	return n
 }
 
-// noTokenInURL: URLs end up in logs and shell histories.
+// noTokenInURL refuses a token in the URL, because URLs end up in logs and shell histories.
 func noTokenInURL(r *http.Request) error {
 	q := r.URL.Query()
 	for _, name := range []string{"token", "access_token"} {
 		if q.Has(name) {
-			return session.Invalid(name, "a token belongs into the Authorization header, never into a URL")
+			return session.Invalid(name, "a token belongs in the Authorization header, never into a URL")
 		}
 	}
 	return nil
 }
 
-// takeBody reads the whole body, for two reasons: net/http notices that a client
-// hangs up only after that, and a refused request must not wait for the rest.
+// takeBody reads the whole body, for two reasons: only then does net/http notice that a
+// client hangs up, and a refused request must not wait for the rest of its body.
 func (h *Handler) takeBody(w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil

@@ -21,8 +21,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	write(w, status, "application/json", encode(v))
 }
 
-// encode is v as a line of JSON. It panics for a type that has no JSON, which is
-// a defect and not a matter of what v contains.
+// encode is v as a line of JSON. It panics for a type that has no JSON form: that is a
+// defect in the code, whatever v contains.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -31,16 +31,14 @@ func encode(v any) []byte {
 	return append(b, '\n')
 }
 
-// sent hands what was written to the kernel, and says whether it was taken. A
-// client that has sent more than its request may hang up without the request's
-// context being done.
+// sent hands what was written to the kernel, and says whether the kernel took it. If a
+// client has sent more than its request, its hang-up does not end the request's context.
 func sent(w gin.ResponseWriter) bool {
 	below, ok := w.(interface{ Unwrap() http.ResponseWriter }) // gin's own Flush does not tell
 	return !ok || http.NewResponseController(below.Unwrap()).Flush() == nil
 }
 
-// write answers with body. An error would have nobody to be told to: the client
-// is gone.
+// write answers with body. It ignores errors: they mean that the client is gone.
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	deadline(w)
 	w.Header().Set("Content-Type", contentType)
@@ -49,8 +47,8 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// deadline limits the next write only: a server-wide limit would count from the
-// request, and cut off those who wait for a lock.
+// deadline limits the next write only. A limit for the whole server would begin with the
+// request, and cut off clients that wait for a lock.
 func deadline(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // not every ResponseWriter has one
 }
@@ -58,9 +56,9 @@ func deadline(w http.ResponseWriter) {
 // errHungUp: nobody is left to be answered, though the request's context is not done.
 var errHungUp = errors.New("the client has hung up")
 
-// present is why a request must not be told that it was granted something: its
-// client is gone. After a byte too many net/http does not read a connection any more
-// and sees no end of it, and over TCP the answer could still be written.
+// present returns errHungUp if the client is gone, so that nothing is granted to it. If a
+// client has sent a byte too many, net/http does not read the connection any more and does not
+// see its end, and over TCP the answer could still be written.
 func present(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

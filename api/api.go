@@ -1,13 +1,12 @@
 // Package api is the HTTP front: it translates requests to the verbs of package
 // session and their results to status codes, JSON and event streams.
 //
-// It decides nothing about locks. What it adds of its own is the strictness of
-// HTTP: whatever is unknown, doubled, too large, of the wrong type or sent by
-// another site is refused with a problem (RFC 9457) before the core is asked.
+// It decides nothing about locks. It checks the requests strictly: what is unknown,
+// doubled, too large, of the wrong type or sent by another site is refused with a problem
+// (RFC 9457) before the core is asked.
 //
-// A connection or a request is a proof of life only for a hold stream. A wait
-// ends when its client hangs up, and a grant that nobody is left to hear of is
-// given back.
+// Only the connection of a hold stream is a proof of life. A wait ends when its client
+// hangs up, and a grant whose client is gone is given back.
 package api
 
 import (
@@ -43,19 +42,19 @@ type Config struct {
 	// Identify tells a bound process from others, so that it is found again after a
 	// restart of the gateway.
 	Identify func(pid int) (session.Process, error)
-	// Connected is the proof of life of the process that made a connection, for
-	// one that names itself; accepted is on CLOCK_BOOTTIME. Without it, Process is.
+	// Connected is the proof of life of the process that made a connection, for a
+	// process that names itself; accepted is on CLOCK_BOOTTIME. nil: Process is used.
 	Connected func(c net.Conn, accepted time.Duration) (session.Liveness, error)
-	// Access says who may do what; nil: everybody may lock and look.
+	// Access says who may do what. nil: everybody may lock and look.
 	Access *access.Control
-	// Reload reads the configuration again, for an administrator; restart are the
-	// keys whose change has to wait for one. nil: that cannot be asked for.
+	// Reload reads the configuration again, for an administrator. It returns the keys
+	// whose change needs a restart. nil: the endpoint is not there.
 	Reload func() (restart []string, err error)
-	// Examine looks at the store and the machine as this gateway finds them, and says which
-	// configuration is in force, without secrets. What it returns is told as JSON. nil:
-	// that cannot be asked for.
+	// Examine looks at the store and the machine as this gateway sees them, and says which
+	// configuration is in force, without secrets. Its result is sent as JSON. nil: the
+	// endpoint is not there.
 	Examine func(ctx context.Context) any
-	// History is what happened to callers; nil: nobody remembers it.
+	// History is what happened to callers. nil: none is kept.
 	History *history.History
 	// Metrics serves /metrics; nil: there are none.
 	Metrics http.Handler

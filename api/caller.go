@@ -36,7 +36,7 @@ type identity struct {
 	err    error            // what is wrong with the credential; it matters to those who need one
 }
 
-// account is on which the connection is counted.
+// account is the account on which the connection is counted.
 func (c connection) account() string {
 	if c.shared == nil {
 		return ""
@@ -68,8 +68,8 @@ func (h *Handler) connContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// connectionOf takes a connection of which nothing is known for one over TCP, which
-// may do less.
+// connectionOf is the connection of a request. One of which nothing is known is taken for
+// one over TCP, which has fewer rights.
 func connectionOf(ctx context.Context) connection {
 	if c, ok := ctx.Value(connectionKey{}).(connection); ok {
 		return c
@@ -77,7 +77,7 @@ func connectionOf(ctx context.Context) connection {
 	return connection{peer: session.NoPeer()}
 }
 
-// identityOf is of a request that was admitted.
+// identityOf is the identity of a request that was admitted.
 func identityOf(ctx context.Context) *identity {
 	if who, ok := ctx.Value(identityKey{}).(*identity); ok {
 		return who
@@ -85,8 +85,8 @@ func identityOf(ctx context.Context) *identity {
 	return &identity{connection: connectionOf(ctx)}
 }
 
-// identify finds out who sends r. Over TCP the token of a session tells as much as the
-// access token that opened it. To find the session is a sign of life of it.
+// identify finds out who sends r. Over TCP the token of a session identifies the caller as
+// well as the access token that opened the session. A session that is found counts as alive.
 func (h *Handler) identify(r *http.Request) *identity {
 	who := &identity{connection: connectionOf(r.Context())}
 	who.direct = who.direct.WithCertificate(r.TLS)
@@ -121,7 +121,7 @@ func bearer(r *http.Request) (session.Token, error) {
 	return session.Token(token), nil
 }
 
-// named: the request names a session, or tries to.
+// named tells whether the request names a session, known or not.
 func (who *identity) named() bool { return who.token != "" || who.err != nil }
 
 // session is the session that the request speaks for.
@@ -133,11 +133,11 @@ func (who *identity) session() (*session.Session, error) {
 	return who.sess, who.err
 }
 
-// toAnybody are paths that tell nothing of any lock. /livez is for probes; the pages
-// ask for what they show by requests of their own.
+// toAnybody are the paths that everybody may ask for, because they tell nothing about locks.
+// /livez is for probes, and the pages get what they show by requests of their own.
 var toAnybody = []string{"/livez", "/version", "/", "/docs", "/openapi.yaml"}
 
-// admitCaller refuses who comes over the network and is not known.
+// admitCaller refuses a caller who comes over the network and is not known.
 func (h *Handler) admitCaller(r *http.Request, who *identity) error {
 	if !who.direct.Remote() {
 		return nil
@@ -156,8 +156,8 @@ func (h *Handler) admitCaller(r *http.Request, who *identity) error {
 	return err
 }
 
-// allow refuses a request that begins something if its caller has not that right to
-// every name, or asks too often.
+// allow returns an error if the caller lacks the right for one of the names, or sends too
+// many requests.
 func (h *Handler) allow(who *identity, right access.Right, names ...string) error {
 	if err := h.Access.Spend(who.caller, who.sessionID()); err != nil {
 		return err
@@ -177,8 +177,8 @@ func (who *identity) sessionID() string {
 	return who.sess.ID()
 }
 
-// giving is the session of a request that gives back names, or all that it holds. Who
-// asks too often without holding any is refused.
+// giving is the session of a request that gives back names, or everything that it holds. A
+// caller that holds none of them and sends too many requests is refused.
 func (h *Handler) giving(who *identity, thread int64, names ...string) (*session.Session, error) {
 	s, err := who.session()
 	held := err == nil && (names == nil && len(s.Leases()) > 0 || slices.ContainsFunc(names, func(name string) bool {

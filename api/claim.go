@@ -27,8 +27,8 @@ type acquireParams struct {
 	Note    params.Note     `param:"note"`
 }
 
-// A claim is one request's try for a lock, or for several at once: in the session
-// whose token it carries, or in one opened for it alone.
+// A claim is the attempt of one request to get a lock, or several at once: in the session
+// whose token it carries, or in a session that is opened for this claim alone.
 type claim struct {
 	names   []string
 	acquire session.Acquire
@@ -40,8 +40,8 @@ type claim struct {
 	own   bool // sess was opened for this claim
 }
 
-// readClaim reads what acquire and hold are sent; wait is how long to wait if
-// that is not said.
+// readClaim reads the parameters of acquire and hold; wait is how long to wait if the
+// request does not say.
 func readClaim(c *gin.Context, wait time.Duration) (*claim, error) {
 	name, err := lockName(c)
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *Handler) open(r *http.Request, who *identity, cl *claim, alive session.
 	return err
 }
 
-// bind has the session live as long as the process that the client names.
+// bind has the session end with the process that the client names.
 func (h *Handler) bind(who *identity, o *session.Options, pid int) (err error) {
 	if o.Alive, err = h.process(who, pid); err != nil || h.Identify == nil {
 		return err
@@ -153,8 +153,8 @@ func (h *Handler) process(who *identity, pid int) (session.Liveness, error) {
 }
 
 // giveUp gives up what the claim has got: the session that was opened for it, or one
-// entry of the hold. It waits for the store until ctx is done. A client that named
-// its request by a key asks again to learn the outcome, so that is left as it is.
+// entry of the hold. It waits for the store until ctx is done. A client whose request
+// has a key asks again to learn the outcome, so its hold stays.
 func (cl *claim) giveUp(ctx context.Context, held bool, reason string) {
 	switch {
 	case cl.own && cl.acquire.Key != "":

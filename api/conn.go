@@ -22,15 +22,16 @@ type Listening struct {
 	Log         *slog.Logger
 }
 
-// Listen has a server of NewServer accept connections of ln: each on the account of who
-// has made it, and with TLS only when its handshake is done. A client for which there is
-// no descriptor to spare may ask for /livez, and is else told so. It closes ln.
+// Listen has a server of NewServer accept the connections of ln. Each is counted on the
+// account of its client; with TLS it is accepted when its handshake is done. When there is no
+// file descriptor to spare, a client may ask for /livez alone, and other requests are
+// refused. Listen closes ln.
 func (l Listening) Listen(ln net.Listener) net.Listener {
 	return accept.Config{Descriptors: l.Descriptors, TLS: l.TLS, Log: l.Log, Refuse: writeFull}.On(ln)
 }
 
-// checkConn looks at the connection by which the request has come. It closes one after
-// which nothing may follow.
+// checkConn looks at the connection of the request. It has the connection closed if no
+// other request may follow on it.
 func checkConn(w http.ResponseWriter, r *http.Request) error {
 	c := connectionOf(r.Context()).shared
 	if c == nil {

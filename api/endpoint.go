@@ -25,8 +25,8 @@ func (h *Handler) answer(do endpoint) gin.HandlerFunc {
 	}
 }
 
-// recover turns a panic of an endpoint into an answer. One that comes too late
-// for that cuts the connection, so that nobody takes half an answer for a whole.
+// recover turns a panic of an endpoint into an answer. If a part of the answer was already
+// sent it cuts the connection, so that the client does not take that part for the whole.
 func (h *Handler) recover(c *gin.Context) {
 	defer func() {
 		v := recover()
@@ -55,7 +55,7 @@ func lockName(c *gin.Context) (string, error) {
 	return name, session.CheckName(name)
 }
 
-// withLock adds the lock that the path names to an error that does not say it.
+// withLock adds the lock that the path names to an error that names none.
 func withLock(err error, c *gin.Context) error {
 	name, bad := lockName(c)
 	p := problemOf(err)
@@ -80,8 +80,8 @@ func (h *Handler) noMethod(c *gin.Context) error {
 	return refusal(codeMethodNotAllowed, "%s is not possible here; the Allow header says what is", session.Quote(c.Request.Method))
 }
 
-// methods are those of the route that path leads to: of several the one that names
-// more of its parts.
+// methods are the methods of the route that path leads to. If several routes match, the one
+// that names more parts of the path counts.
 func (h *Handler) methods(path string) (all []string) {
 	best := -1
 	for _, r := range h.engine.Routes() {

@@ -19,7 +19,7 @@ const (
 	codeHostNotAllowed   session.Code = "host_not_allowed"
 )
 
-// httpStatus is what a code is over HTTP.
+// httpStatus is the HTTP status of a code.
 type httpStatus struct {
 	status int
 	title  string

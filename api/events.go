@@ -9,8 +9,8 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// eventBuffer is how far a client may fall behind. One that is cut off comes back
-// with the id of the last event it has seen.
+// eventBuffer is how many events a client may fall behind. A client that is cut off comes
+// back with the id of the last event that it has seen.
 const eventBuffer = 256
 
 // sessionEvents tells what happens to the holds of the session until it ends: from
@@ -23,7 +23,7 @@ func (h *Handler) sessionEvents(c *gin.Context) error {
 	return h.relay(c, s, func(session.Event) bool { return true })
 }
 
-// keptForNext: the session has not ended, but this process is about to.
+// keptForNext tells whether the session goes on in the next process: only this one ends.
 func keptForNext(s *session.Session) bool { return session.CodeOf(s.Err()) == session.CodeDraining }
 
 // relay sends the events of s that the client may see until s ends or the client is

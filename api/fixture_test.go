@@ -19,7 +19,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/backend/tabletest"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/peer"
 )
@@ -29,10 +31,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // store is a memory store that counts what it is asked, can be cut off, and can serve
 // in part.
 type store struct {
-	backend.Backend
+	ledger.Table
 	asked   atomic.Int64
 	down    atomic.Bool
-	refuses atomic.Pointer[error] // each acquire
+	refuses atomic.Pointer[error] // whatever is new
 	lacks   atomic.Pointer[error] // some names
 }
 
@@ -43,65 +45,31 @@ func errorIn(p *atomic.Pointer[error]) error {
 	return nil
 }
 
-func (s *store) ask() error {
+// newStore is one with all its names in this process.
+func newStore() *store {
+	s := &store{}
+	s.Table = &tabletest.Checked{Table: memory.OpenTable(memory.NewRows(), "a"), Before: s.check}
+	return s
+}
+
+func (s *store) check(_ context.Context, a tabletest.Asked) error {
 	s.asked.Add(1)
 	if s.down.Load() {
 		return backend.ErrUnavailable
 	}
+	if a.New() {
+		return errorIn(&s.refuses)
+	}
 	return nil
 }
 
-func (s *store) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	if err := s.ask(); err != nil {
-		return backend.Answer{}, err
-	}
-	if err := errorIn(&s.refuses); err != nil {
-		return backend.Answer{}, err
-	}
-	return s.Backend.Acquire(ctx, r)
-}
-
-func (s *store) Release(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	if err := s.ask(); err != nil {
-		return backend.Answer{}, err
-	}
-	return s.Backend.Release(ctx, r)
-}
-
-func (s *store) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	if err := s.ask(); err != nil {
-		return nil, err
-	}
-	return s.Backend.Renew(ctx, rs)
-}
-
-func (s *store) Cancel(ctx context.Context, r backend.Request) error {
-	if err := s.ask(); err != nil {
-		return err
-	}
-	return s.Backend.Cancel(ctx, r)
-}
-
-func (s *store) Inspect(ctx context.Context, name string) (backend.Status, error) {
-	if err := s.ask(); err != nil {
-		return backend.Status{}, err
-	}
-	return s.Backend.Inspect(ctx, name)
-}
-
-func (s *store) List(ctx context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
-	if err := s.ask(); err != nil {
-		return nil, "", err
-	}
-	all, next, err := s.Backend.List(ctx, prefix, cursor, limit)
+func (s *store) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
+	all, next, err := s.Table.List(ctx, prefix, cursor, limit)
 	return all, next, errors.Join(err, errorIn(&s.lacks))
 }
 
 func (s *store) Ping(ctx context.Context) error {
-	if err := s.ask(); err != nil {
-		return err
-	}
-	return errors.Join(s.Backend.Ping(ctx), errorIn(&s.lacks))
+	return errors.Join(s.Table.Ping(ctx), errorIn(&s.lacks))
 }
 
 // gateway is a server over a memory store, with a TCP and a Unix listener.
@@ -119,7 +87,7 @@ type gateway struct {
 func newGateway(t *testing.T, cfg session.Config, change ...func(*Config)) *gateway {
 	t.Helper()
 	g := &gateway{t: t, log: &logBuffer{}, unix: filepath.Join(t.TempDir(), "http.sock")}
-	g.store = &store{Backend: memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})}
+	g.store = newStore()
 	cfg.Node = "host-a"
 	g.m = session.New(g.store, cfg)
 	g.descriptors = peer.NewDescriptors()

@@ -28,8 +28,8 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// secretHeader carries what only the client that made it can know, so that it is known
-// again where no user is.
+// secretHeader carries a secret that the client has made up. By it the gateway recognizes a
+// client whose user is not known.
 const secretHeader = "Lockgw-Secret"
 
 const (
@@ -38,7 +38,7 @@ const (
 	mostSecret  = 128
 )
 
-// clientSecret is what the client has made up to be known by, "" if it sends nothing.
+// clientSecret is the value of secretHeader, "" if there is none.
 func clientSecret(r *http.Request) (string, error) {
 	values := r.Header.Values(secretHeader)
 	if len(values) == 0 {
@@ -61,9 +61,10 @@ func clientSecret(r *http.Request) (string, error) {
 	return secret, nil
 }
 
-// sharedKey is by what a repeat of r, which brings no token, finds the session that was
-// opened for it. Where it is not known who asks, everybody who comes upon the same key
-// would be given the same session and its token: so a secret makes up for the user.
+// sharedKey identifies the session that was opened for r, so that a repeat of r, which has no
+// token, finds it. Where the user is not known, everybody who happens to send the same key
+// would be given that session and its token; there the secret of the client takes the place
+// of the user.
 func sharedKey(r *http.Request, who *identity, key string) (string, error) {
 	secret, err := clientSecret(r)
 	switch {

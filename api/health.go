@@ -33,9 +33,9 @@ type check struct {
 // checkNames are those of h.checks.
 var checkNames = []string{"store", "serving", "journal"}
 
-// livez tells that the process answers, and that no lock's mutex is stuck: then it
-// hangs, which is as good as a refusal. It never asks the store: a restart would not
-// bring that back.
+// livez tells that the process answers and that no mutex of a lock is stuck. If one is,
+// livez hangs, which a probe takes for a failure. It never asks the store, because a restart
+// of the gateway would not bring the store back.
 func (h *Handler) livez(c *gin.Context) error {
 	if err := params.None(c.Request); err != nil {
 		return err
@@ -91,10 +91,10 @@ func (h *Handler) readyz(c *gin.Context) error {
 func (h *Handler) checks(ctx context.Context) []check {
 	ctx, cancel := context.WithTimeout(ctx, h.Manager.Config().Timeout)
 	defer cancel()
-	// Ready in part is ready: whoever sends callers elsewhere for it, as a load balancer
-	// does, would find all gateways of the store alike, and take the names that can be
-	// locked from those who want them. A quarantine is not: it is over soon, and until
-	// then a new program is better not started.
+	// A gateway that can grant some names is ready. A load balancer that sent callers
+	// elsewhere would find all gateways of this store alike, and keep callers from names
+	// that can be locked. A gateway in quarantine is not ready: the quarantine is over
+	// soon, and a new program should not be started before.
 	store := check{Name: "store", OK: true}
 	if err := h.Manager.Ping(ctx); err != nil {
 		var later *backend.Later
@@ -169,7 +169,7 @@ func (h *Handler) openapi(c *gin.Context) error {
 	return nil
 }
 
-// metrics are served by what Config says, within the time that any answer has.
+// metrics serves Config.Metrics, within the time limit of every answer.
 func (h *Handler) metrics(c *gin.Context) error {
 	if err := params.None(c.Request); err != nil {
 		return err

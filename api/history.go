@@ -28,7 +28,7 @@ type person struct {
 	Note    string        `json:"note,omitempty"`
 }
 
-// attempt is one caller's way to a lock and through it.
+// attempt is what one caller did with a lock, from its request to the end of its hold.
 type attempt struct {
 	person
 	Mode       string          `json:"mode"`
@@ -42,7 +42,7 @@ type attempt struct {
 	Fence      uint64          `json:"fence,omitempty"`
 	Ahead      int             `json:"ahead"`                 // callers of this node that stood before it
 	Behind     []span          `json:"behind"`                // who held the lock while it waited
-	BehindMore int             `json:"behind_more,omitempty"` // and are not listed
+	BehindMore int             `json:"behind_more,omitempty"` // how many more, not listed
 }
 
 // span is who held a lock, and when as far as that is known.
@@ -52,7 +52,7 @@ type span struct {
 	Until time.Time `json:"until,omitzero"`
 }
 
-// totals is what many attempts come to.
+// totals sums up many attempts.
 type totals struct {
 	Attempts int      `json:"attempts"`
 	Refused  int      `json:"refused"`
@@ -61,7 +61,7 @@ type totals struct {
 	Held     quantity `json:"held"`
 }
 
-// quantity is how long many things took.
+// quantity sums up how long many things took.
 type quantity struct {
 	P50MS   int64 `json:"p50_ms"`
 	P99MS   int64 `json:"p99_ms"`
@@ -108,7 +108,7 @@ func quantityOf(d *history.Durations) quantity {
 	return quantity{d.Percentile(0.5).Milliseconds(), d.Percentile(0.99).Milliseconds(), d.Worst().Milliseconds(), d.Sum().Milliseconds()}
 }
 
-// lookFrom is from when on to look: zero if all that is kept is asked for.
+// lookFrom is the time from which on to look: zero if everything that is kept is asked for.
 func lookFrom(back params.Positive, all params.Boolean) time.Time {
 	if all {
 		return time.Time{}
@@ -177,8 +177,8 @@ func (h *Handler) lockHistory(c *gin.Context) error {
 	return nil
 }
 
-// contended lists the locks that this node's callers waited for most, those of them
-// that the caller may look at.
+// contended lists the locks that this node's callers waited for most. It leaves out those
+// that the caller may not look at.
 func (h *Handler) contended(c *gin.Context) error {
 	p := struct {
 		Since params.Positive `param:"since"`

@@ -11,11 +11,11 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// Events of a hold stream that are none of the core's.
+// Events of a hold stream that the core does not know.
 const eventError session.EventType = "error"
 
-// hold is acquire for those who stay: the lock lives as long as the connection,
-// and the answer is the story of it.
+// hold is acquire for clients that stay connected: the lock lives as long as the connection,
+// and the answer is a stream of events about it.
 func (h *Handler) hold(c *gin.Context) error {
 	cl, err := readClaim(c, h.Manager.Config().Limits.MaxWait)
 	if err != nil {
@@ -67,8 +67,8 @@ func connected(request context.Context) session.Liveness {
 	}
 }
 
-// concerns: an event of the session that is about the hold that the claim is for,
-// or the end of all.
+// concerns tells whether an event of the session is about the hold of the claim, or is the
+// end of the session.
 func (cl *claim) concerns(e session.Event) bool {
 	return e.Type == session.EventSessionEnded || e.Lock == cl.names[0] && e.Thread == cl.acquire.Thread
 }
@@ -112,8 +112,8 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 	}
 }
 
-// follow tells what becomes of the hold with that fence, until it is over or the
-// client is gone.
+// follow sends the events of the hold with that fence, until it is over or the client is
+// gone.
 func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backend.Fence, events <-chan session.Event) {
 	tick := time.NewTicker(h.commentEvery)
 	defer tick.Stop()

@@ -97,7 +97,7 @@ func TestBadParameters(t *testing.T) {
 		{request: request{method: "GET", path: "/version?x"}, detail: "x: "},
 		{request: request{method: "GET", path: "/openapi.yaml?x"}, detail: "x: "},
 		{request: request{method: "GET", path: "/v1/sessions/self?x", token: token}, detail: "x: "},
-		{request: request{method: "POST", path: "/v1/sessions?ttl=5"}, detail: "ttl: belongs into the JSON body"},
+		{request: request{method: "POST", path: "/v1/sessions?ttl=5"}, detail: "ttl: belongs in the JSON body"},
 	} {
 		r.status, r.code = 400, session.CodeInvalid
 		rows = append(rows, r)
@@ -199,7 +199,7 @@ func TestCredentials(t *testing.T) {
 		for _, name := range []string{"token", "access_token"} {
 			q := r
 			q.path += "?" + name + "=" + token
-			rows = append(rows, badRequest{q, 400, session.CodeInvalid, name + ": a token belongs into the Authorization header"})
+			rows = append(rows, badRequest{q, 400, session.CodeInvalid, name + ": a token belongs in the Authorization header"})
 		}
 	}
 	g.refuseAll(rows)

@@ -21,12 +21,16 @@ func (h *Handler) release(c *gin.Context) error {
 		Thread params.Thread  `param:"thread"`
 		All    params.Boolean `param:"all"`
 		Force  params.Boolean `param:"force"`
+		Owner  params.Owner   `param:"owner"`
 	}{Thread: 1}
 	if err := params.Query(c.Request, &p); err != nil {
 		return err
 	}
-	if p.Force {
-		return h.forceRelease(c, name)
+	switch {
+	case bool(p.Force):
+		return h.forceRelease(c, name, backend.Owner(p.Owner))
+	case p.Owner != "":
+		return session.Invalid("owner", "goes with force=true only: the token says whose hold is released")
 	}
 	key, err := idempotencyKey(c.Request)
 	if err != nil {

@@ -84,7 +84,7 @@ func TestLivezHangsWithALock(t *testing.T) {
 	s := &stuck{make(chan struct{}), make(chan struct{})}
 	g := newGateway(t, session.Config{Observer: s})
 	l := g.acquire("x", "")
-	go func() { _ = g.m.Break(context.Background(), "x", l.Fence, "test") }()
+	go func() { _ = g.m.Break(context.Background(), "x", l.Fence, "", "test") }()
 	<-s.holding
 	alive := make(chan int, 1)
 	go func() {

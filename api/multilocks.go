@@ -39,8 +39,8 @@ func (h *Handler) acquireAll(c *gin.Context) error {
 	return settleAll(c, cl, grants, err)
 }
 
-// settleAll answers with what came of the claim. What nobody is told of is given up,
-// and with it the locks beside one that was lost at the last moment.
+// settleAll answers with the outcome of the claim. All locks are given back if the client
+// cannot be told of them, or if one was lost at the last moment.
 func settleAll(c *gin.Context, cl *claim, gs []session.Grant, err error) error {
 	ctx := c.Request.Context()
 	got := err == nil

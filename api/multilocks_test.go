@@ -266,13 +266,13 @@ func TestMultilockBadRequests(t *testing.T) {
 		rows = append(rows, badRequest{request{method: "POST", path: multilocks, body: tt.body}, 400, session.CodeInvalid, tt.detail})
 	}
 	for _, r := range []badRequest{
-		{request: request{method: "POST", path: multilocks + "?names=a"}, detail: "names: belongs into the JSON body"},
+		{request: request{method: "POST", path: multilocks + "?names=a"}, detail: "names: belongs in the JSON body"},
 		{request: request{method: "POST", path: multilocks, body: `{"names":["a"],"bind":"pid:1"}`, token: token, unix: true}, detail: "bind: "},
 		{request: request{method: "DELETE", path: multilocks, body: `{"names":[]}`, token: token}, detail: "names: must have at least one"},
 		{request: request{method: "DELETE", path: multilocks, body: `{"names":["a","a"]}`, token: token}, detail: "twice"},
 		{request: request{method: "DELETE", path: multilocks, body: `{"thread":2}`, token: token}, detail: "thread: belongs to names"},
 		{request: request{method: "DELETE", path: multilocks, body: `{"all":true}`, token: token}, detail: "all: is not known"},
-		{request: request{method: "DELETE", path: multilocks + "?names=a", token: token}, detail: "names: belongs into the JSON body"},
+		{request: request{method: "DELETE", path: multilocks + "?names=a", token: token}, detail: "names: belongs in the JSON body"},
 	} {
 		r.status, r.code = 400, session.CodeInvalid
 		rows = append(rows, r)

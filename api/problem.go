@@ -34,10 +34,10 @@ type problem struct {
 	cause error // what to log, of an internal error
 }
 
-// Error makes a problem something that an endpoint can return.
+// Error makes a problem an error, so that an endpoint can return it.
 func (p *problem) Error() string { return string(p.Code) + ": " + p.Detail }
 
-// Unwrap is what the client is not told.
+// Unwrap is the cause, which the client is not told.
 func (p *problem) Unwrap() error { return p.cause }
 
 func newProblem(code session.Code, detail string) *problem {
@@ -82,8 +82,8 @@ func (p *problem) describe(e *session.Error) {
 	}
 }
 
-// refuse answers with err. A client that has hung up gets no answer at all:
-// returning without one would be an empty 200 to somebody who still reads.
+// refuse answers with err. If the client has hung up, refuse aborts the connection: to
+// return without an answer would send an empty 200, and the client may still read.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, r.Context().Err()) || errors.Is(err, errHungUp) {
 		panic(http.ErrAbortHandler)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Limits of a request. The router sees none that is beyond them.
+// Limits of a request. A request beyond them does not reach the router.
 const (
 	maxBody    = 64 << 10
 	maxHeaders = 16 << 10

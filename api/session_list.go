@@ -45,8 +45,8 @@ func summaryOf(s session.Summary) summary {
 	return out
 }
 
-// listSessions tells an administrator who has a session here. Who administers some
-// names only is told of those and of the sessions that have to do with them.
+// listSessions tells an administrator who has a session here. An administrator of some names
+// sees these names, and the sessions that hold them or wait for them.
 func (h *Handler) listSessions(c *gin.Context) error {
 	p := struct {
 		Prefix params.Note     `param:"prefix"`

@@ -100,10 +100,12 @@ func (h *Handler) showSession(c *gin.Context) error {
 		answer.Queues = append(answer.Queues, queue{w.Name, w.Thread, w.Since.UTC(), time.Since(w.Since).Milliseconds()})
 	}
 	who := identityOf(c.Request.Context())
-	for _, l := range s.Leases() {
-		if v, err := l.View(); err == nil {
-			answer.Locks = append(answer.Locks, lockOf(v, "", who))
-		}
+	views, err := s.Views()
+	if err != nil {
+		return err
+	}
+	for _, v := range views {
+		answer.Locks = append(answer.Locks, lockOf(v, "", who))
 	}
 	writeJSON(c.Writer, http.StatusOK, answer)
 	return nil

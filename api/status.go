@@ -59,7 +59,7 @@ func askerOf(p *session.Peer) *asker {
 	return &asker{p.PID, p.Command, uidOf(p.UID)}
 }
 
-// uidOf is nil of somebody of whom that is not known.
+// uidOf is nil if the user is not known.
 func uidOf(uid int) *int {
 	if uid < 0 {
 		return nil

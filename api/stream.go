@@ -55,9 +55,8 @@ func (s *stream) send(id session.EventID, event session.EventType, data any) {
 
 // Comments are told as such in SSE, and in NDJSON as events without data.
 const (
-	// keepalive means nothing but that the stream is alive. It keeps proxies from
-	// closing a silent one, and finds out about a client that is gone without
-	// having said so.
+	// keepalive shows that the stream is alive. It keeps proxies from closing a silent
+	// stream, and finds out whether the client has gone without closing it.
 	keepalive = "keepalive"
 	// incomplete: what follows may not be all that has happened since the event
 	// that the client has seen last.

@@ -4,13 +4,8 @@ import "errors"
 
 // The answers that are not a grant. Compare with errors.Is.
 var (
-	// ErrHeld: somebody else holds the name, and the request did not ask to queue.
-	ErrHeld = errors.New("held by another owner")
 	// ErrNotHeld: the hold that the request names is over. It never comes back.
 	ErrNotHeld = errors.New("not held")
-	// ErrStale: the store has seen a later request of this contender, or a
-	// later incarnation of this node; nothing was changed.
-	ErrStale = errors.New("overtaken by a later request")
 	// ErrFence: the fence is not the newest that the store knows of; nothing was
 	// changed.
 	ErrFence = errors.New("not the newest fence")
@@ -18,8 +13,7 @@ var (
 	// semaphore of one size, or in a way of a program outside lockgw with which that
 	// cannot be shared; nothing was changed.
 	ErrConflict = errors.New("the name is in use as something else")
-	// ErrUnavailable: no answer, so the outcome is unknown. The same request,
-	// with the same number, may be sent again.
+	// ErrUnavailable: no answer, so the outcome is unknown.
 	ErrUnavailable = errors.New("store unavailable")
 	// ErrInvalid: the request cannot be understood; nothing was changed.
 	ErrInvalid = errors.New("invalid request")

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/bsm/redislock"
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis"
 )
 
@@ -83,33 +83,45 @@ func redislockPair(name func(int) string, every time.Duration) func(c *goredis.C
 // package backend/redis, without the gateway.
 func storePairs(url string) func(n int) (crew, error) {
 	return func(n int) (crew, error) {
-		b, err := redis.Open(context.Background(), redis.Config{
-			URL: url, FenceTTL: time.Hour, Node: backend.Node{ID: "bench", Incarnation: uint64(time.Now().UnixMicro())},
-		})
+		t, err := redis.OpenTable(redis.Config{URL: url, Node: backend.Node{ID: storeNode}})
 		if err != nil {
 			return crew{}, err
 		}
-		b.Listen(func(backend.Hint) {})
-		c := crew{close: b.Close}
-		seq := new(atomic.Uint64)
+		t.Listen(func(ledger.Addressed) {})
+		c := crew{close: t.Close}
 		for i := range n {
-			c.ops = append(c.ops, storePair(b, seq, "store:"+own(i)))
+			c.ops = append(c.ops, storePair(t, "store:"+own(i)))
 		}
 		return c, nil
 	}
 }
 
-func storePair(b backend.Backend, seq *atomic.Uint64, name string) op {
-	owner := backend.Owner("3f2504e0-4f89-41d3-9a0c-0305e82c3301:1")
-	return func() error {
+const storeNode = "bench"
+
+// storePair takes name and gives it back. Its node knows what is there, as a gateway does
+// that has used it before; first it has to look, as a record stays for a minute.
+func storePair(t ledger.Table, name string) op {
+	caller := ledger.Caller{Owner: "3f2504e0-4f89-41d3-9a0c-0305e82c3301:1", Entries: 1}
+	var seen ledger.Reply
+	looked := false
+	return func() (err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		r := backend.Request{Name: name, Seq: seq.Add(1), Owner: owner, Count: 1, TTL: ttl, Turns: 64}
-		a, err := b.Acquire(ctx, r)
-		if err != nil || !a.Granted {
-			return errors.Join(errors.New("not granted"), err)
+		if !looked {
+			if seen, err = t.Look(ctx, name); err != nil {
+				return err
+			}
+			looked = true
 		}
-		_, err = b.Release(ctx, backend.Request{Name: name, Seq: seq.Add(1), Hold: a.Hold, Turn: a.Hold})
-		return err
+		for _, do := range []ledger.Op{{Want: 1, Turns: 64, TTL: ttl, Callers: []ledger.Caller{caller}}, {Verb: ledger.Leave}} {
+			do.Node = storeNode
+			next, effects := ledger.Step(seen.Record, do, 0)
+			r, err := t.Swap(ctx, ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects})
+			if err != nil || !r.Written {
+				return errors.Join(errors.New("not written"), err)
+			}
+			seen = r
+		}
+		return nil
 	}
 }

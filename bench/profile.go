@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/breaker"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/session"
@@ -82,16 +83,16 @@ func (r *rig) profile(ctx context.Context, prefix, url string, n int, lock func(
 // and prints how often and how much it has allocated.
 func serveProfiled(path, url, prefix string) error {
 	runtime.MemProfileRate = 64 << 10 // 4 KiB would cost a tenth of the time
-	var store backend.Backend = memory.Open(memory.NewStore(), backend.Node{ID: "profiled", Incarnation: 1})
+	const node = "profiled"
+	var store ledger.Table = memory.OpenTable(memory.NewRows(), node)
 	if url != "memory://" {
 		var err error
-		node := backend.Node{ID: "profiled", Incarnation: uint64(time.Now().UnixMicro())}
-		if store, err = redis.Open(context.Background(), redis.Config{URL: url, FenceTTL: time.Hour, Node: node}); err != nil {
+		if store, err = redis.OpenTable(redis.Config{URL: url, Node: backend.Node{ID: node}}); err != nil {
 			return err
 		}
 	}
 	defer store.Close()
-	m := session.New(breaker.New(store, slog.New(slog.DiscardHandler)), session.Config{Node: "profiled"})
+	m := session.New(breaker.New(store, slog.New(slog.DiscardHandler)), session.Config{Node: node})
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		return err

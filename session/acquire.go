@@ -204,9 +204,11 @@ func (s *Session) owner(thread int64) backend.Owner {
 	return backend.Owner(s.uuid + ":" + strconv.FormatInt(thread, 10))
 }
 
+var errPanic = fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)
+
 // await waits for k as the acquire that mine stands for.
 func (s *Session) await(ctx context.Context, k holdKey, a Acquire, mine *pending, r *receipt) (l *Lease, err error) {
-	err = errDefect // if waitFor panics: others of the same owner must not wait for it
+	err = errPanic // if waitFor panics: others of the same owner must not wait for it
 	defer func() {
 		if err = s.finish(k, l, mine, err); err != nil {
 			l = nil
@@ -227,7 +229,7 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 		delete(s.lost, k)
 		select {
 		case <-l.done: // lost before it was told
-			s.keepLost(k, l.err)
+			s.keepLost(k, l.lostErr())
 		default:
 			s.holds[k] = l
 		}
@@ -237,7 +239,8 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 		if l.repeat != nil {
 			s.m.cfg.Journal.Unanswered(s.id, l.repeat.key) // nobody was told, and a repeat asks anew
 		}
-		_, _ = l.p.giveUp(l, "its session has ended") // if it is lost meanwhile, so much the better
+		errand, _ := l.end("its session has ended", nil) // if it is lost meanwhile, so much the better
+		errand.Launch()
 		if err := s.gone(k.name); err != nil {
 			return err
 		}

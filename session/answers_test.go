@@ -17,7 +17,7 @@ import (
 // in the journal.
 func TestRefusalsAreNotRemembered(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, _ := p.open(patient)
 		holder, _ := p.open(patient)
 		mustAcquire(t, holder, "held", session.Acquire{})
@@ -174,7 +174,7 @@ func TestPartialReleaseIsRemembered(t *testing.T) {
 func TestNothingIsGrantedAfterALostJournal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		clock := &jumpy{}
-		p := begin(t, memory.NewStore(), session.Config{Clock: clock.now})
+		p := begin(t, memory.NewRows(), session.Config{Clock: clock.now})
 		s, _ := p.open(patient)
 		v, err := mustAcquire(t, s, "x", session.Acquire{}).View()
 		if err != nil {

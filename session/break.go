@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/contender"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
-// Break ends the hold of name by force, whoever has it, if fence is the one that
-// Inspect tells. Its holder is told that it is lost, reason "broken"; nobody gets
+// Break ends the hold of name by force, whoever has it, if fence and owner are those that
+// Inspect tells; owner "" is not compared. Its holder is told that it is lost, reason "broken"; nobody gets
 // the name for Config.Delay. by says who asks for it, for the audit record in the log;
 // whether they may is the caller's business. CodeInvalid; CodeNotOwner, when nobody holds it; CodeFenceMismatch;
 // CodeUnavailable.
-func (m *Manager) Break(ctx context.Context, name string, fence backend.Fence, by string) error {
+func (m *Manager) Break(ctx context.Context, name string, fence backend.Fence, owner backend.Owner, by string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	err := m.breakHold(ctx, name, fence)
+	err := m.breakHold(ctx, name, fence, owner)
 	log := m.cfg.Log.With("audit", "break", "lock", name, "fence", uint64(fence), "by", by)
 	if err != nil {
 		log.Warn("a lock was not broken", "err", err)
@@ -28,21 +30,23 @@ func (m *Manager) Break(ctx context.Context, name string, fence backend.Fence, b
 	return nil
 }
 
-func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fence) error {
-	for _, p := range m.placesOf(name) {
-		if done, err := p.breakTurn(ctx, fence); done {
-			return err
-		}
-	}
+func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fence, owner backend.Owner) error {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
 	defer cancel()
-	r := backend.Request{Name: name, Turn: fence, Delay: m.cfg.Delay}
-	st, err := m.b.Inspect(ctx, name)
-	if err == nil {
-		r.Seen, r.TTL = st.Seen, st.TTL
-		_, err = m.b.Break(ctx, r)
+	switch l, ours := m.ourHold(name, fence); {
+	case l != nil && owner != "" && l.c.Owner != owner:
+		return heldByAnother(name)
+	case l != nil:
+		return l.breakNow(ctx)
+	case ours:
+		return fenceMismatch(name)
 	}
-	switch {
+	if owner != "" {
+		if st, err := m.Inspect(ctx, name); err == nil && st.Holder != nil && st.ownerOf(fence) != owner {
+			return heldByAnother(name)
+		}
+	}
+	switch err := m.engine.Break(ctx, name, fence, m.cfg.Delay); {
 	case errors.Is(err, backend.ErrConflict):
 		return &Error{Code: CodeConflict, Lock: name, Detail: "what the store has under this name is no lock that is known here, so it is left alone; whoever has made it has to delete it"}
 	case errors.Is(err, backend.ErrNotHeld):
@@ -61,62 +65,68 @@ func fenceMismatch(name string) *Error {
 	}
 }
 
-// breakTurn ends the present turn, if it is one of this node, and waits for the
-// store until ctx is done: the name is not free before.
-func (p *place) breakTurn(ctx context.Context, fence backend.Fence) (done bool, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.advance()
-	l := p.cur
-	switch {
-	case l == nil || !p.has():
-		return false, nil
-	case l.fence != fence && l.mode != backend.Exclusive:
-		return false, nil // another holder's, perhaps
-	case l.fence != fence:
-		return true, fenceMismatch(p.key.name)
+func heldByAnother(name string) *Error {
+	return &Error{
+		Code: CodeFenceMismatch, Lock: name, Detail: "another than the owner that was seen holds the lock now; look again before you break it",
 	}
-	confirmed := p.seize(reasonBroken)
-	if confirmed == nil {
-		return true, nil
-	}
-	p.mu.Unlock()
-	defer p.mu.Lock()
-	ctx, cancel := context.WithTimeout(ctx, p.m.cfg.Timeout)
-	defer cancel()
-	select {
-	case <-confirmed:
-		return true, nil
-	case <-ctx.Done():
-		return true, &Error{
-			Code: CodeUnavailable, Lock: p.key.name, RetryAfter: time.Second,
-			Detail: "the holder has lost the lock, but the store has not confirmed that it is free",
+}
+
+// ownerOf is who has the hold with that fence.
+func (s *Status) ownerOf(fence backend.Fence) backend.Owner {
+	for _, h := range s.Shares {
+		if h.Fence == fence {
+			return h.Owner
 		}
 	}
+	return s.Holder.Owner
 }
 
-// seize ends the present turn by a loss. The channel, if any, is closed when the
-// store has confirmed that the name is free.
-func (p *place) seize(reason string) <-chan struct{} {
-	p.lose(reason)
-	q := p.req
-	p.advance()
-	if q == nil {
+// ourHold finds the hold with that fence among those of this node. ours: a caller of this
+// node has the name alone, with whatever fence.
+func (m *Manager) ourHold(name string, fence backend.Fence) (l *Lease, ours bool) {
+	m.engine.Find(name).See(func(c *contender.Contender, now time.Duration) {
+		for _, w := range c.In() {
+			if !w.Holds() || now >= c.Deadline(w) {
+				continue
+			}
+			ours = ours || w.Mode == backend.Exclusive
+			if w.Fence == fence {
+				l = leaseOf(w)
+			}
+		}
+	})
+	return l, ours
+}
+
+// breakNow ends l by force, and waits for the store until ctx is done: the name is not
+// free before.
+func (l *Lease) breakNow(ctx context.Context) error {
+	errand, err := l.revoke(reasonBroken, nil)
+	if err != nil { // released meanwhile
+		return &Error{Code: CodeNotOwner, Lock: l.name, Detail: "nobody holds the lock"}
+	}
+	if l.settle(context.Background(), ctx.Done(), errand) {
 		return nil
 	}
-	return q.done
+	return &Error{
+		Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second,
+		Detail: "the holder has lost the lock, but the store has not confirmed that it is free",
+	}
 }
 
-// revoke is giveUp by force: what l had is lost.
-func (p *place) revoke(l *Lease, reason string) (<-chan struct{}, *Error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.m.cfg.Clock()
-	p.advanceAt(now)
-	if err := l.errLocked(now); err != nil {
+// revoke is end by force: what l had is lost.
+func (l *Lease) revoke(reason string, _ *receipt) (*engine.Errand, *Error) {
+	if err := l.see(func(*contender.Contender, time.Duration) {}); err != nil {
 		return nil, err
 	}
-	return p.seize(reason), nil
+	l.mu.Lock()
+	if l.over || l.ending != nil {
+		l.mu.Unlock()
+		return nil, l.releasedError()
+	}
+	l.ending = &ending{reason: reason, forced: true}
+	l.mu.Unlock()
+	return l.n.Lose(&l.c, contender.ByForce), nil
 }
 
 // EndSession ends the session with that ID by force, whatever it lives by: its waits

@@ -1,12 +1,14 @@
 package session_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
 // Broken from the node that holds it, and from another one.
@@ -18,11 +20,16 @@ func TestBreak(t *testing.T) {
 				s := c.open(0)
 				l := mustAcquire(t, s, "x", session.Acquire{})
 				waiter := wait(t, c.open(1), "x", session.Acquire{Wait: time.Minute})
-				wantCode(t, c.nodes[i].Break(t.Context(), "x", l.Fence()+1, "a test"), session.CodeFenceMismatch)
-				if !held(l) {
-					t.Fatal("broken by another fence")
+				wantCode(t, c.nodes[i].Break(t.Context(), "x", l.Fence()+1, "", "a test"), session.CodeFenceMismatch)
+				st, err := c.nodes[i].Inspect(t.Context(), "x")
+				if err != nil {
+					t.Fatal(err)
 				}
-				if err := c.nodes[i].Break(t.Context(), "x", l.Fence(), "a test"); err != nil {
+				wantCode(t, c.nodes[i].Break(t.Context(), "x", l.Fence(), "u:1", "a test"), session.CodeFenceMismatch)
+				if !held(l) {
+					t.Fatal("broken by another fence, or as that of another owner")
+				}
+				if err := c.nodes[i].Break(t.Context(), "x", l.Fence(), st.Holder.Owner, "a test"); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -35,9 +42,49 @@ func TestBreak(t *testing.T) {
 				if next := within(t, time.Second, waiter); next.Fence() <= l.Fence() {
 					t.Errorf("next fence %d after %d", next.Fence(), l.Fence())
 				}
-				wantCode(t, c.nodes[i].Break(t.Context(), "y", 1, "a test"), session.CodeNotOwner)
+				wantCode(t, c.nodes[i].Break(t.Context(), "y", 1, "", "a test"), session.CodeNotOwner)
 			})
 		})
+	}
+}
+
+// Of several who hold a name at one node only the one that is broken loses it, unless the
+// node does not hear of that.
+func TestBreakOfOne(t *testing.T) {
+	for name, a := range map[string]session.Acquire{"shared": {Shared: true}, "permits": {Limit: 3}} {
+		for _, deaf := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, deaf), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					f := &faulty{drop: func(m ledger.Addressed) bool { return deaf && m.Kind == ledger.Broken }}
+					c := newCluster(t, 2, session.Config{}, hooked(f))
+					first, second, third := mustAcquire(t, c.open(0), "x", a), mustAcquire(t, c.open(0), "x", a), mustAcquire(t, c.open(0), "x", a)
+					before := c.record("x").Holds[0].ID
+					began := time.Now()
+					if err := c.nodes[1].Break(t.Context(), "x", second.Fence(), "", "a test"); err != nil {
+						t.Fatal(err)
+					}
+					took := time.Since(began)
+					if deaf {
+						time.Sleep(15 * time.Second) // its watchdog hears of it
+					}
+					synctest.Wait()
+					wantCode(t, second.Err(), session.CodeLost)
+					if held(first) == deaf || held(third) == deaf {
+						t.Errorf("deaf %v: the others hold it: %v, %v", deaf, held(first), held(third))
+					}
+					r := c.record("x")
+					if h := r.Firm("n0"); (h == nil) != deaf || h != nil && (h.ID != before || len(h.Breaks) > 0) {
+						t.Errorf("deaf %v: the store has %+v", deaf, r)
+					}
+					if deaf != (took >= engine.AskTime) {
+						t.Errorf("deaf %v: it took %v", deaf, took)
+					}
+					if a.Limit > 0 {
+						mustAcquire(t, c.open(1), "x", a)
+					}
+				})
+			})
+		}
 	}
 }
 
@@ -48,7 +95,7 @@ func TestBreakDelays(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				c := newCluster(t, 2, session.Config{Delay: 10 * time.Second}, nil)
 				l := mustAcquire(t, c.open(0), "x", session.Acquire{})
-				if err := c.nodes[i].Break(t.Context(), "x", l.Fence(), "a test"); err != nil {
+				if err := c.nodes[i].Break(t.Context(), "x", l.Fence(), "", "a test"); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -66,8 +113,8 @@ func TestBrokenIsAHint(t *testing.T) {
 		f := &faulty{}
 		c := newCluster(t, 1, session.Config{}, hooked(f))
 		l := mustAcquire(t, c.open(0), "x", session.Acquire{})
-		f.tell(backend.Hint{Kind: backend.HintBroken, Name: "x", Fence: l.Fence()})
-		f.tell(backend.Hint{Kind: backend.HintBroken, Name: "x", Fence: l.Fence() + 1})
+		f.tell(ledger.Addressed{Name: "x", Message: ledger.Message{Kind: ledger.Look}})
+		f.tell(ledger.Addressed{Name: "x", Message: ledger.Message{Kind: ledger.Look}})
 		synctest.Wait()
 		if !held(l) {
 			t.Errorf("lost by a message: %v", l.Err())

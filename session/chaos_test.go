@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -79,7 +80,7 @@ func (w *weather) random(d time.Duration) time.Duration {
 	return time.Duration(w.rng.Int64N(int64(d)))
 }
 
-func (w *weather) over(b backend.Backend) backend.Backend {
+func (w *weather) over(b ledger.Table) ledger.Table {
 	hook := func(p float64) func(string) error {
 		return func(string) error {
 			w.pause(func() time.Duration { return w.random(3 * time.Second) })
@@ -89,8 +90,8 @@ func (w *weather) over(b backend.Backend) backend.Backend {
 			return nil
 		}
 	}
-	f := &faulty{Backend: b, before: hook(w.lost), after: hook(w.answerLost)}
-	f.drop = func(backend.Hint) bool { return w.roll(w.hintLost) }
+	f := &faulty{Table: b, before: hook(w.lost), after: hook(w.answerLost)}
+	f.drop = func(ledger.Addressed) bool { return w.roll(w.hintLost) }
 	return f
 }
 
@@ -125,7 +126,7 @@ func chaos(t *testing.T, f session.Fairness, seed uint64) {
 	}
 	const nodes, callers, rounds = 3, 4, 12
 	c := newCluster(t, nodes, session.Config{TTL: 2 * time.Second, Fairness: f, Timeout: time.Second},
-		func(_ int, b backend.Backend) backend.Backend { return w.over(b) })
+		func(_ int, b ledger.Table) ledger.Table { return w.over(b) })
 	wit := &witness{t: t}
 	var wg sync.WaitGroup
 	for i := range nodes * callers {

@@ -55,6 +55,8 @@ type Fairness struct {
 	// ExactOwner writes the owner of every turn into the store before the owner
 	// is told of it, at the price of a request per turn.
 	ExactOwner bool
+	// Retain is how long a node keeps a name that nobody uses, if nobody else waits; 0.
+	Retain time.Duration
 }
 
 // Lifetime of sessions.

@@ -2,8 +2,10 @@ package session
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/contender"
 )
 
 // cycle refuses a wait that would never end: of an owner for a name whose holder
@@ -88,20 +90,23 @@ type holdingOf struct {
 func (m *Manager) inTheWay(w want) []holdingOf {
 	var alone, beside []holdingOf         // holds that let nobody in, and those that may let w in
 	wanted := w.mode == backend.Exclusive // alone, by w or by somebody who comes before
-	for _, p := range m.placesOf(w.name) {
-		p.mu.Lock()
-		if l := p.queue.first; l != nil && l.mode == backend.Exclusive { // as all others there
+	m.engine.Find(w.name).See(func(c *contender.Contender, _ time.Duration) {
+		if q := c.Waiting(); len(q) > 0 && q[0].Mode == backend.Exclusive {
 			wanted = true
 		}
-		switch l := p.cur; {
-		case l == nil || l.phase != granted:
-		case l.mode == backend.Exclusive:
-			alone = append(alone, holdingOf{l.s, l.thread, l.holder})
-		default:
-			beside = append(beside, holdingOf{l.s, l.thread, l.holder})
+		for _, x := range c.In() {
+			if !x.Holds() {
+				continue
+			}
+			l := leaseOf(x)
+			h := holdingOf{l.s, l.thread, l.holderNow()}
+			if x.Mode == backend.Exclusive {
+				alone = append(alone, h)
+			} else {
+				beside = append(beside, h)
+			}
 		}
-		p.mu.Unlock()
-	}
+	})
 	if wanted {
 		return append(alone, beside...)
 	}

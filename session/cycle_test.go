@@ -129,7 +129,7 @@ func TestTryIsNoCycle(t *testing.T) {
 		mustAcquire(t, a, "x", session.Acquire{})
 		mustAcquire(t, b, "y", session.Acquire{})
 		f.set(func(verb string) error {
-			if verb == "acquire" {
+			if verb == "acquire" || verb == "write" {
 				time.Sleep(time.Second)
 			}
 			return nil

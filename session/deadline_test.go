@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -58,7 +58,7 @@ func TestSleepBeforeTheTelling(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		clock := &jumpy{}
 		c := newCluster(t, 1, session.Config{Clock: clock.now}, nil)
-		clock.when("(*place).tell", func() { clock.jump(time.Minute) })
+		clock.when("(*Lease).tell", func() { clock.jump(time.Minute) })
 		l := mustAcquire(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
 		if _, err := l.View(); err != nil {
 			t.Errorf("told of a hold that was lost: %v", err)
@@ -168,7 +168,7 @@ func TestFixedLease(t *testing.T) {
 // What the store has forgotten is lost at the next renewal, and told once.
 func TestStoreForgets(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCluster(t, 1, session.Config{TTL: 3 * time.Second}, func(_ int, b backend.Backend) backend.Backend { return forgetful{b} })
+		c := newCluster(t, 1, session.Config{TTL: 3 * time.Second}, func(_ int, b ledger.Table) ledger.Table { return &forgetful{Table: b} })
 		sub := c.nodes[0].Subscribe(10, func(e session.Event) bool { return e.Type == session.EventLost })
 		defer sub.Close()
 		l := mustAcquire(t, c.open(0), "x", session.Acquire{})

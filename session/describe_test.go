@@ -6,12 +6,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session"
 )
 
 // turnOver has two callers of the first node take turns, and returns their holds: the
-// first is over, and the store has not been told yet of the second.
+// first is over, and the store knows of the first only.
 func turnOver(t *testing.T, c *cluster, second session.Acquire) (before, now *session.Lease) {
+	t.Helper()
 	t.Helper()
 	a, b := c.open(0), c.open(0)
 	before = mustAcquire(t, a, "x", session.Acquire{})
@@ -35,17 +37,27 @@ func wantNewest(t *testing.T, c *cluster, before, now *session.Lease) {
 	}
 }
 
-// Another node that asks does not take the turn before for the newest grant because one
-// message about it was lost.
-func TestDescribedAgain(t *testing.T) {
+// Another node that asks takes the present turn for the newest grant, not the one before,
+// of which alone the store knows.
+func TestCheckAsksTheHolder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		f := &faulty{before: always(errLost, "describe")}
+		c := newCluster(t, 2, session.Config{}, nil)
+		before, now := turnOver(t, c, session.Acquire{})
+		wantNewest(t, c, before, now)
+	})
+}
+
+// Where the holder does not answer, nobody is told that a fence is the newest one, or that
+// it is not.
+func TestCheckWithoutAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{drop: func(m ledger.Addressed) bool { return m.Kind == ledger.Tell }}
 		c := newCluster(t, 2, session.Config{}, hooked(f))
 		before, now := turnOver(t, c, session.Acquire{})
-		time.Sleep(time.Second)
-		f.set(nil, nil)
-		time.Sleep(5 * time.Second)
-		wantNewest(t, c, before, now)
+		for _, l := range []*session.Lease{before, now} {
+			wantCode(t, c.nodes[1].Check(t.Context(), "x", l.Fence()), session.CodeUnavailable)
+		}
+		wantCode(t, c.nodes[1].Check(t.Context(), "x", 1), session.CodeFenceMismatch)
 	})
 }
 
@@ -69,9 +81,8 @@ func TestDescribedWhileKept(t *testing.T) {
 	})
 }
 
-// A re-entry that the store did not confirm stands in for the message that was due in
-// that time, so that is sent after it; and the store learns how often it was entered.
-func TestDescribedAfterAnEntry(t *testing.T) {
+// An entry that the store did not confirm does not count there either, once it answers.
+func TestUnconfirmedEntry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := &faulty{}
 		c := newCluster(t, 2, session.Config{}, hooked(f))
@@ -80,21 +91,15 @@ func TestDescribedAfterAnEntry(t *testing.T) {
 		got := wait(t, b, "x", session.Acquire{Wait: time.Minute})
 		mustRelease(t, a, "x")
 		now := within(t, 0, got)
-		f.set(nil, func(verb string) error {
-			if verb != "describe" {
-				return nil
-			}
-			time.Sleep(150 * time.Millisecond) // beyond the time of the message
-			return errLost
-		})
+		f.set(nil, always(errLost, "write"))
 		_, err := b.Acquire(context.Background(), "x", session.Acquire{})
 		wantCode(t, err, session.CodeUnavailable)
 		f.set(nil, nil)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		wantNewest(t, c, before, now)
-		if st, err := memory2(t, c).Inspect(t.Context(), "x"); err != nil || st.Count != 1 {
-			t.Errorf("the store has count %d, %v, want 1: the entry does not count", st.Count, err)
+		if n := c.entries("x"); n != 1 {
+			t.Errorf("the store has %d entries, want 1", n)
 		}
 	})
 }

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,7 +28,7 @@ func (s *Session) retired(reason string) {
 	}, reason)
 }
 
-// over is told by a place that l ended. It may be called under place.mu.
+// over is told that l ended. It may be called with the name locked.
 func (s *Session) over(l *Lease, e EventType, reason string) {
 	k := holdKey{l.name, l.thread}
 	s.mu.Lock()
@@ -35,7 +37,7 @@ func (s *Session) over(l *Lease, e EventType, reason string) {
 		delete(s.holds, k)
 	}
 	if e == EventLost {
-		s.keepLost(k, l.err)
+		s.keepLost(k, l.lostErr())
 	}
 	if !s.o.OneLock || s.closed || len(s.holds) > 0 || s.gathering > 0 {
 		return
@@ -86,8 +88,7 @@ func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.m.cfg.Timeout)
 	defer cancel()
-	e.Released, _ = s.close(ctx, reason, then, nil)
-	e.Pending = ctx.Err() != nil
+	e.Released, e.Pending, _ = s.close(ctx, reason, then, nil)
 	return e
 }
 
@@ -95,7 +96,7 @@ func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
 // released. It returns the names it has released and waits, until ctx is done,
 // for the store to confirm. reason is for people.
 func (s *Session) Close(ctx context.Context, reason string) []string {
-	released, _ := s.close(ctx, reason, giveBack, nil)
+	released, _, _ := s.close(ctx, reason, giveBack, nil)
 	return released
 }
 
@@ -107,7 +108,7 @@ func (s *Session) closeSoon(reason string) { _ = s.closeIf(nil, reason) }
 func (s *Session) closeIf(still func() bool, reason string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), s.m.cfg.Timeout)
 	defer cancel()
-	_, closed := s.close(ctx, reason, giveBack, still)
+	_, _, closed := s.close(ctx, reason, giveBack, still)
 	return closed
 }
 
@@ -120,12 +121,13 @@ const (
 	keep                 // they stay in the store until their leases run out
 )
 
-// close is Close, for any fate. still: see closeIf.
-func (s *Session) close(ctx context.Context, reason string, then fate, still func() bool) (released []string, closed bool) {
+// close is Close, for any fate. still: see closeIf. pending: the store has not confirmed
+// all of it.
+func (s *Session) close(ctx context.Context, reason string, then fate, still func() bool) (released []string, pending, closed bool) {
 	s.mu.Lock()
 	if s.closed || still != nil && !still() {
 		s.mu.Unlock()
-		return nil, false
+		return nil, false, false
 	}
 	s.closed = true
 	why := endedError(reason)
@@ -146,38 +148,39 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 	s.mu.Unlock()
 	s.m.remove(s, why)
 	if then == keep {
-		return nil, true
+		return nil, false, true
 	}
 	s.m.cfg.Journal.Closed(s.id)
 	s.m.index.drop(s)
-	released = endAll(ctx, leases, reason, then)
+	released, pending = endAll(ctx, leases, reason, then)
 	s.m.publish(Event{Type: EventSessionEnded, Session: s.id, Reason: reason})
-	return released, true
+	return released, pending, true
 }
 
-// endAll ends the leases and waits for the store until ctx is done.
-func endAll(ctx context.Context, leases []*Lease, reason string, then fate) []string {
-	var names []string
-	var waits []<-chan struct{}
+// endAll ends the leases and waits for the store until ctx is done. pending: it has not
+// confirmed all of them.
+func endAll(ctx context.Context, leases []*Lease, reason string, then fate) (names []string, pending bool) {
+	var waits sync.WaitGroup
+	var missing atomic.Bool
 	for _, l := range leases {
-		end := l.p.giveUp
+		end := l.end
 		if then == revoke {
-			end, reason = l.p.revoke, reasonEnded
+			end, reason = l.revoke, reasonEnded
 		}
-		pending, err := end(l, reason)
+		errand, err := end(reason, nil)
 		if err == nil {
 			names = append(names, l.name)
 		}
-		if pending != nil {
-			waits = append(waits, pending)
+		if l.n.Given() == nil {
+			errand.Launch()
+			continue
 		}
+		waits.Go(func() {
+			if !l.settle(context.Background(), ctx.Done(), errand) {
+				missing.Store(true)
+			}
+		})
 	}
-	for _, w := range waits {
-		select {
-		case <-w:
-		case <-ctx.Done():
-			return names
-		}
-	}
-	return names
+	waits.Wait()
+	return names, missing.Load()
 }

@@ -3,20 +3,22 @@ package session
 import (
 	"context"
 	"time"
+
+	"github.com/lockgw/lockgw/session/contender"
 )
 
-// reserve waits until nobody else changes l's count.
-func (p *place) reserve(ctx context.Context, l *Lease) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// reserve waits until nobody else changes how often l was entered.
+func (l *Lease) reserve(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for l.busy != nil {
 		busy := l.busy
-		p.mu.Unlock()
+		l.mu.Unlock()
 		select {
 		case <-busy:
 		case <-ctx.Done():
 		}
-		p.mu.Lock()
+		l.mu.Lock()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -25,87 +27,63 @@ func (p *place) reserve(ctx context.Context, l *Lease) error {
 	return nil
 }
 
-func (p *place) unreserve(l *Lease) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (l *Lease) unreserve() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	close(l.busy)
 	l.busy = nil
 }
 
-// write changes l's count by d, in the store first, and returns it. The store is
-// told the count itself, so that a repeat does no harm. The last entry is not
-// taken by this; then the result is 0.
-func (p *place) write(ctx context.Context, l *Lease, d int, answer *receipt) (int, error) {
-	p.mu.Lock()
-	now := p.m.cfg.Clock()
-	p.advanceAt(now) // a deadline that has passed is a loss, whether or not its timer has run
-	if err := l.errLocked(now); err != nil {
-		p.mu.Unlock()
+// enter changes by d how often l was entered, in the store first, and returns the sum.
+// The store is told the sum itself, so that a repeat does no harm. The last entry is not
+// taken by this; then the result is 0. The caller has reserved l.
+func (l *Lease) enter(ctx context.Context, d int, answer *receipt) (int, error) {
+	was := l.entries()
+	n := was + d
+	if err := l.see(func(*contender.Contender, time.Duration) {}); err != nil {
 		return 0, err
 	}
-	n := l.count + d
-	if n == 0 || n > p.m.cfg.Limits.Entries {
-		p.mu.Unlock()
+	if n == 0 || n > l.m.cfg.Limits.Entries {
 		return n, nil
 	}
-	r := p.description(l, n)
-	p.mu.Unlock()
-
-	ctx, cancel := context.WithTimeout(ctx, p.m.cfg.Timeout)
-	defer cancel()
-	err := p.m.b.Describe(ctx, r)
-
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case err == nil || p.phase != holding || p.hold.fence != r.Hold:
-	case notHeld(err):
-		p.missing()
-	default:
-		p.describeAgain() // it may have been executed, and stands in for one that was due meanwhile
-	}
-	p.advance()
-	if over := l.errLocked(p.m.cfg.Clock()); over != nil {
+	confirmed := l.writeEntries(ctx, n)
+	if over := l.Err(); over != nil {
 		return 0, over
 	}
-	if err != nil && d > 0 {
+	if !confirmed && d > 0 {
+		l.n.SetEntries(&l.c, was).Launch()
 		return 0, &Error{
 			Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second,
-			Detail: "the store did not confirm the re-entry, which does not count; the hold itself stands: " + err.Error(),
+			Detail: "the store did not confirm the re-entry, which does not count; the hold itself stands",
 		}
 	}
-	if err == nil {
-		p.hold.described, p.hold.owner = max(p.hold.described, r.Turn), r.Owner
-	}
 	if d > 0 {
-		p.m.cfg.Journal.Entries(p.entry(), l.s.id, n, answer.granted(l))
-	} else {
-		p.m.cfg.Journal.Entries(p.entry(), l.s.id, n, answer.released(l, n))
+		l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.granted(l))
+	} else { // one entry less is the client's word, whatever the store says
+		l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.released(l, n))
 	}
-	l.count = n // one entry less is the client's word, whatever the store says
 	return n, nil
 }
 
-// entries is how often l was entered.
-func (l *Lease) entries() int {
-	l.p.mu.Lock()
-	defer l.p.mu.Unlock()
-	return l.count
-}
-
-// leaseTTL is the ttl by which the watchdog renews l.
-func (l *Lease) leaseTTL() time.Duration {
-	l.p.mu.Lock()
-	defer l.p.mu.Unlock()
-	return l.ttl
-}
-
-// loosen puts a fixed lease under the watchdog when an entry asks for that.
-func (p *place) loosen(l *Lease, fixed bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !fixed {
-		l.fixed = false
-		p.advance()
+// writeEntries has the store know that l was entered n times, and says whether it does.
+func (l *Lease) writeEntries(ctx context.Context, n int) bool {
+	select {
+	case <-l.written: // of the one before
+	default:
 	}
+	ctx, cancel := context.WithTimeout(ctx, l.m.cfg.Timeout)
+	defer cancel()
+	l.n.SetEntries(&l.c, n).Do(ctx)
+	select {
+	case <-l.written:
+		return true
+	default:
+	}
+	select {
+	case <-l.written:
+		return true
+	case <-l.done:
+	case <-ctx.Done():
+	}
+	return false
 }

@@ -26,8 +26,11 @@ func aDay(t *testing.T, dir string, names int, clean bool) (fence backend.Fence)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := memory.Open(memory.NewStore(), backend.Node{ID: past.Node, Incarnation: past.Incarnation})
-		m := session.New(b, session.Config{Clock: fakeClock(), Journal: j, Past: past})
+		rows, clock := memory.NewRows(), fakeClock()
+		rows.Clock = clock
+		rows.Raise(backend.Fence(past.Fence))
+		b := memory.OpenTable(rows, past.Node)
+		m := session.New(b, session.Config{Clock: clock, Journal: j, Past: past})
 		s, _, err := m.Open(session.Options{Peer: session.NoPeer()})
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
@@ -86,22 +87,24 @@ func calledBy(name string) bool {
 // cluster is some gateways over one store.
 type cluster struct {
 	t     *testing.T
-	store *memory.Store
+	rows  *memory.Rows
 	nodes []*session.Manager
 }
 
 // newCluster starts n gateways; wrap, if given, is put around each one's store.
-func newCluster(t *testing.T, n int, cfg session.Config, wrap func(i int, b backend.Backend) backend.Backend) *cluster {
+func newCluster(t *testing.T, n int, cfg session.Config, wrap func(i int, b ledger.Table) ledger.Table) *cluster {
 	t.Helper()
-	c := &cluster{t: t, store: memory.NewStore()}
+	c := &cluster{t: t, rows: memory.NewRows()}
+	if cfg.Clock == nil {
+		cfg.Clock = fakeClock()
+	}
+	c.rows.Clock, c.rows.Keep = cfg.Clock, true
 	for i := range n {
-		var b backend.Backend = memory.Open(c.store, backend.Node{ID: fmt.Sprintf("n%d", i), Incarnation: 1})
+		var b ledger.Table = memory.OpenTable(c.rows, fmt.Sprintf("n%d", i))
 		if wrap != nil {
 			b = wrap(i, b)
 		}
-		if cfg.Node = fmt.Sprintf("node-%d", i); cfg.Clock == nil {
-			cfg.Clock = fakeClock()
-		}
+		cfg.Node = fmt.Sprintf("node-%d", i)
 		m := session.New(b, cfg)
 		c.nodes = append(c.nodes, m)
 		t.Cleanup(func() {
@@ -117,6 +120,37 @@ func newCluster(t *testing.T, n int, cfg session.Config, wrap func(i int, b back
 		})
 	}
 	return c
+}
+
+// record is what the store has of a name, as a node sees it that is no gateway.
+func (c *cluster) record(name string) ledger.Record {
+	c.t.Helper()
+	r, err := memory.OpenTable(c.rows, "witness").Look(c.t.Context(), name)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return r.Record
+}
+
+// version of the record of name.
+func (c *cluster) version(name string) ledger.Version {
+	c.t.Helper()
+	r, err := memory.OpenTable(c.rows, "witness").Look(c.t.Context(), name)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return r.Version
+}
+
+// entries is how often the holder of name has entered, as the store knows; 0: nobody holds.
+func (c *cluster) entries(name string) int {
+	c.t.Helper()
+	for _, h := range c.record(name).Holds {
+		if len(h.Callers) > 0 {
+			return h.Callers[0].Entries
+		}
+	}
+	return 0
 }
 
 // open makes a session on the i-th gateway.
@@ -159,15 +193,18 @@ func wantCode(t *testing.T, err error, want session.Code) {
 // held says whether l is held now.
 func held(l *session.Lease) bool { _, err := l.View(); return err == nil }
 
-// faulty is a store that fails when its hooks say so.
+// faulty is a store that fails when its hooks say so. The verbs are acquire (a write that
+// grants), release (one that leaves nothing of the node), write (any other), join, look
+// and renew.
 type faulty struct {
-	backend.Backend
+	ledger.Table
 	mu     sync.Mutex              // guards before and after once the gateway runs
 	before func(verb string) error // an error: the request does not arrive
 	after  func(verb string) error // an error: the answer does not
-	drop   func(h backend.Hint) bool
-	wg     sync.WaitGroup       // requests on their way
-	tell   func(h backend.Hint) // tells the gateway of a hint, as the store would
+	drop   func(m ledger.Addressed) bool
+	early  *ledger.Addressed        // comes as soon as somebody listens
+	wg     sync.WaitGroup           // requests on their way
+	tell   func(m ledger.Addressed) // tells the gateway of a message, as the store would
 }
 
 // set changes the hooks.
@@ -222,53 +259,36 @@ func around[T any](ctx context.Context, f *faulty, verb string, do func() (T, er
 	}
 }
 
-func (f *faulty) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	return around(ctx, f, "acquire", func() (backend.Answer, error) { return f.Backend.Acquire(ctx, r) })
+func (f *faulty) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	verb := "write"
+	if s.Effects.Grants {
+		verb = "acquire"
+	} else if !s.Record.Has(f.Node()) {
+		verb = "release"
+	}
+	return around(ctx, f, verb, func() (ledger.Reply, error) { return f.Table.Swap(ctx, s) })
 }
 
-func (f *faulty) Confirm(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	return around(ctx, f, "confirm", func() (backend.Answer, error) { return f.Backend.Confirm(ctx, r) })
+func (f *faulty) Join(ctx context.Context, name string, e ledger.Entry, floor backend.Fence) (ledger.Reply, error) {
+	return around(ctx, f, "join", func() (ledger.Reply, error) { return f.Table.Join(ctx, name, e, floor) })
 }
 
-func (f *faulty) Extend(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	return around(ctx, f, "extend", func() (backend.Answer, error) { return f.Backend.Extend(ctx, r) })
+func (f *faulty) Look(ctx context.Context, name string) (ledger.Reply, error) {
+	return around(ctx, f, "look", func() (ledger.Reply, error) { return f.Table.Look(ctx, name) })
 }
 
-func (f *faulty) Release(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	return around(ctx, f, "release", func() (backend.Answer, error) { return f.Backend.Release(ctx, r) })
+func (f *faulty) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error) {
+	return around(ctx, f, "renew", func() ([]error, error) { return f.Table.Renew(ctx, rs) })
 }
 
-func (f *faulty) Cancel(ctx context.Context, r backend.Request) error {
-	_, err := around(ctx, f, "cancel", func() (int, error) { return 0, f.Backend.Cancel(ctx, r) })
-	return err
-}
-
-func (f *faulty) Reclaim(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	return around(ctx, f, "reclaim", func() (backend.Answer, error) { return f.Backend.Reclaim(ctx, r) })
-}
-
-func (f *faulty) Break(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	return around(ctx, f, "break", func() (backend.Answer, error) { return f.Backend.Break(ctx, r) })
-}
-
-func (f *faulty) Promote(ctx context.Context, name string) (backend.Answer, error) {
-	return around(ctx, f, "promote", func() (backend.Answer, error) { return f.Backend.Promote(ctx, name) })
-}
-
-func (f *faulty) Describe(ctx context.Context, r backend.Request) error {
-	_, err := around(ctx, f, "describe", func() (int, error) { return 0, f.Backend.Describe(ctx, r) })
-	return err
-}
-
-func (f *faulty) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	return around(ctx, f, "renew", func() ([]error, error) { return f.Backend.Renew(ctx, rs) })
-}
-
-func (f *faulty) Listen(g func(backend.Hint)) {
+func (f *faulty) Listen(g func(ledger.Addressed)) {
 	f.tell = g
-	f.Backend.Listen(func(h backend.Hint) {
-		if f.drop == nil || !f.drop(h) {
-			g(h)
+	if f.early != nil {
+		g(*f.early)
+	}
+	f.Table.Listen(func(m ledger.Addressed) {
+		if f.drop == nil || !f.drop(m) {
+			g(m)
 		}
 	})
 }
@@ -304,12 +324,12 @@ func within(t *testing.T, d time.Duration, got <-chan *session.Lease) *session.L
 }
 
 // hooked is a cluster's wrap with hooks on the first gateway's store.
-func hooked(f *faulty) func(int, backend.Backend) backend.Backend {
-	return func(i int, b backend.Backend) backend.Backend {
+func hooked(f *faulty) func(int, ledger.Table) ledger.Table {
+	return func(i int, b ledger.Table) ledger.Table {
 		if i > 0 {
 			return b
 		}
-		f.Backend = b
+		f.Table = b
 		return f
 	}
 }

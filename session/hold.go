@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lockgw/lockgw/session/contender"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
 // Released is the answer to a Release.
@@ -58,6 +61,22 @@ func (s *Session) Leases() []*Lease {
 	return out
 }
 
+// Views are the session's holds as they are now, by name; one that has just ended is left
+// out. CodeDraining: they are left to the next process.
+func (s *Session) Views() ([]View, error) {
+	var out []View
+	for _, l := range s.Leases() {
+		v, err := l.View()
+		switch {
+		case err == nil:
+			out = append(out, v)
+		case CodeOf(err) == CodeDraining:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Wait is a name that a session waits for.
 type Wait struct {
 	Name   string
@@ -101,37 +120,93 @@ func (s *Session) surrender(ctx context.Context, name string, thread int64, all 
 			return Released{Count: n}, err
 		}
 	}
-	q, freeBy, ended := l.p.end(l, "", answer)
+	freeBy := l.longest()
+	errand, ended := l.end("", answer)
 	if ended != nil {
 		return Released{}, ended
 	}
-	if q == nil {
-		return Released{Pending: freeBy > 0, FreeBy: freeBy}, nil
-	}
-	began := time.Now()
-	q.parentCtx = s.m.detach(ctx)
-	if l.p.carry(q); q.isDone() {
+	if l.settle(s.m.detach(ctx), ctx.Done(), errand) {
 		return Released{}, nil
-	}
-	t := time.NewTimer(s.m.cfg.Timeout - time.Since(began))
-	defer t.Stop()
-	select {
-	case <-q.done:
-		return Released{}, nil
-	case <-ctx.Done():
-	case <-t.C:
 	}
 	return Released{Pending: true, FreeBy: freeBy}, nil
+}
+
+// longest is how long l may last in the store without a renewal.
+func (l *Lease) longest() (d time.Duration) {
+	_ = l.see(func(c *contender.Contender, now time.Duration) { d = c.Deadline(&l.c) - now + margin(l.c.TTL) })
+	return d
+}
+
+// end gives l back. The errand has to be carried out by the caller, see settle.
+func (l *Lease) end(reason string, answer *receipt) (*engine.Errand, *Error) {
+	l.mu.Lock()
+	if l.over || l.ending != nil {
+		err := l.err
+		l.mu.Unlock()
+		if err == nil {
+			err = l.releasedError()
+		}
+		return nil, err
+	}
+	l.ending = &ending{reason: reason, answer: answer}
+	l.mu.Unlock()
+	errand := l.n.Release(&l.c)
+	if err := l.lostErr(); err != nil { // just before that
+		errand.Launch()
+		return nil, err
+	}
+	if l.leftBehind() {
+		return nil, l.m.drainingError(l.name)
+	}
+	return errand, nil
+}
+
+// leftBehind: the name was abandoned with l in it, and the next process has it.
+func (l *Lease) leftBehind() bool {
+	gone := l.n.Gone()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return gone && !l.over
+}
+
+// settle carries errand and waits, no longer than Config.Timeout or until stop is closed,
+// for the store to have nothing of this node that nobody here uses. Whoever releases does
+// not wait for what comes next.
+func (l *Lease) settle(parent context.Context, stop <-chan struct{}, errand *engine.Errand) bool {
+	given := l.n.Given()
+	if given == nil {
+		errand.Launch()
+		return true
+	}
+	began := time.Now()
+	if parent == nil {
+		parent = context.Background()
+	}
+	errand.Do(parent)
+	t := time.NewTimer(l.m.cfg.Timeout - time.Since(began))
+	defer t.Stop()
+	select {
+	case <-given:
+		return true
+	default:
+	}
+	select {
+	case <-given:
+		return true
+	case <-stop:
+	case <-t.C:
+	}
+	return false
 }
 
 // enterAgain adds an entry to l and makes its lease last for what a asks.
 // errOver: l is over, and the name has to be waited for.
 func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire, answer *receipt) error {
-	if err := l.p.reserve(ctx, l); err != nil {
+	if err := l.reserve(ctx); err != nil {
 		return err
 	}
-	defer l.p.unreserve(l)
-	n, err := l.p.write(ctx, l, +1, answer)
+	defer l.unreserve()
+	n, err := l.enter(ctx, +1, answer)
 	switch {
 	case CodeOf(err) == CodeLost, CodeOf(err) == CodeNotOwner:
 		return errOver
@@ -142,9 +217,11 @@ func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire, answer *r
 			Code: CodeConflict, Lock: l.name, Detail: "the limit of entries of one hold (limits.entries_per_hold) is reached",
 		}
 	}
-	l.p.loosen(l, a.Fixed)
+	if !a.Fixed {
+		l.n.Loosen(&l.c)
+	}
 	if a.TTL > l.leaseTTL() {
-		_ = s.m.renewNow(ctx, l, a.TTL) // entered in any case; the watchdog goes on with it
+		_ = l.n.Prolong(ctx, &l.c, a.TTL) // entered in any case; the watchdog goes on with it
 	}
 	return nil
 }
@@ -154,11 +231,11 @@ func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire, answer *r
 // entry given back all the more.
 func (s *Session) leaveOnce(ctx context.Context, l *Lease, answer *receipt) (int, error) {
 	ctx = context.WithoutCancel(ctx) // what it may wait for is bounded by Config.Timeout
-	if err := l.p.reserve(ctx, l); err != nil {
+	if err := l.reserve(ctx); err != nil {
 		return 0, err
 	}
-	defer l.p.unreserve(l)
-	return l.p.write(ctx, l, -1, answer)
+	defer l.unreserve()
+	return l.enter(ctx, -1, answer)
 }
 
 // Renew sets the lease of the hold of name by thread (0 means 1) to ttl from now
@@ -175,7 +252,7 @@ func (s *Session) Renew(ctx context.Context, name string, thread int64, ttl time
 		return nil, err
 	}
 	or(&ttl, l.leaseTTL())
-	err = s.m.renewNow(ctx, l, ttl)
+	err = l.n.Prolong(ctx, &l.c, ttl)
 	v, over := l.View()
 	switch {
 	case over != nil:

@@ -3,117 +3,160 @@ package session
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/session/contender"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
-// Inspect tells what is known of a name. If the store cannot be asked the state
-// is unknown, with what this node knows by itself. CodeInvalid.
+// Inspect tells what is known of a name. The nodes that hold it or wait for it are asked;
+// one that does not answer is shown as of when it last wrote. If the store cannot be
+// asked the state is unknown, with what this node knows by itself. CodeInvalid.
 func (m *Manager) Inspect(ctx context.Context, name string) (Status, error) {
 	if err := CheckName(name); err != nil {
 		return Status{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
 	defer cancel()
-	st, err := m.b.Inspect(ctx, name)
-	s := statusOf(st)
-	s.Name = name
+	a, err := m.engine.Ask(ctx, name)
+	s := m.statusOf(name, &a)
 	if err != nil {
 		s.State, s.Trouble = StateUnknown, err.Error()
 	}
-	m.addLocal(&s)
-	s.Next = nextOf(s, st.Head)
 	return s, nil
 }
 
-// nextOf is who is next. Callers of a node that holds the name stand in no queue of the
-// store: they come after everybody who does.
-func nextOf(s Status, head backend.Head) *Holder {
-	switch local := len(s.Queue); {
-	case s.Waiters == 0 || s.State == StateUnknown:
-		return nil
-	case local > 0 && (head == backend.HeadOurs || s.Waiters == local):
-		return &s.Queue[0]
-	case local == 0 || head == backend.HeadTheirs:
-		return &Holder{Peer: NoPeer()}
-	default:
-		return nil
-	}
-}
-
-func statusOf(st backend.Status) Status {
-	s := Status{Name: st.Name, State: StateFree, Waiters: st.Waiters, Fence: st.Top, TTL: st.TTL, Trouble: st.Refusing}
-	if st.Held {
-		s.State, s.Holder = StateHeld, holderOf(st)
-		if !st.Foreign { // else what Break asks for is the newest that the store knows of
-			s.Fence = max(st.Turn, st.Hold)
+// statusOf is what a store and the nodes that were asked say of a name, with what this
+// node knows exactly in place of what it has told the store.
+func (m *Manager) statusOf(name string, a *engine.Answer) Status {
+	s := Status{Name: name, State: StateFree, Fence: a.Reply.Record.Top, Trouble: a.Reply.Refusing}
+	ours := m.engine.Find(name) != nil // else this node has stopped, and leaves its holds to the next process
+	for i := range a.Reply.Record.Holds {
+		h := &a.Reply.Record.Holds[i]
+		if h.Offered || h.Node == m.store.Node() && ours || h.End <= 0 {
+			continue
 		}
-		s.Mode, s.Holders = st.Mode, max(st.Holders, 1)
+		if t, ok := a.Told[h.Node]; ok {
+			s.addTold(h, t)
+		} else {
+			s.addHold(h)
+		}
 	}
-	for _, h := range st.Several {
-		holder := holderOf(backend.Status{Held: true, Owner: h.Owner, Node: h.Node, Record: h.Record})
-		s.Shares = append(s.Shares, Share{*holder, h.Fence, h.TTL})
+	for _, e := range a.Reply.Record.Queue {
+		if t, ok := a.Told[e.Node]; ok {
+			s.Waiters += t.Waiters
+		} else if e.Node != m.store.Node() {
+			s.Waiters += max(e.Waiters, 1)
+		}
+	}
+	for node, t := range a.Told {
+		if a.Reply.Record.Entry(node) == nil { // its callers come after all who stand in the queue
+			s.Waiters += t.Waiters
+		}
+	}
+	m.addOurs(&s)
+	if last := a.Reply.Record.Last; s.State == StateFree && last != 0 { // what was reserved above it was never given
+		s.Fence = last
+	}
+	s.Next = s.next(m.store.Node(), a)
+	if s.Holder != nil && len(s.Shares) > 0 && s.Mode == backend.Exclusive {
+		s.Shares = nil
 	}
 	return s
 }
 
-// addLocal puts what this node knows exactly in place of what it has told the
-// store.
-func (m *Manager) addLocal(s *Status) {
-	for _, p := range m.placesOf(s.Name) {
-		p.mu.Lock()
-		p.addTo(s)
-		p.mu.Unlock()
-	}
-	slices.SortFunc(s.Queue, func(a, b Holder) int { return a.Since.Compare(b.Since) })
-}
-
-func (p *place) addTo(s *Status) {
-	now := p.m.cfg.Clock()
-	if p.phase == queued && s.State != StateUnknown {
-		s.Waiters -= p.told
-	}
-	s.Waiters = max(s.Waiters, 0) + p.queue.n
-	for l := p.queue.first; l != nil; l = l.next {
-		s.Queue = append(s.Queue, l.holder)
-	}
-	if p.queue.n > 0 && p.trouble != nil {
-		s.Trouble = p.trouble.Error()
-	}
-	l := p.cur
-	if l == nil || !p.has() || now >= p.hold.deadline {
+// addTold adds a hold of another node as that node has just told it.
+func (s *Status) addTold(h *ledger.Hold, t engine.Telling) {
+	if t.Holds == 0 {
 		return
 	}
-	if s.Holders = max(s.Holders, 1); l.mode == backend.Exclusive || l.fence >= s.Fence {
-		h := l.holder
-		s.State, s.Holder, s.Fence, s.TTL, s.Mode = StateHeld, &h, l.fence, p.hold.deadline-now, l.mode
+	for _, c := range t.Callers {
+		s.add(holderFrom(h.Node, c), c.Fence, t.Left, h.Mode)
+	}
+	s.Holders += t.Holds - len(t.Callers)
+}
+
+// addHold adds a hold of another node as that node last wrote it.
+func (s *Status) addHold(h *ledger.Hold) {
+	if len(h.Callers) == 0 {
+		s.add(*holderIn(h), s.Fence, h.End, h.Mode)
+		return
+	}
+	for _, c := range h.Callers {
+		fence := max(c.Fence, h.ID)
+		if h.Foreign() {
+			fence = s.Fence // of the name: by that it can be broken
+		}
+		s.add(holderFrom(h.Node, c), fence, h.End, h.Mode)
+	}
+	s.Holders += max(h.Count-len(h.Callers), 0)
+}
+
+// add adds one who holds the name. The newest stands for all.
+func (s *Status) add(h Holder, fence backend.Fence, left time.Duration, mode backend.Mode) {
+	s.Holders++
+	s.Shares = append(s.Shares, Share{h, fence, left})
+	if s.State != StateHeld || fence >= s.Fence {
+		s.State, s.Holder, s.Fence, s.TTL, s.Mode = StateHeld, &h, fence, left, mode
 	}
 }
 
-// placesOf are the places of a name; more than one where its callers stand in the
-// store's queue by themselves.
-func (m *Manager) placesOf(name string) []*place {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.slotted[name] == nil {
-		if p := m.places[placeKey{name: name}]; p != nil {
-			return []*place{p}
+// addOurs adds the callers of this node.
+func (m *Manager) addOurs(s *Status) {
+	n := m.engine.Find(s.Name)
+	n.See(func(c *contender.Contender, now time.Duration) {
+		for _, w := range c.In() {
+			if at := c.Deadline(w); w.Holds() && now < at {
+				s.add(leaseOf(w).holderNow(), w.Fence, at-now, w.Mode)
+			}
 		}
-		return nil
-	}
-	var out []*place
-	for k, p := range m.places {
-		if k.name == name {
-			out = append(out, p)
+		s.Waiters += len(c.Waiting())
+		for _, w := range c.Waiting() {
+			s.Queue = append(s.Queue, leaseOf(w).holderNow())
 		}
-	}
-	return out
+		if err := n.Trouble(); err != nil && len(s.Queue) > 0 {
+			s.Trouble = err.Error()
+		}
+	})
 }
 
-// Check returns nil while fence is the newest grant of name, CodeFenceMismatch
-// when it is not or the store has forgotten, CodeUnsupported, CodeUnavailable.
+// next is who gets the name when its holder lets go of it; nil: nobody waits. Callers of
+// a node that holds the name stand in no queue of the store: they come after everybody
+// who does.
+func (s *Status) next(node string, a *engine.Answer) *Holder {
+	for _, e := range a.Reply.Record.Queue {
+		if e.Node == node && len(s.Queue) > 0 {
+			return &s.Queue[0]
+		}
+		if e.Node != node {
+			return nextAt(e.Node, a)
+		}
+	}
+	if len(s.Queue) > 0 {
+		return &s.Queue[0]
+	}
+	for _, h := range a.Reply.Record.Holds {
+		if a.Told[h.Node].Waiters > 0 {
+			return nextAt(h.Node, a)
+		}
+	}
+	return nil
+}
+
+// nextAt is the first who waits at another node. Without Owner, it is not known who.
+func nextAt(node string, a *engine.Answer) *Holder {
+	if t := a.Told[node]; len(t.Waiting) > 0 {
+		h := holderFrom(node, t.Waiting[0])
+		return &h
+	}
+	return &Holder{Peer: NoPeer()}
+}
+
+// Check returns nil while fence is the newest grant of name, CodeFenceMismatch when it is
+// not or the store has forgotten, CodeUnsupported, and CodeUnavailable where the node
+// that holds the name does not say so.
 func (m *Manager) Check(ctx context.Context, name string, fence backend.Fence) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -121,44 +164,48 @@ func (m *Manager) Check(ctx context.Context, name string, fence backend.Fence) e
 	if !m.Info().Fencing {
 		return &Error{Code: CodeUnsupported, Lock: name, Detail: "this store cannot order grants"}
 	}
-	for _, p := range m.placesOf(name) {
-		if last := p.lastTurn(); last != 0 {
-			return compare(name, fence, last)
-		}
+	if last := m.lastHere(name); last != 0 {
+		return compare(name, fence, last)
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
 	defer cancel()
-	st, err := m.b.Inspect(ctx, name)
-	// The turns of another node become known here a moment late. If fence may be
-	// such a turn, it is known after that moment or is not the newest any more.
-	if err == nil && st.Held && fence > st.Turn && fence <= st.Top {
-		t := time.NewTimer(describeAfter + slack)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			st, err = m.b.Inspect(ctx, name)
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-	}
-	switch {
-	case err != nil:
+	a, err := m.engine.Ask(ctx, name)
+	if err != nil {
 		return &Error{Code: CodeUnavailable, Lock: name, RetryAfter: time.Second, Detail: err.Error()}
-	case st.Held && !st.Foreign:
-		return compare(name, fence, st.Turn)
-	default:
-		return compare(name, fence, st.Top)
+	}
+	newest := a.Reply.Record.Last
+	for _, h := range a.Reply.Record.Holds {
+		if h.Foreign() {
+			newest = a.Reply.Record.Top
+		}
+		if h.Mode != backend.Exclusive || h.Node == "" || h.Offered || h.End <= 0 {
+			continue
+		}
+		t, ok := a.Told[h.Node]
+		if !ok || t.Last == 0 {
+			return m.unsaid(name, fence, &h)
+		}
+		newest = t.Last
+	}
+	return compare(name, fence, newest)
+}
+
+// unsaid is what Check says where the node that holds the name does not: fences outside
+// the hold are no grants under it in any case.
+func (m *Manager) unsaid(name string, fence backend.Fence, h *ledger.Hold) error {
+	if fence < h.ID {
+		return compare(name, fence, h.ID)
+	}
+	return &Error{
+		Code: CodeUnavailable, Lock: name, RetryAfter: time.Second,
+		Detail: "the gateway that holds the lock did not say which of its callers has it; ask again",
 	}
 }
 
-// lastTurn is the newest fence given by this node, if it has the name alone; else 0.
-func (p *place) lastTurn() backend.Fence {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.phase != holding || p.late() || p.cur != nil && p.cur.mode != backend.Exclusive {
-		return 0
-	}
-	return p.hold.last
+// lastHere is the newest fence given by this node, if it has the name alone; else 0.
+func (m *Manager) lastHere(name string) (f backend.Fence) {
+	m.engine.Find(name).See(func(c *contender.Contender, _ time.Duration) { f = c.Last() })
+	return f
 }
 
 func compare(name string, fence, newest backend.Fence) error {

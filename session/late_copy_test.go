@@ -7,27 +7,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session"
 )
 
 // tardy is a store that gets the first acquire a second late, when its sender has
 // been told that the connection is gone.
 type tardy struct {
-	backend.Backend
+	ledger.Table
 	seen atomic.Bool
 	wg   sync.WaitGroup
 }
 
-func (d *tardy) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
+func (d *tardy) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	if d.seen.Swap(true) {
-		return d.Backend.Acquire(ctx, r)
+		return d.Table.Swap(ctx, s)
 	}
 	d.wg.Go(func() {
 		time.Sleep(time.Second)
-		_, _ = d.Backend.Acquire(context.WithoutCancel(ctx), r) // nobody hears the answer
+		_, _ = d.Table.Swap(context.WithoutCancel(ctx), s) // nobody hears the answer
 	})
-	return backend.Answer{}, errLost
+	return ledger.Reply{}, errLost
 }
 
 // Histories of real gateways have shown a permit that nobody held for all of its
@@ -48,11 +48,11 @@ func TestLateCopyOfARefusedAcquire(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				var d *tardy
-				c := newCluster(t, 2, session.Config{}, func(i int, b backend.Backend) backend.Backend {
+				c := newCluster(t, 2, session.Config{}, func(i int, b ledger.Table) ledger.Table {
 					if i > 0 {
 						return b
 					}
-					d = &tardy{Backend: b}
+					d = &tardy{Table: b}
 					return d
 				})
 				holder := c.open(1)

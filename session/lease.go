@@ -3,66 +3,76 @@ package session
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/contender"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
-// Lease is one hold of a session: it waits in its place's queue, is granted a
-// turn, is told, and is over once.
+// Lease is one hold of a session: it waits in the queue of its name, is granted, is
+// told, and is over once.
+//
+// What it asks the contender of the name for, and what that has given, stands in c,
+// which only the contender changes, and which is read with the name locked (see). The
+// rest is guarded by mu. The order is: engine.Name, Lease.mu; and engine.Name,
+// Session.mu.
 type Lease struct {
-	s       *Session
-	p       *place
-	name    string
-	thread  int64
-	owner   backend.Owner
-	ttl     time.Duration
-	fixed   bool
-	mode    backend.Mode
-	maxHold time.Duration // max_hold, 0: none
-	minHold time.Duration // min_hold
-	holder  Holder        // its Since: when it was granted, or began to wait
-	asked   time.Time     // when it began to wait; zero: before this process
-	repeat  *receipt      // of the acquire, if that had a key
-	done    chan struct{} // closed when over
-	wake    chan struct{} // of capacity 1: look at the fields below again
+	s      *Session // nil: of a session that is over; the name is kept for its min_hold
+	m      *Manager
+	n      *engine.Name // nil: it was over before this process began
+	name   string
+	thread int64
+	c      contender.Caller
+	asked  time.Time     // when it began to wait; zero: before this process
+	repeat *receipt      // of the acquire, if that had a key
+	done   chan struct{} // closed when over
+	wake   chan struct{} // of capacity 1: look at the fields below again
 
 	parentCtx context.Context // of the acquire, as Observer.Detach made it; nil: none
 
-	// The fields below are guarded by p.mu.
-	prev, next   *Lease // in the queue
-	queued       bool
-	noWait       bool          // wants an answer now, does not wait
-	curious      bool          // wants to hear once that it has to wait
-	announce     bool          // is to be told so
-	busy         chan struct{} // closed when the change of count under way is done
-	phase        leasePhase
-	acknowledged bool
-	fence        backend.Fence
-	path         WakePath
-	ahead        int // waited here already when it came
-	count        int
-	maxHoldAt    time.Duration // on the clock; 0: never
-	keepUntil    time.Duration // min_hold, on the clock
-	err          *Error        // why it is over, or was refused
+	mu       sync.Mutex // guards the fields below
+	holder   Holder     // its Since: when it was granted, or began to wait
+	refused  contender.Reason
+	granted  bool // it may be told
+	hurried  bool // its wait is over, but for an answer of the store
+	late     bool // likewise, and it did want to wait
+	announce bool // is to be told that it has to wait
+	path     WakePath
+	behind   backend.Owner // who the historian was told holds the name
+	ending   *ending       // it is being released; or why it is about to be lost
+	over     bool          // released, lost or refused
+	err      *Error        // why it is over, if it was not released
+	busy     chan struct{} // closed when the change of the entries under way is done
+	written  chan struct{} // of capacity 1: the store knows the entries
 }
 
-type leasePhase int
+// ending is what is said of the end of a hold.
+type ending struct {
+	reason string
+	answer *receipt // of the release
+	forced bool     // it is lost
+}
 
-const (
-	waiting leasePhase = iota
-	granted            // its turn, from the moment the place has decided so
-	kept               // released, but min_hold keeps the name
-	over
-)
+func newLease(s *Session, m *Manager, name string, thread int64) *Lease {
+	l := &Lease{
+		s: s, m: m, name: name, thread: thread, done: make(chan struct{}), wake: make(chan struct{}, 1), written: make(chan struct{}, 1),
+	}
+	l.c.Data = l
+	return l
+}
+
+// leaseOf finds the lease of a caller.
+func leaseOf(c *contender.Caller) *Lease { return c.Data.(*Lease) }
 
 // admits: the holder of l may enter again in that mode.
 func (l *Lease) admits(m backend.Mode) error {
-	if m == l.mode || m == backend.Shared && l.mode == backend.Exclusive {
+	if m == l.c.Mode || m == backend.Shared && l.c.Mode == backend.Exclusive {
 		return nil
 	}
 	detail := "this session and thread holds it in another mode; release that hold first"
-	if m == backend.Exclusive && l.mode == backend.Shared {
+	if m == backend.Exclusive && l.c.Mode == backend.Shared {
 		detail = "this session and thread shares the lock and would wait for itself; release the shared hold first"
 	}
 	return &Error{Code: CodeConflict, Lock: l.name, Detail: detail}
@@ -82,101 +92,159 @@ func (l *Lease) Name() string { return l.name }
 func (l *Lease) Thread() int64 { return l.thread }
 
 // Owner is the owner id.
-func (l *Lease) Owner() backend.Owner { return l.owner }
+func (l *Lease) Owner() backend.Owner { return l.c.Owner }
 
 // Fence is the fencing token of the hold, the same for each entry.
-func (l *Lease) Fence() backend.Fence {
-	l.p.mu.Lock()
-	defer l.p.mu.Unlock()
-	return l.fence
+func (l *Lease) Fence() (f backend.Fence) {
+	f = l.c.Fence // of one that is over nobody changes it
+	l.n.See(func(*contender.Contender, time.Duration) { f = l.c.Fence })
+	return f
 }
 
-// View is the hold as it is now, or the error that it is over: CodeLost, or
-// CodeNotOwner after a release. It looks at the clock itself, so that an answer
+// see calls f, which must only read, with the name locked, if l is held. If not, it
+// returns why: CodeLost, CodeNotOwner after a release, or CodeDraining where it was left to
+// the next process. It looks at the clock itself: whoever is late to say so, a hold whose
+// deadline has passed is lost.
+func (l *Lease) see(f func(c *contender.Contender, now time.Duration)) *Error {
+	there, err := false, l.releasedError()
+	l.n.See(func(c *contender.Contender, now time.Duration) {
+		there = true
+		switch {
+		case l.isOver():
+		case now >= c.Deadline(&l.c):
+			err = l.lostError(reasonExpired)
+		default:
+			err = nil
+			f(c, now)
+		}
+	})
+	if !there && !l.isOver() {
+		err = l.m.drainingError(l.name)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil && l.err != nil {
+		return l.err
+	}
+	return err
+}
+
+func (l *Lease) isOver() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over || l.ending != nil && !l.ending.forced
+}
+
+// View is the hold as it is now, or the error that it is over: CodeLost, CodeNotOwner after
+// a release, or CodeDraining where it was left to the next process. It looks at the clock itself, so that an answer
 // made from it is true when it is made.
 func (l *Lease) View() (View, error) {
-	p := l.p
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.m.cfg.Clock()
-	if err := l.errLocked(now); err != nil {
+	var v View
+	err := l.see(func(c *contender.Contender, now time.Duration) {
+		wall, deadline := time.Now(), c.Deadline(&l.c)
+		h := l.holderNow()
+		v = View{
+			Name: l.name, State: StateHeld, Owner: l.c.Owner, Thread: l.thread, Count: l.c.Entries, Fence: l.c.Fence,
+			Left: deadline - now, Deadline: deadline, Expires: wall.Add(deadline - now),
+			AutoRenew: !l.c.Fixed, Note: h.Note, Since: h.Since,
+		}
+		if c.Failing() || c.Recovering() {
+			v.State = StateJeopardy
+		}
+		if l.c.MaxHoldAt != 0 {
+			v.MaxHoldAt = wall.Add(l.c.MaxHoldAt - now)
+		}
+	})
+	if err != nil {
 		return View{}, err
 	}
-	wall := time.Now()
-	v := View{
-		Name: l.name, State: StateHeld, Owner: l.owner, Thread: l.thread, Count: l.count, Fence: l.fence,
-		Left: p.hold.deadline - now, Deadline: p.hold.deadline, Expires: wall.Add(p.hold.deadline - now),
-		AutoRenew: !l.fixed, Note: l.holder.Note, Since: l.holder.Since,
-	}
-	if p.hold.failing {
-		v.State = StateJeopardy
-	}
-	if l.maxHoldAt != 0 {
-		v.MaxHoldAt = wall.Add(l.maxHoldAt - now)
-	}
 	return v, nil
+}
+
+// holderNow is who has l, for people.
+func (l *Lease) holderNow() Holder {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.holder
 }
 
 // Done is closed when the hold is over.
 func (l *Lease) Done() <-chan struct{} { return l.done }
 
 // Err says why the hold is over, nil while it is not: CodeLost with the reason,
-// or CodeNotOwner after a release.
+// CodeNotOwner after a release, or CodeDraining where it was left to the next process.
 func (l *Lease) Err() error {
-	l.p.mu.Lock()
-	defer l.p.mu.Unlock()
-	if err := l.errLocked(l.p.m.cfg.Clock()); err != nil {
+	if err := l.see(func(*contender.Contender, time.Duration) {}); err != nil {
 		return err
 	}
 	return nil
 }
 
-func (l *Lease) errLocked(now time.Duration) *Error {
-	switch {
-	case l.err != nil:
-		return l.err
-	case l.phase != granted:
-		return l.releasedError()
-	case now >= l.p.hold.deadline:
-		return l.lostError(reasonExpired) // whoever is late to say so, it is lost
-	default:
-		return nil
-	}
+// entries is how often l was entered; 0: it is over.
+func (l *Lease) entries() (n int) {
+	_ = l.see(func(*contender.Contender, time.Duration) { n = l.c.Entries })
+	return n
+}
+
+// leaseTTL is the ttl by which the watchdog renews l.
+func (l *Lease) leaseTTL() (ttl time.Duration) {
+	ttl = l.m.cfg.TTL
+	_ = l.see(func(*contender.Contender, time.Duration) { ttl = l.c.TTL })
+	return ttl
 }
 
 // The reasons of a loss, as events name them.
 const (
-	reasonExpired    = "expired"
-	reasonGone       = "gone"
-	reasonMaxHold    = "max_hold"
-	reasonSuperseded = "overtaken"
-	reasonBroken     = "broken"
-	reasonEnded      = "session_ended"
+	reasonExpired = "expired"
+	reasonGone    = "gone"
+	reasonMaxHold = "max_hold"
+	reasonBroken  = "broken"
+	reasonEnded   = "session_ended"
 )
 
 // LossBroken is the reason of a loss by Break.
 const LossBroken = reasonBroken
 
 var lossSentence = map[string]string{
-	reasonExpired:    "its lease ran out before a renewal was confirmed",
-	reasonGone:       "the store does not have it any more",
-	reasonMaxHold:    "it has reached its max_hold",
-	reasonSuperseded: "another gateway process speaks for this node",
-	reasonBroken:     "an administrator has ended it",
-	reasonEnded:      "an administrator has ended its session",
+	reasonExpired: "its lease ran out before a renewal was confirmed",
+	reasonGone:    "the store does not have it any more",
+	reasonMaxHold: "it has reached its max_hold",
+	reasonBroken:  "an administrator has ended it",
+	reasonEnded:   "an administrator has ended its session",
 }
 
 // LossSentence says in words what the reason of a loss means; "" of one that it does
 // not know.
 func LossSentence(reason string) string { return lossSentence[reason] }
 
+// lossOf names the reason of a loss.
+func lossOf(r contender.Reason) string {
+	switch r {
+	case contender.Expired:
+		return reasonExpired
+	case contender.ByForce:
+		return reasonBroken
+	case contender.MaxHold:
+		return reasonMaxHold
+	default:
+		return reasonGone
+	}
+}
+
 func (l *Lease) lostError(reason string) *Error {
 	return &Error{
 		Code: CodeLost, Lock: l.name,
-		Detail: fmt.Sprintf("the hold with fence %d is lost (%s: %s); another may have the lock now", l.fence, reason, lossSentence[reason]),
+		Detail: fmt.Sprintf("the hold with fence %d is lost (%s: %s); another may have the lock now", l.c.Fence, reason, lossSentence[reason]),
 	}
 }
 
 func (l *Lease) releasedError() *Error {
-	return &Error{Code: CodeNotOwner, Lock: l.name, Detail: fmt.Sprintf("the hold with fence %d has been released", l.fence)}
+	return &Error{Code: CodeNotOwner, Lock: l.name, Detail: fmt.Sprintf("the hold with fence %d has been released", l.c.Fence)}
+}
+
+// lostErr is why l is lost, nil if it is not.
+func (l *Lease) lostErr() *Error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
 }

@@ -51,7 +51,7 @@ func TestSessionEndsAtTheGrant(t *testing.T) {
 		clock := &jumpy{}
 		c := newCluster(t, 1, session.Config{Clock: clock.now}, nil)
 		s := c.open(0)
-		clock.when("(*place).tell", func() { s.Close(context.Background(), "gone") })
+		clock.when("(*Lease).tell", func() { s.Close(context.Background(), "gone") })
 		_, err := s.Acquire(t.Context(), "x", session.Acquire{})
 		wantCode(t, err, session.CodeSessionEnded)
 		synctest.Wait()

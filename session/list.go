@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
 // ListQuery says which names List tells of, and in which order.
@@ -122,14 +123,12 @@ func (m *Manager) look(ctx context.Context, q *ListQuery, names []*listed) ([]St
 	defer cancel()
 	all := make([]Status, len(names))
 	err := backend.Each(len(names), func(i int) error {
-		st, err := m.b.Inspect(ctx, names[i].name)
+		r, err := m.store.Look(ctx, names[i].name)
 		if err != nil {
 			return err
 		}
-		all[i] = statusOf(st)
-		all[i].Name = names[i].name
+		all[i] = m.statusOf(names[i].name, &engine.Answer{Reply: r})
 		all[i].Shares = nil // for a page of large semaphores would be large
-		m.addLocal(&all[i])
 		return nil
 	})
 	if err != nil {

@@ -12,26 +12,27 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session"
 )
 
 // scanned is a store that lists as Redis does: in no order, more than it was asked for
 // or less, and some names twice.
 type scanned struct {
-	backend.Backend
+	ledger.Table
 	lists atomic.Int64
 	each  time.Duration // how long a part of the list takes
 	stuck atomic.Bool   // there is always more
 }
 
-func (s *scanned) List(ctx context.Context, prefix, cursor string, _ int) ([]backend.Status, string, error) {
+func (s *scanned) List(ctx context.Context, prefix, cursor string, _ int) ([]ledger.Named, string, error) {
 	s.lists.Add(1)
 	select {
 	case <-time.After(s.each):
 	case <-ctx.Done():
 		return nil, "", backend.ErrUnavailable
 	}
-	all, _, err := s.Backend.List(ctx, prefix, "", 1<<20)
+	all, _, err := s.Table.List(ctx, prefix, "", 1<<20)
 	if err != nil {
 		return nil, "", err
 	}
@@ -52,8 +53,8 @@ func (s *scanned) List(ctx context.Context, prefix, cursor string, _ int) ([]bac
 func listing(t *testing.T, names int) (*cluster, *scanned) {
 	t.Helper()
 	var store *scanned
-	c := newCluster(t, 2, session.Config{}, func(_ int, b backend.Backend) backend.Backend {
-		store = &scanned{Backend: b}
+	c := newCluster(t, 2, session.Config{}, func(_ int, b ledger.Table) ledger.Table {
+		store = &scanned{Table: b}
 		return store
 	})
 	sessions := []*session.Session{c.open(0), c.open(1)}
@@ -229,7 +230,7 @@ func TestListAtLeast(t *testing.T) {
 	})
 }
 
-// Who is next is told by the store's queue, not by that of the gateway that is asked.
+// Who is next is the same on every node: the first in the queue of the store.
 func TestNext(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCluster(t, 3, session.Config{}, nil)
@@ -261,6 +262,6 @@ func TestNext(t *testing.T) {
 		}
 		c.wait(1, 2, "x")
 		c.wait(2, 1, "x")
-		want("all wait", "elsewhere", "node-1", "elsewhere")
+		want("all wait", "node-1", "node-1", "node-1")
 	})
 }

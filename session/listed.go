@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
 const (
@@ -185,20 +187,19 @@ func (m *Manager) catalog(ctx context.Context, prefix string) (*catalog, error) 
 	patience := 5 * m.cfg.Timeout
 	seen := map[string]bool{}
 	for cursor := ""; ; {
-		sts, next, err := m.listStep(ctx, prefix, cursor)
+		rows, next, err := m.listStep(ctx, prefix, cursor)
 		switch {
 		case errors.Is(err, backend.ErrPartly):
 			all.incomplete = err.Error()
 		case err != nil:
 			return nil, err
 		}
-		for _, st := range sts {
-			if seen[st.Name] { // a store may tell it twice
+		for _, row := range rows {
+			if seen[row.Name] { // a store may tell it twice
 				continue
 			}
-			seen[st.Name] = true
-			s := statusOf(st)
-			m.addLocal(&s)
+			seen[row.Name] = true
+			s := m.statusOf(row.Name, &engine.Answer{Reply: row.Reply})
 			if s.State == StateHeld || s.Waiters > 0 {
 				all.names = append(all.names, listedOf(s))
 			}
@@ -218,8 +219,8 @@ func (m *Manager) catalog(ctx context.Context, prefix string) (*catalog, error) 
 	}
 }
 
-func (m *Manager) listStep(ctx context.Context, prefix, cursor string) ([]backend.Status, string, error) {
+func (m *Manager) listStep(ctx context.Context, prefix, cursor string) ([]ledger.Named, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
 	defer cancel()
-	return m.b.List(ctx, prefix, cursor, listStep)
+	return m.store.List(ctx, prefix, cursor, listStep)
 }

@@ -5,7 +5,7 @@ import "log/slog"
 // logLoss says that a holder has lost its lock while it may be at work: the first thing
 // that somebody looks for who finds that two have worked at once.
 func (l *Lease) logLoss(reason string) {
-	h := l.holder
-	l.p.m.cfg.Log.Warn("a lock was lost", "lock", l.name, "reason", reason, "why", lossSentence[reason], "fence", uint64(l.fence),
-		slog.Group("holder", "pid", h.PID, "command", h.Command, "uid", h.UID, "note", h.Note), "owner", string(l.owner), "session", l.s.id)
+	h := l.holderNow()
+	l.m.cfg.Log.Warn("a lock was lost", "lock", l.name, "reason", reason, "why", lossSentence[reason], "fence", uint64(l.c.Fence),
+		slog.Group("holder", "pid", h.PID, "command", h.Command, "uid", h.UID, "note", h.Note), "owner", string(l.c.Owner), "session", l.s.id)
 }

@@ -2,44 +2,36 @@ package session
 
 import (
 	"context"
-	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/session/contender"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
 // Manager is the registry of sessions and of the names they hold or wait for.
 type Manager struct {
 	bus
-	b        backend.Backend
-	cfg      Config
-	seq      atomic.Uint64 // of requests
-	slots    atomic.Uint64 // of contenders, where the order is strict
-	drained  chan struct{} // closed by Drain
-	drain    sync.Once
-	wg       sync.WaitGroup // every goroutine that the Manager started
-	index    sessionIndex
-	renewals renewals
-	timers   timers
-	lists    lists
-	answers  answers
+	store   ledger.Table
+	engine  *engine.Engine
+	cfg     Config
+	drained chan struct{} // closed by Drain
+	drain   sync.Once
+	wg      sync.WaitGroup // every goroutine that the Manager started
+	index   sessionIndex
+	lists   lists
+	answers answers
 
 	mu        sync.Mutex // guards the fields below; nothing is locked under it
-	closed    bool
-	places    map[placeKey]*place
-	slotted   map[string]*crowd // those of them that have a slot, by name
-	empty     chan struct{}     // set by Close; closed when no place is left
 	sessions  map[tokenHash]*Session
 	users     map[string]int // how many of them each user has
 	cleared   time.Duration  // when idle sessions were looked for
 	ended     map[tokenHash]ended
-	fences    map[string]backend.Fence // highest seen of names that nobody here uses now
-	mark      backend.Fence            // highest of all those that are not in fences; only of a store that ends with the process
-	journaled map[placeKey]struct{}    // the journal says that they may be in the store, and they are not
+	journaled map[string]struct{} // the journal says that they may be in the store, and they are not
 }
 
 // ended is what is remembered of a session that is over.
@@ -52,29 +44,43 @@ const (
 	// idLength is 60 random bits: no two sessions may be one in the journal.
 	idLength      = 18
 	rememberEnded = 10 * time.Minute
-	maxFences     = 1 << 16
 	maxJournaled  = 1 << 10
+	// offer is how long the store keeps a name for a node that has to take it.
+	offer = time.Second
 )
 
-// New makes a Manager over b, with what Config.Past says that there was. Close it
-// before b.
-func New(b backend.Backend, cfg Config) *Manager {
+// New makes a Manager over a store, with what Config.Past says that there was. Close it
+// before the store.
+func New(store ledger.Table, cfg Config) *Manager {
 	m := &Manager{
-		b: b, cfg: cfg.withDefaults(), drained: make(chan struct{}),
-		places: map[placeKey]*place{}, slotted: map[string]*crowd{}, sessions: map[tokenHash]*Session{}, users: map[string]int{},
-		ended: map[tokenHash]ended{}, fences: map[string]backend.Fence{}, journaled: map[placeKey]struct{}{}, lists: newLists(),
+		store: store, cfg: cfg.withDefaults(), drained: make(chan struct{}),
+		sessions: map[tokenHash]*Session{}, users: map[string]int{},
+		ended: map[tokenHash]ended{}, journaled: map[string]struct{}{}, lists: newLists(),
 	}
-	or(&m.cfg.Store, b.Info().Type)
-	if most := b.Info().MaxTTL; most > 0 {
+	or(&m.cfg.Store, store.Info().Type)
+	if most := store.Info().MaxTTL; most > 0 {
 		m.cfg.Limits.MaxTTL = min(m.cfg.Limits.MaxTTL, most)
 	}
-	m.renewals.start(m)
-	m.timers.start(m)
+	m.engine = engine.New(store, owner{m}, m.cfg.engine(store))
 	m.answers.start(m)
 	m.restore(m.cfg.Past)
-	b.Listen(m.hinted)
+	m.engine.Recovered()
 	m.resumeAll(m.cfg.Past)
 	return m
+}
+
+// engine is what an Engine has to know of the configuration.
+func (c *Config) engine(store ledger.Table) engine.Config {
+	info := store.Info()
+	return engine.Config{
+		Config: contender.Config{
+			Node: store.Node(), Turns: c.Fairness.MaxTurns, TurnTime: c.Fairness.MaxTurnTime, Strict: c.Fairness.Strict,
+			Exact: c.Fairness.ExactOwner, Retain: c.Fairness.Retain, Recall: engine.AskTime, Offer: offer, Delay: c.Delay, Margin: margin,
+			Retry: 20 * time.Millisecond, RetryMost: time.Second, MostWaiting: c.Limits.WaitersPerLock,
+			Restores: info.Restores || !info.Shared, // one that ends with the process has to be told of all holds
+		},
+		Recovers: true, Timeout: c.Timeout, Idle: maxJournaled, Clock: c.Clock, Alarm: c.alarm(),
+	}
 }
 
 // Open makes a session. CodeTooManySessions, CodeDraining, CodeInvalid; CodeConflict
@@ -204,10 +210,10 @@ func (m *Manager) remove(s *Session, why *Error) {
 }
 
 func (m *Manager) event(t EventType, l *Lease, reason string) {
-	who := l.holder
+	who := l.holderNow()
 	who.Since = who.Since.UTC()
 	m.publish(Event{
-		Type: t, Session: l.s.id, Lock: l.name, Owner: l.owner, Thread: l.thread, Fence: l.fence, Reason: reason, Holder: &who,
+		Type: t, Session: l.s.id, Lock: l.name, Owner: l.c.Owner, Thread: l.thread, Fence: l.c.Fence, Reason: reason, Holder: &who,
 	})
 }
 
@@ -228,25 +234,12 @@ func (m *Manager) Draining() <-chan struct{} { return m.drained }
 func (m *Manager) Close(ctx context.Context) error {
 	m.Drain()
 	m.closeSessions(ctx)
-	empty := make(chan struct{})
-	m.mu.Lock()
-	if m.closed = true; len(m.places) > 0 && !m.cfg.KeepHolds {
-		m.empty = empty
-	} else {
-		close(empty)
-	}
-	m.mu.Unlock()
 	var err error
-	select {
-	case <-empty:
-	case <-ctx.Done():
-		err = errors.New("the store has not confirmed every release; those locks are free when their leases run out")
+	if m.cfg.KeepHolds {
+		m.engine.Abandon()
+	} else {
+		err = m.engine.Close(ctx)
 	}
-	for _, p := range m.all() {
-		p.abandon()
-	}
-	m.renewals.stop()
-	m.timers.stop()
 	m.answers.stop()
 	m.wg.Wait()
 	m.noteIdle()
@@ -271,14 +264,6 @@ func (m *Manager) closeSessions(ctx context.Context) {
 	wg.Wait()
 }
 
-// abandon stops p where it is.
-func (p *place) abandon() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gone = true
-	p.arm()
-}
-
 // Stats of a Manager.
 type Stats struct {
 	Sessions, Holds, Waiters int
@@ -290,14 +275,16 @@ func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	st := Stats{Sessions: len(m.sessions), Answers: m.answers.count()}
 	m.mu.Unlock()
-	for _, p := range m.all() {
-		p.mu.Lock()
-		st.Waiters += p.queue.n
-		if p.cur != nil {
-			st.Holds++
-		}
-		p.mu.Unlock()
-	}
+	m.engine.Each(func(n *engine.Name) {
+		n.See(func(c *contender.Contender, _ time.Duration) {
+			st.Waiters += len(c.Waiting())
+			for _, w := range c.In() {
+				if w.Holds() {
+					st.Holds++
+				}
+			}
+		})
+	})
 	return st
 }
 
@@ -306,10 +293,10 @@ func (m *Manager) Stats() Stats {
 func (m *Manager) JournalErr() error { return m.cfg.Journal.Err() }
 
 // Ping asks the store whether it can serve requests.
-func (m *Manager) Ping(ctx context.Context) error { return m.b.Ping(ctx) }
+func (m *Manager) Ping(ctx context.Context) error { return m.store.Ping(ctx) }
 
 // Config is the configuration in force, defaults filled in.
 func (m *Manager) Config() Config { return m.cfg }
 
 // Info is what the store can promise.
-func (m *Manager) Info() backend.Info { return m.b.Info() }
+func (m *Manager) Info() backend.Info { return m.store.Info() }

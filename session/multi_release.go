@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/lockgw/lockgw/session/contender"
 )
 
 // AllReleased is the answer to a ReleaseAll.
@@ -124,16 +126,11 @@ func (s *Session) giveBack(ctx context.Context, g Grant) {
 		}
 	}
 	if g.New {
-		l.p.mu.Lock()
-		l.keepUntil = 0
-		l.p.mu.Unlock()
+		l.n.See(func(*contender.Contender, time.Duration) { l.c.MinHoldAt = 0 })
 	}
-	confirmed, _ := l.p.giveUp(l, "") // over already: so much the better
-	if confirmed == nil {
+	errand, err := l.end("", nil)
+	if err != nil { // over already: so much the better
 		return
 	}
-	select {
-	case <-confirmed:
-	case <-ctx.Done():
-	}
+	l.settle(context.Background(), ctx.Done(), errand)
 }

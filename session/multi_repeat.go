@@ -1,5 +1,11 @@
 package session
 
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/session/contender"
+)
+
 // of is the receipt of what a request with receipt r does to one name. It is in the
 // journal beside the hold itself, and is looked at after a restart only: within a
 // process the receipt of the whole request will do.
@@ -43,14 +49,11 @@ func surviveAll(gs []Grant) {
 
 // survive says whether the next process of this node is to go on holding l.
 func (l *Lease) survive(yes bool) {
-	p := l.p
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.cur != l || l.phase != granted: // the journal says so
-	case yes:
-		p.m.cfg.Journal.Told(p.entry(), l.entry(), l.answered())
-	default:
-		p.m.cfg.Journal.Released(p.entry(), l.s.id, nil)
-	}
+	_ = l.see(func(c *contender.Contender, _ time.Duration) { // if it is over, the journal says so
+		if yes {
+			l.m.cfg.Journal.Told(l.key(), l.turn(c.Hold(), c.Deadline(&l.c)), l.answered())
+		} else {
+			l.m.cfg.Journal.Released(l.key(), l.s.id, nil)
+		}
+	})
 }

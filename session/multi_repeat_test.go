@@ -13,7 +13,7 @@ import (
 
 func TestRepeatedAcquireAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, token := p.open(patient)
 		a := session.Acquire{Key: "k"}
 		var fences [2]uint64
@@ -65,7 +65,7 @@ func TestRepeatedAcquireAll(t *testing.T) {
 // one to the repeat of the request, which does not enter it twice.
 func TestRepeatOfHalfAnAcquireAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		other := other(t, p)
 		s, token := p.open(patient)
 		mustAcquire(t, other, "b", session.Acquire{})
@@ -95,7 +95,7 @@ func TestRepeatOfHalfAnAcquireAll(t *testing.T) {
 // A late repeat of "release everything" leaves alone what the session took since.
 func TestRepeatedReleaseOfEverything(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, token := p.open(patient)
 		mustAcquireAll(t, s, session.Acquire{}, "a", "b")
 		for range 2 {
@@ -120,7 +120,7 @@ func TestRepeatedReleaseOfEverything(t *testing.T) {
 func TestRestartDuringAcquireAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, key := range []string{"", "k"} {
-			p := begin(t, memory.NewStore(), session.Config{})
+			p := begin(t, memory.NewRows(), session.Config{})
 			other := other(t, p)
 			o, a := session.Options{OneLock: true, MaxHold: time.Hour, Key: key}, session.Acquire{Key: key, Wait: time.Minute}
 			s, _ := p.open(o)

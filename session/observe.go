@@ -107,7 +107,7 @@ func (s *Session) acquire(ctx context.Context, name string, a Acquire, r *receip
 	g, err := s.obtain(ctx, name, a, r)
 	seen := Acquired{Name: name, Shared: a.Shared, Limit: a.Limit, Wait: time.Since(began), Err: err, Reentered: err == nil && !g.New}
 	if l := g.Lease; err == nil && g.New {
-		seen.Path, seen.Delay, seen.Ahead, seen.Owner, seen.Fence = l.path, time.Since(l.holder.Since), l.ahead, l.owner, l.Fence()
+		seen.Path, seen.Delay, seen.Ahead, seen.Owner, seen.Fence = l.wakePath(), time.Since(l.holderNow().Since), l.c.Ahead, l.c.Owner, l.Fence()
 	}
 	o.Acquired(ctx, seen)
 	return g, err
@@ -138,52 +138,16 @@ func (m *Manager) detach(ctx context.Context) context.Context {
 	return m.cfg.Observer.Detach(ctx)
 }
 
-// parent of q is the context of the caller on whose behalf it is sent, without its
-// end: the one who releases, or the first who waits.
-func (q *request) parent() context.Context {
-	switch {
-	case q.parentCtx != nil:
-		return q.parentCtx
-	case q.head != nil && q.head.parentCtx != nil:
-		return q.head.parentCtx
-	default:
-		return context.Background()
-	}
-}
-
-// wakePath is how a grant in the answer to q comes about. It has to be asked before
-// the answer is taken.
-func (p *place) wakePath(q *request) WakePath {
-	switch {
-	case q.verb == confirm:
-		return WakePush
-	case q.verb != acquire || p.phase != queued:
-		return WakeAnswer
-	case p.again == 1: // as HintFree and HintResync have it
-		return WakePush
-	default:
-		return WakePoll
-	}
-}
-
-// turnPath is how the caller who is given the turn came to it.
-func (p *place) turnPath() WakePath {
-	if p.hold.fresh {
-		return p.hold.path
-	}
-	return WakeLocal
-}
-
-func (p *place) observeEnd(l *Lease, e EventType, reason string) {
-	if o := p.m.cfg.Observer; o != nil {
+func (l *Lease) observeEnd(e EventType, reason string) {
+	if o := l.m.cfg.Observer; o != nil {
 		o.Ended(HoldEnded{
-			Name: l.name, Held: time.Since(l.holder.Since), Lost: e == EventLost, Reason: reason, Grant: l.parentCtx, Fence: l.fence,
+			Name: l.name, Held: time.Since(l.holderNow().Since), Lost: e == EventLost, Reason: reason, Grant: l.parentCtx, Fence: l.c.Fence,
 		})
 	}
 }
 
-func (p *place) observeRenewal(r backend.Renewal, sentAt, now time.Duration, err error) {
-	if o := p.m.cfg.Observer; o != nil {
-		o.Renewed(Renewed{Name: r.Name, Took: now - sentAt, Margin: p.hold.deadline - now, TTL: r.TTL, Err: err})
-	}
+func (l *Lease) wakePath() WakePath {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.path
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -73,7 +74,7 @@ func (n *notes) wantPath(t *testing.T, want session.WakePath) session.Acquired {
 
 // traced is a store that notes on whose behalf it is asked.
 type traced struct {
-	backend.Backend
+	ledger.Table
 	n *notes
 }
 
@@ -84,21 +85,21 @@ func (s *traced) note(ctx context.Context) {
 	s.n.within[op]++
 }
 
-func (s *traced) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
+func (s *traced) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
 	s.note(ctx)
-	return s.Backend.Acquire(ctx, r)
+	return s.Table.Swap(ctx, w)
 }
 
-func (s *traced) Release(ctx context.Context, r backend.Request) (backend.Answer, error) {
+func (s *traced) Join(ctx context.Context, name string, e ledger.Entry, floor backend.Fence) (ledger.Reply, error) {
 	s.note(ctx)
-	return s.Backend.Release(ctx, r)
+	return s.Table.Join(ctx, name, e, floor)
 }
 
 // Each way to a grant is told as what it is.
 func TestObserverWakePaths(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		deaf := false
-		f := &faulty{drop: func(backend.Hint) bool { return deaf }}
+		f := &faulty{drop: func(ledger.Addressed) bool { return deaf }}
 		n := &notes{}
 		c := newCluster(t, 2, session.Config{Observer: n}, hooked(f))
 		here, again, there := c.open(0), c.open(0), c.open(1)
@@ -131,7 +132,7 @@ func TestObserverWakePaths(t *testing.T) {
 		mustAcquire(t, there, "z", session.Acquire{})
 		fourth := wait(t, here, "z", session.Acquire{Wait: time.Minute})
 		mustRelease(t, there, "z")
-		f.tell(backend.Hint{Kind: backend.HintFree, Name: "z"}) // as of a holder outside lockgw
+		f.tell(ledger.Addressed{Name: "z", Message: ledger.Message{Kind: ledger.Look}}) // as of a holder outside lockgw
 		within(t, 0, fourth)
 		n.wantPath(t, session.WakePush)
 	})
@@ -239,7 +240,7 @@ func TestObserverRenewals(t *testing.T) {
 func TestObserverDetach(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		n := &notes{within: map[string]int{}}
-		c := newCluster(t, 1, session.Config{Observer: n}, func(_ int, b backend.Backend) backend.Backend { return &traced{b, n} })
+		c := newCluster(t, 1, session.Config{Observer: n}, func(_ int, b ledger.Table) ledger.Table { return &traced{b, n} })
 		s := c.open(0)
 		mustAcquire(t, s, "x", session.Acquire{})
 		mustRelease(t, s, "x")

@@ -6,22 +6,22 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session"
 )
 
 // panicky is a store with a defect, which shows once.
 type panicky struct {
-	backend.Backend
+	ledger.Table
 	sound bool
 }
 
-func (p *panicky) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
+func (p *panicky) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	if !p.sound {
 		p.sound = true
 		panic("a defect of the store")
 	}
-	return p.Backend.Acquire(ctx, r)
+	return p.Table.Swap(ctx, s)
 }
 
 // survive runs f, as a front does that outlives a panic of one request.
@@ -39,7 +39,7 @@ func survive(t *testing.T, f func()) {
 // blocks them for ever nor is it done a second time.
 func TestPanicUnderAKey(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCluster(t, 1, session.Config{}, func(_ int, b backend.Backend) backend.Backend { return &panicky{Backend: b} })
+		c := newCluster(t, 1, session.Config{}, func(_ int, b ledger.Table) ledger.Table { return &panicky{Table: b} })
 		s := c.open(0)
 		a := session.Acquire{Key: "k"}
 		survive(t, func() { _, _ = s.Acquire(t.Context(), "x", a) })
@@ -64,7 +64,7 @@ func TestPanicUnderAKey(t *testing.T) {
 // Without a key, too, the next request of the same owner goes its way.
 func TestPanicWithoutAKey(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCluster(t, 1, session.Config{}, func(_ int, b backend.Backend) backend.Backend { return &panicky{Backend: b} })
+		c := newCluster(t, 1, session.Config{}, func(_ int, b ledger.Table) ledger.Table { return &panicky{Table: b} })
 		s := c.open(0)
 		survive(t, func() { _, _ = s.Acquire(t.Context(), "x", session.Acquire{}) })
 		mustAcquire(t, s, "x", session.Acquire{Wait: time.Minute})

@@ -2,8 +2,10 @@ package session
 
 import (
 	"errors"
+	"strconv"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session/journal"
 )
 
@@ -22,22 +24,26 @@ func (s *Session) entry() journal.Session {
 	}
 }
 
-func (k placeKey) entry() journal.Key { return journal.Key{Name: k.name, Slot: k.slot} }
+// key of l in the journal: who has the name alone needs none of its own.
+func (l *Lease) key() journal.Key {
+	if l.c.Mode == backend.Exclusive {
+		return journal.Key{Name: l.name}
+	}
+	return journal.Key{Name: l.name, Slot: strconv.FormatUint(uint64(l.c.Fence), 10)}
+}
 
-func (p *place) entry() journal.Key { return p.key.entry() }
-
-// entry of l's turn in the journal.
-func (l *Lease) entry() journal.Turn {
-	h := &l.p.hold
+// turn is l in the journal.
+func (l *Lease) turn(hold backend.Fence, deadline time.Duration) journal.Turn {
+	h := l.holderNow()
 	return journal.Turn{
-		Session: l.s.id, Thread: l.thread, Hold: uint64(h.fence), Fence: uint64(l.fence), Count: l.count,
-		TTL: max(l.ttl, h.ttl), Fixed: l.fixed, Mode: int(l.mode), MaxHoldAt: l.maxHoldAt, KeepUntil: l.keepUntil, Deadline: h.deadline,
-		Note: l.holder.Note, Since: l.holder.Since,
+		Session: l.s.id, Thread: l.thread, Hold: uint64(hold), Fence: uint64(l.c.Fence), Count: l.c.Entries,
+		TTL: l.c.TTL, Fixed: l.c.Fixed, Mode: int(l.c.Mode), MaxHoldAt: l.c.MaxHoldAt, KeepUntil: l.c.MinHoldAt, Deadline: deadline,
+		Note: h.Note, Since: h.Since,
 	}
 }
 
 func (l *Lease) loss(reason string) journal.Lost {
-	return journal.Lost{Name: l.name, Thread: l.thread, Fence: uint64(l.fence), Reason: reason}
+	return journal.Lost{Name: l.name, Thread: l.thread, Fence: uint64(l.c.Fence), Reason: reason}
 }
 
 // answered is the answer that tells l's grant, if it has to be remembered.
@@ -58,7 +64,7 @@ func (r *receipt) granted(l *Lease) *journal.Answer {
 		return nil
 	}
 	a := r.answer()
-	a.Name, a.Thread, a.Fence = l.name, l.thread, uint64(l.fence)
+	a.Name, a.Thread, a.Fence = l.name, l.thread, uint64(l.c.Fence)
 	return &a
 }
 

@@ -5,34 +5,56 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/contender"
 )
 
-// refusal says why l does not get the name.
-func (p *place) refusal(l *Lease, code Code) *Error {
-	unanswered := p.phase == idle || p.phase == releasing || p.phase == reclaiming && p.cur == nil || p.cur == l
+// refusal says why l does not get the name. why is what the contender has said; 0: its
+// wait is over.
+func (l *Lease) refusal(code Code, why contender.Reason) (err *Error) {
+	switch why {
+	case contender.Conflict:
+		return &Error{Code: CodeConflict, Lock: l.name, Detail: "it is in use as something else: as a lock, a semaphore of another size, " +
+			"or by a program outside lockgw in a way with which this request does not go; use another name"}
+	case contender.Full:
+		return &Error{
+			Code: CodeTooManyWaiters, Lock: l.name, RetryAfter: time.Second,
+			Detail: "the limit of callers that wait for one lock (limits.waiters_per_lock) is reached",
+		}
+	default:
+	}
+	err = &Error{Code: code, Lock: l.name, Detail: "another holds the lock", RetryAfter: time.Second}
+	if code == CodeWaitTimeout {
+		err.Detail = "another held the lock for all of the wait"
+	}
+	l.n.See(func(c *contender.Contender, now time.Duration) {
+		if why == contender.Failed {
+			err = &Error{Code: CodeOf(l.n.Trouble()), Lock: l.name, Detail: l.n.Trouble().Error()}
+			return
+		}
+		if why == contender.Refused || (why != contender.Held || l.wasLate()) && !(l.c.Waits() && c.Known(&l.c)) {
+			err = l.unanswered(c)
+			return
+		}
+		err.Position = l.position(c)
+		if err.Holder = l.m.holderOf(c, now); err.Holder == nil {
+			err.Detail = "others wait for the lock and come first"
+		}
+	})
+	return err
+}
+
+// unanswered is why l is refused where the store has not said who has the name.
+func (l *Lease) unanswered(c *contender.Contender) *Error {
+	trouble := l.n.Trouble()
 	switch {
-	case unanswered && p.req != nil && p.req.verb == acquire && (p.trouble == nil || p.req.unknown):
+	case trouble == nil || c.Unknown():
 		return &Error{
 			Code: CodeOutcomeUnknown, Lock: l.name, RetryAfter: time.Second,
 			Detail: "the store gave no answer in time; nothing is held, and what the store may have granted is being undone",
 		}
-	case unanswered && p.trouble != nil:
-		return &Error{Code: CodeUnavailable, Lock: l.name, RetryAfter: retryAfter(p.trouble), Detail: p.trouble.Error()}
-	case unanswered && p.req != nil:
-		return &Error{
-			Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second,
-			Detail: "the store has not confirmed in time that the lock can be passed on",
-		}
+	default:
+		return &Error{Code: CodeUnavailable, Lock: l.name, RetryAfter: retryAfter(trouble), Detail: trouble.Error()}
 	}
-	e := &Error{Code: code, Lock: l.name, Detail: "another holds the lock", RetryAfter: time.Second}
-	if code == CodeWaitTimeout {
-		e.Detail = "another held the lock for all of the wait"
-	}
-	e.Position = p.position(l)
-	if e.Holder = p.holderNow(); e.Holder == nil {
-		e.Detail = "others wait for the lock and come first"
-	}
-	return e
 }
 
 // retryAfter is when to ask a store again that has answered err.
@@ -44,49 +66,43 @@ func retryAfter(err error) time.Duration {
 	return time.Second
 }
 
-// position of l, which waits or would wait; 1 is next.
-func (p *place) position(l *Lease) int {
-	n := p.queue.n + 1
-	if l.queued {
-		n = p.queue.position(l)
+// position of l, which waits or would wait; 1 is next. Callers of other nodes whose node
+// stands before this one are counted as of when that node last wrote.
+func (l *Lease) position(c *contender.Contender) int {
+	n := len(c.Waiting()) + 1
+	for i, w := range c.Waiting() {
+		if w == &l.c {
+			n = i + 1
+			break
+		}
 	}
-	if p.key.slot != "" { // the queue is the store's
-		n += p.ahead
+	for _, e := range c.Record().Queue {
+		if e.Node == l.m.store.Node() {
+			break
+		}
+		n += max(e.Waiters, 1)
 	}
 	return n
 }
 
-// holderNow is who has the name, as far as this node knows without asking.
-func (p *place) holderNow() *Holder {
-	if p.cur != nil {
-		h := p.cur.holder
-		return &h
-	}
-	return holderOf(p.holder)
-}
-
-// refuseHasty answers those who do not want to wait.
-func (p *place) refuseHasty(err func(*Lease) *Error) {
-	for l := p.queue.first; l != nil && p.queue.noWait > 0; {
-		next := l.next
-		if l.noWait {
-			l.err = err(l)
-			p.queue.remove(l)
-			l.phase = over
-			l.signal()
+// holderOf is who has the name, as far as this node knows without asking.
+func (m *Manager) holderOf(c *contender.Contender, now time.Duration) *Holder {
+	for _, w := range c.In() {
+		if w.Holds() {
+			h := leaseOf(w).holderNow()
+			return &h
 		}
-		l = next
 	}
+	for i, h := range c.Record().Holds {
+		if h.Node != m.store.Node() && !h.Offered && h.End > now {
+			return holderIn(&c.Record().Holds[i])
+		}
+	}
+	return nil
 }
 
-// refuseAll answers everybody who waits.
-func (p *place) refuseAll(err *Error) {
-	for p.queue.first != nil {
-		l := p.queue.first
-		e := *err
-		e.Lock, l.err = l.name, &e
-		p.queue.remove(l)
-		l.phase = over
-		l.signal()
-	}
+func (l *Lease) wasLate() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.late
 }

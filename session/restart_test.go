@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/journal"
@@ -19,20 +20,21 @@ type process struct {
 	*session.Manager
 	t     *testing.T
 	cfg   session.Config
-	store *memory.Store
+	store *memory.Rows
 	f     *faulty
 	j     *journal.Journal
 	dir   string
+	early *ledger.Addressed
 	own   bool // the store ends with the process, as the embedded one
 }
 
 // begin starts the first process of a node.
-func begin(t *testing.T, store *memory.Store, cfg session.Config) *process {
+func begin(t *testing.T, store *memory.Rows, cfg session.Config) *process {
 	t.Helper()
 	if cfg.Clock == nil {
 		cfg.Clock = fakeClock()
 	}
-	cfg.KeepHolds = true
+	cfg.KeepHolds, store.Clock = true, cfg.Clock
 	return (&process{t: t, cfg: cfg, store: store, dir: t.TempDir()}).start()
 }
 
@@ -47,12 +49,14 @@ func (p *process) startOver(before func(verb string) error) *process {
 	}
 	q := &process{t: p.t, cfg: p.cfg, store: p.store, j: j, dir: p.dir, own: p.own}
 	if p.own {
-		q.store = memory.NewStore()
+		q.store = memory.NewRows()
+		q.store.Clock = p.cfg.Clock
+		q.store.Raise(backend.Fence(past.Fence))
 		if left := past.Until - p.cfg.Clock(); left > 0 {
 			q.store.Pause(left)
 		}
 	}
-	q.f = &faulty{Backend: memory.Open(q.store, backend.Node{ID: past.Node, Incarnation: past.Incarnation}), before: before}
+	q.f = &faulty{Table: memory.OpenTable(q.store, past.Node), before: before, early: p.early}
 	cfg := p.cfg
 	cfg.Journal, cfg.Past = j, past
 	q.Manager = session.New(q.f, cfg)
@@ -68,7 +72,7 @@ func (p *process) kill() {
 	cancel()
 	_ = p.Close(ctx)
 	p.f.wg.Wait()
-	_ = p.f.Backend.Close()
+	_ = p.f.Table.Close()
 }
 
 // restart kills the process and starts the next one.
@@ -102,8 +106,8 @@ var patient = session.Options{Keepalive: 10 * time.Minute}
 // other is another node over the same store.
 func other(t *testing.T, p *process) *session.Session {
 	t.Helper()
-	c := &cluster{t: t, store: p.store}
-	b := memory.Open(p.store, backend.Node{ID: "other", Incarnation: 1})
+	c := &cluster{t: t, rows: p.store}
+	b := memory.OpenTable(p.store, "other")
 	m := session.New(b, session.Config{Clock: p.cfg.Clock})
 	c.nodes = append(c.nodes, m)
 	t.Cleanup(func() { _ = m.Close(context.Background()); _ = b.Close() })
@@ -112,7 +116,7 @@ func other(t *testing.T, p *process) *session.Session {
 
 func TestRestartKeepsWhatIsHeld(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, token := p.open(patient)
 		l := mustAcquire(t, s, "x", session.Acquire{Thread: 7, Note: "backup"})
 		mustAcquire(t, s, "x", session.Acquire{Thread: 7})
@@ -153,7 +157,7 @@ func TestRestartKeepsWhatIsHeld(t *testing.T) {
 
 func TestRestartAfterTheLease(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{TTL: 5 * time.Second})
+		p := begin(t, memory.NewRows(), session.Config{TTL: 5 * time.Second})
 		s, token := p.open(patient)
 		l := mustAcquire(t, s, "x", session.Acquire{})
 		fence := l.Fence()
@@ -173,30 +177,10 @@ func TestRestartAfterTheLease(t *testing.T) {
 	})
 }
 
-// The acquire of the process that is dead arrives once more, when its lease is over.
-func TestRestartAfterALateAcquire(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
-		s, token := p.open(patient)
-		mustAcquire(t, s, "x", session.Acquire{})
-		p.kill()
-		time.Sleep(31 * time.Second)
-		late := backend.Request{Name: "x", Seq: 1, Owner: "late:1", TTL: 30 * time.Second, Turns: 1}
-		if a, err := p.f.Backend.Acquire(t.Context(), late); err != nil || !a.Granted {
-			t.Fatalf("late acquire = %+v, %v", a, err)
-		}
-		p = p.start()
-		synctest.Wait()
-		_, err := p.lookup(token).Lease("x", 1)
-		wantCode(t, err, session.CodeLost)
-		mustAcquire(t, other(t, p), "x", session.Acquire{})
-	})
-}
-
 // A release that comes before the store has answered is sent after that.
 func TestReleaseWhileReclaiming(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, token := p.open(patient)
 		mustAcquire(t, s, "x", session.Acquire{})
 		p.kill()
@@ -211,10 +195,45 @@ func TestReleaseWhileReclaiming(t *testing.T) {
 	})
 }
 
+// Who asks a gateway that has stopped and left its holds to the next process is not told
+// that they are free.
+func TestStatusAfterTheStop(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, _ := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{})
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := p.Inspect(t.Context(), "x"); err != nil || st.State != session.StateHeld {
+			t.Errorf("status = %+v, %v, want held", st, err)
+		}
+	})
+}
+
+// A message that comes before the process has taken up what it held gives nothing back.
+func TestMessageBeforeThePast(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, token := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{})
+		got := wait(t, other(t, p), "x", session.Acquire{Wait: 10 * time.Second})
+		p.kill()
+		p.early = &ledger.Addressed{Name: "x", Message: ledger.Message{Kind: ledger.Look}}
+		p = p.start()
+		if l := <-got; l != nil {
+			t.Error("another node was granted what is held here")
+		}
+		if l, err := p.lookup(token).Lease("x", 1); err != nil || !held(l) {
+			t.Errorf("after the restart: %v", err)
+		}
+	})
+}
+
 // What was granted and not told is nobody's.
 func TestRestartBeforeTheAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, _ := p.open(patient)
 		p.f.set(nil, always(errLost, "acquire"))
 		wait(t, s, "x", session.Acquire{Wait: time.Minute})
@@ -227,7 +246,7 @@ func TestRestartBeforeTheAnswer(t *testing.T) {
 // Who waited is not in the store's queue any more.
 func TestRestartWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		holder := other(t, p)
 		mustAcquire(t, holder, "x", session.Acquire{})
 		s, _ := p.open(patient)
@@ -245,7 +264,7 @@ func TestRestartWhileWaiting(t *testing.T) {
 
 func TestRestartGivesAnswersAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, token := p.open(patient)
 		first := mustAcquire(t, s, "x", session.Acquire{Key: "a"}).Fence()
 		mustAcquire(t, s, "x", session.Acquire{Key: "b"})
@@ -295,7 +314,7 @@ func TestRestartGivesAnswersAgain(t *testing.T) {
 // The same key opens the same session, before and after a restart.
 func TestOpenByKey(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		o := session.Options{OneLock: true, MaxHold: time.Hour, Key: "job-1"}
 		s, token := p.open(o)
 		if _, same := p.open(o); same != token {
@@ -351,7 +370,7 @@ func TestRestartAsksForLife(t *testing.T) {
 					}
 					return never, tt.rebind
 				}}
-				p := begin(t, memory.NewStore(), cfg)
+				p := begin(t, memory.NewRows(), cfg)
 				s, token := p.open(tt.o)
 				mustAcquire(t, s, "x", session.Acquire{})
 				p = p.restart()
@@ -383,7 +402,7 @@ func TestRestartWithoutStore(t *testing.T) {
 	for _, back := range []bool{true, false} {
 		t.Run(fmt.Sprint(back), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p := begin(t, memory.NewStore(), session.Config{TTL: 10 * time.Second})
+				p := begin(t, memory.NewRows(), session.Config{TTL: 10 * time.Second})
 				s, token := p.open(patient)
 				mustAcquire(t, s, "x", session.Acquire{})
 				p.kill()
@@ -412,13 +431,13 @@ func TestRestartWithoutStore(t *testing.T) {
 func TestRestartHearsTooLate(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		clock := new(jumpy)
-		p := begin(t, memory.NewStore(), session.Config{Clock: clock.now})
+		p := begin(t, memory.NewRows(), session.Config{Clock: clock.now})
 		s, token := p.open(patient)
 		mustAcquire(t, s, "x", session.Acquire{})
 		p.kill()
 		time.Sleep(25 * time.Second) // of the lease of 30 s
 		p = p.startOver(func(verb string) error {
-			if verb == "reclaim" {
+			if verb == "write" {
 				clock.jump(10 * time.Second)
 			}
 			return nil
@@ -432,11 +451,12 @@ func TestRestartHearsTooLate(t *testing.T) {
 // The store in memory ends with the process, and is told again what was held.
 func TestRestartOfTheEmbeddedStore(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, token := p.open(patient)
 		l := mustAcquire(t, s, "x", session.Acquire{})
 		fence := l.Fence()
-		p.store = memory.NewStore()
+		p.store = memory.NewRows()
+		p.store.Clock = p.cfg.Clock
 		p = p.restart()
 		newcomer, _ := p.open(patient)
 		_, err := newcomer.Acquire(t.Context(), "x", session.Acquire{})
@@ -455,7 +475,7 @@ func TestRestartOfTheEmbeddedStore(t *testing.T) {
 
 func TestRestartKeepsMinHold(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, _ := p.open(patient)
 		mustAcquire(t, s, "x", session.Acquire{MinHold: 30 * time.Second})
 		mustRelease(t, s, "x")
@@ -476,7 +496,7 @@ func TestRestartMovesNoBound(t *testing.T) {
 		{MaxHold: 10 * time.Second},
 	} {
 		bubble(t, func(t *testing.T) {
-			p := begin(t, memory.NewStore(), session.Config{})
+			p := begin(t, memory.NewRows(), session.Config{})
 			s, token := p.open(patient)
 			mustAcquire(t, s, "x", a)
 			time.Sleep(5 * time.Second)
@@ -494,10 +514,34 @@ func TestRestartMovesNoBound(t *testing.T) {
 	}
 }
 
+// A lease that was made longer is so after a restart, and no longer than that.
+func TestRestartKeepsARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, token := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{TTL: 2 * time.Second, Fixed: true})
+		if _, err := s.Renew(t.Context(), "x", 1, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		p = p.restart()
+		l, err := p.lookup(token).Lease("x", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(9 * time.Second)
+		if !held(l) {
+			t.Errorf("lost before its end: %v", l.Err())
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		wantCode(t, l.Err(), session.CodeLost)
+	})
+}
+
 // Nor does it in the store, should the next process die, too.
 func TestRestartsKeepAFixedLease(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, _ := p.open(patient)
 		mustAcquire(t, s, "x", session.Acquire{TTL: 10 * time.Second, Fixed: true})
 		time.Sleep(5 * time.Second)
@@ -523,7 +567,7 @@ func TestRestartWithoutStoreMovesNoBound(t *testing.T) {
 	} {
 		for _, delay := range []time.Duration{0, 20 * time.Second} {
 			bubble(t, func(t *testing.T) {
-				p := begin(t, memory.NewStore(), session.Config{Delay: delay})
+				p := begin(t, memory.NewRows(), session.Config{Delay: delay})
 				s, token := p.open(patient)
 				mustAcquire(t, s, "x", a)
 				p.kill()
@@ -552,7 +596,7 @@ func TestRestartWithoutStoreMovesNoBound(t *testing.T) {
 
 func TestRestartInStrictMode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{Fairness: session.Fairness{Strict: true}})
+		p := begin(t, memory.NewRows(), session.Config{Fairness: session.Fairness{Strict: true}})
 		s, token := p.open(patient)
 		mustAcquire(t, s, "x", session.Acquire{})
 		wait(t, s, "x", session.Acquire{Thread: 2, Wait: time.Minute})
@@ -570,7 +614,7 @@ func TestRestartInStrictMode(t *testing.T) {
 // Released, lost and never granted leave nothing to the next process.
 func TestRestartAfterAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, token := p.open(patient)
 		for range 3 {
 			mustAcquire(t, s, "x", session.Acquire{})
@@ -608,7 +652,7 @@ func TestRestartAfterAll(t *testing.T) {
 // A process that ends by itself leaves the next one nothing to ask for.
 func TestStopLeavesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, _ := p.open(patient)
 		for i := range 2000 {
 			name := fmt.Sprint(i % 1500)
@@ -628,6 +672,34 @@ func TestStopLeavesNothing(t *testing.T) {
 		_ = j.Close()
 		if len(past.Places)+len(past.Sessions) != 0 {
 			t.Errorf("%d places, %d sessions; want none", len(past.Places), len(past.Sessions))
+		}
+	})
+}
+
+// While a gateway that keeps what is held goes away, nobody is told that a hold is over, or
+// that it was given back: the next process has it.
+func TestStopLeavesHolds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, token := p.open(patient)
+		l := mustAcquire(t, s, "x", session.Acquire{})
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, viewed := l.View()
+		_, listed := s.Views()
+		for what, err := range map[string]error{"view": viewed, "views": listed, "err": l.Err()} {
+			if session.CodeOf(err) != session.CodeDraining {
+				t.Errorf("%s: %v, want that the gateway is going away", what, err)
+			}
+		}
+		select {
+		case <-l.Done():
+			t.Error("the hold is over")
+		default:
+		}
+		if left := p.restart().lookup(token).Leases(); len(left) != 1 || left[0].Fence() != l.Fence() {
+			t.Errorf("the next process has %v", left)
 		}
 	})
 }

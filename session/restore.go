@@ -2,10 +2,10 @@ package session
 
 import (
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/contender"
 	"github.com/lockgw/lockgw/session/journal"
 )
 
@@ -13,37 +13,34 @@ import (
 // as held until its deadline, but is in jeopardy until the store has confirmed it;
 // whatever else that process may have left in the store is given back.
 func (m *Manager) restore(past journal.State) {
-	if !m.Info().Shared {
-		m.mark = backend.Fence(past.Fence)
-	}
 	byID := map[string]*Session{}
 	for _, c := range past.Sessions {
 		byID[c.ID] = m.adopt(c)
 	}
-	for k, rec := range past.Places {
-		if n, err := strconv.ParseUint(k.Slot, 10, 64); err == nil && n > m.slots.Load() {
-			m.slots.Store(n)
-		}
-		m.raise(k.Name, backend.Fence(rec.Fence))
-		p := m.place(placeKey{k.Name, k.Slot})
-		p.journaled, p.phase = true, reclaiming
-		if t := rec.Turn; t != nil {
-			p.resume(t, byID[t.Session])
-		}
-	}
-	for _, c := range past.Sessions {
+	names := m.pasts(past, byID)
+	for _, c := range past.Sessions { // before anything can be lost
 		byID[c.ID].remind(c)
+	}
+	var begins []func(wait bool)
+	for name, p := range names {
+		n, begin := m.engine.Recover(name, *p)
+		for _, w := range p.Callers {
+			leaseOf(w).n = n
+		}
+		begins = append(begins, begin)
+	}
+	for _, begin := range begins { // the end of one hold may end its session, and all holds of that
+		begin(!m.Info().Shared)
 	}
 }
 
 // resumeAll begins what may end a session or a hold that restore has made.
 func (m *Manager) resumeAll(past journal.State) {
 	told := map[string]time.Duration{} // until when a session relies on what it holds
-	for k, rec := range past.Places {
+	for _, rec := range past.Places {
 		if t := rec.Turn; t != nil {
 			told[t.Session] = max(told[t.Session], t.Deadline)
 		}
-		m.reclaim(k)
 	}
 	for _, c := range past.Sessions {
 		m.mu.Lock()
@@ -62,7 +59,8 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 	})
 	s.id, s.uuid, s.since, s.spent = c.ID, c.UUID, c.Since, c.Spent
 	for k, l := range c.Losses {
-		lost := &Lease{name: k.Name, fence: backend.Fence(l.Fence)}
+		lost := &Lease{name: k.Name}
+		lost.c.Fence = backend.Fence(l.Fence)
 		s.lost[holdKey{k.Name, k.Thread}] = lost.lostError(l.Reason)
 	}
 	if p := c.Shown; p != nil {
@@ -74,100 +72,50 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 	return s
 }
 
-// reclaim asks the store for what the process before had of a name. A store that
-// lives in this process, and has to be told of all holds before it grants any, has
-// answered when reclaim returns.
-func (m *Manager) reclaim(k journal.Key) {
-	p := m.place(placeKey{k.Name, k.Slot})
-	p.mu.Lock()
-	p.carrier = !m.Info().Shared
-	p.askForPast()
-	q := p.carried
-	p.carrier, p.carried = false, nil
-	p.advance()
-	p.mu.Unlock()
-	if q != nil {
-		p.carry(q)
-	}
-}
-
-func (p *place) askForPast() {
-	m, k := p.m, p.key
-	p.journaled, p.phase = true, reclaiming
-	r := backend.Request{TTL: m.cfg.TTL, Turns: p.turns(), Floor: m.floor(k.name), Count: 1}
-	if l := p.cur; l != nil {
-		r = p.description(l, l.count)
-		r.Seq, r.Mode, r.TTL, r.Turns, r.Floor = 0, l.mode, p.hold.ttl, p.turns(), m.floor(k.name)
-		if l.fixed {
-			r.TTL = max(p.hold.deadline-m.cfg.Clock(), 0) + margin(l.ttl) // no longer than it was at first
+// pasts are the names that the journal knows of, with the holds that were told there.
+func (m *Manager) pasts(past journal.State, byID map[string]*Session) map[string]*contender.Past {
+	all := map[string]*contender.Past{}
+	for k, rec := range past.Places {
+		p := all[k.Name]
+		if p == nil {
+			p = &contender.Past{}
+			all[k.Name] = p
+		}
+		if t := rec.Turn; t != nil {
+			m.resume(p, k, t, byID[t.Session])
 		}
 	}
-	p.ask(reclaim, r)
+	return all
 }
 
-// resume gives t's turn back to the session s, if that is there and the deadline is
-// not over. nil is right for a name that is kept without a session.
-func (p *place) resume(t *journal.Turn, s *Session) {
-	if s == nil && !t.Kept {
+// resume gives t's hold back to the session s, if that is there. nil is right for a name
+// that is kept without a session. Of two holds of the node the newer one counts.
+func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *Session) {
+	hold := backend.Fence(t.Hold)
+	if s == nil && !t.Kept || hold < p.ID {
 		return
 	}
-	l := &Lease{
-		s: s, p: p, name: p.key.name, thread: t.Thread, ttl: t.TTL, fixed: t.Fixed, mode: backend.Mode(t.Mode), phase: granted, acknowledged: true,
-		fence: backend.Fence(t.Fence), count: t.Count, maxHoldAt: t.MaxHoldAt, keepUntil: t.KeepUntil,
-		done: make(chan struct{}), wake: make(chan struct{}, 1),
+	if hold > p.ID {
+		*p = contender.Past{ID: hold}
 	}
+	l := newLease(s, m, k.Name, t.Thread)
+	l.c.Mode, l.c.TTL, l.c.Fixed, l.c.Kept = backend.Mode(t.Mode), t.TTL, t.Fixed, t.Kept
+	l.c.Fence, l.c.Entries, l.c.MaxHoldAt, l.c.MinHoldAt = backend.Fence(t.Fence), t.Count, t.MaxHoldAt, t.KeepUntil
+	if t.Fixed {
+		l.c.Until = t.Deadline
+	}
+	if !t.Since.IsZero() {
+		l.c.Since = t.Since.UnixMicro()
+	}
+	p.Mode, p.Deadline, p.Callers = l.c.Mode, max(p.Deadline, t.Deadline), append(p.Callers, &l.c)
 	if t.Kept {
-		l.phase, l.owner = kept, backend.Owner(t.Owner)
-	} else {
-		l.owner = s.owner(t.Thread)
-		l.holder = s.holder(t.Thread, t.Note)
-		l.holder.Since = t.Since
-	}
-	p.hold = hold{
-		fence: backend.Fence(t.Hold), last: l.fence, described: l.fence, ttl: t.TTL, mode: l.mode, owner: l.owner,
-		deadline: t.Deadline, failing: true,
-	}
-	p.cur = l
-	if !t.Kept {
-		s.holds[holdKey{l.name, l.thread}] = l
-		l.record(Step{Kind: StepResumed})
-	}
-}
-
-func (p *place) takeReclaim(q *request, a backend.Answer) {
-	if !a.Granted {
-		if l := p.cur; l != nil {
-			p.drop(l, reasonGone)
-		}
-		p.phase, p.hold = idle, hold{}
-		if a.Provisional {
-			p.watchAt = p.m.cfg.Clock() + a.Wait + slack
-		}
+		l.c.Owner, l.over = backend.Owner(t.Owner), true
 		return
 	}
-	if l := p.cur; l != nil && p.late() {
-		p.dropEarly(l, reasonExpired)
-	}
-	p.phase, p.attempt = holding, q.r.Seq
-	if l := p.cur; l == nil || !l.fixed {
-		p.prolong(q.sentAt + q.r.TTL - margin(q.r.TTL))
-	}
-	p.hold.renewAt, p.hold.failing = q.sentAt+third(q.r.TTL), false
-	p.hold.block, p.hold.next, p.hold.left, p.hold.more = a.Block, a.Block, a.Turns, 0
-	p.tellTurn(EventRenewed, "")
-	if a.Others {
-		p.othersWait()
-		p.hold.left = 0 // or the turns of two blocks would pass before another node's
-	}
-	if p.hold.lost && p.m.cfg.Delay > 0 {
-		p.letGo(p.m.cfg.Delay)
-	}
-}
-
-// dropEarly is drop before the store has said whether it still has the hold.
-func (p *place) dropEarly(l *Lease, reason string) {
-	p.hold.lost = l.phase != kept
-	p.drop(l, reason)
+	l.holder = s.holder(t.Thread, t.Note)
+	l.c.Owner, l.c.About, l.holder.Since = l.holder.Owner, l.holder.record(), t.Since
+	s.holds[holdKey{l.name, l.thread}] = l
+	l.record(Step{Kind: StepResumed})
 }
 
 // comeBack has the session live by what it lived by. A connection that does not come
@@ -234,13 +182,11 @@ func (s *Session) remind(c *journal.Session) {
 
 // formerLease is the hold that was granted in answer a; it may be over.
 func (s *Session) formerLease(a journal.Answer) *Lease {
-	if l := s.holds[holdKey{a.Name, a.Thread}]; l != nil && l.fence == backend.Fence(a.Fence) {
+	if l := s.holds[holdKey{a.Name, a.Thread}]; l != nil && l.c.Fence == backend.Fence(a.Fence) {
 		return l
 	}
-	done := make(chan struct{})
-	close(done)
-	return &Lease{
-		s: s, p: &place{m: s.m, key: placeKey{name: a.Name}, gone: true}, name: a.Name, thread: a.Thread,
-		owner: s.owner(a.Thread), fence: backend.Fence(a.Fence), phase: over, acknowledged: true, done: done,
-	}
+	l := newLease(s, s.m, a.Name, a.Thread)
+	l.c.Owner, l.c.Fence, l.over = s.owner(a.Thread), backend.Fence(a.Fence), true
+	close(l.done)
+	return l
 }

@@ -3,23 +3,23 @@
 // (api, socket) how a client says what it wants.
 //
 // A client is a Session: a secret Token finds it, its UUID and a thread number
-// make the owner id UUID:thread that stores see. A hold of a session is a Lease.
-// All that this node has to do with one name is a place: see there for the
-// machine that queues callers, asks the store and gives turns.
+// make the owner id UUID:thread that stores see. A hold of a session is a Lease. What
+// this node does about a name is decided by package contender, and carried out by package
+// engine; owner.go is told what becomes of the callers.
 //
 // Time. Deadlines are kept on CLOCK_BOOTTIME, count from before the request was
 // sent, and are looked at where an answer is made (Lease.View); timers only make
 // that sooner.
 //
-// Locks are taken in the order place.mu, Session.mu, Manager.mu. None is held
-// across a request to the store.
+// Locks are taken in the order engine.Name, then Session.mu, Manager.mu or Lease.mu. None
+// is held across a request to the store.
 //
-// Goroutines: one for each request under way, up to four that renew, one for
-// each Options.Alive. Manager.Close waits for all of them.
+// Goroutines: those of the engine, and one for each Options.Alive. Manager.Close waits
+// for all of them.
 //
-// More than 25 files stand here, because they share those three locks: a place, its
-// leases and its sessions change in one step. What needs none of the locks is in rooms
-// of its own (contender, journal, access, peer, history).
+// More than 25 files stand here, because they share those locks: a lease and its session
+// change in one step. What needs none of them is in rooms of its own (contender, engine,
+// journal, access, peer, history).
 package session
 
 import (

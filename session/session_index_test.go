@@ -4,13 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/memory"
 )
 
 // Of sessions that were refused, repeated or ended nothing is left.
 func TestIndexForgets(t *testing.T) {
-	b := memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})
+	b := memory.OpenTable(memory.NewRows(), "n")
 	m := New(b, Config{Limits: Limits{Sessions: 1}})
 	defer b.Close()
 	defer m.Close(context.Background())

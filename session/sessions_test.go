@@ -347,7 +347,7 @@ func TestEndSessionWithoutStore(t *testing.T) {
 // store has confirmed what it holds.
 func TestSessionsAfterRestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, token := p.open(session.Options{Conns: true, Name: "jobs", Meta: map[string]string{"team": "storage"}})
 		mustAcquire(t, s, "x", session.Acquire{})
 		before := of(t, p.Manager, s)

@@ -97,7 +97,7 @@ func TestIdleSessionsMakeRoom(t *testing.T) {
 // What a user has is counted over a restart of the gateway.
 func TestShareOverARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{Limits: session.Limits{SessionsPerUser: 5}})
+		p := begin(t, memory.NewRows(), session.Config{Limits: session.Limits{SessionsPerUser: 5}})
 		o := session.Options{Keepalive: time.Hour, User: "user:1000"}
 		_, _ = fill(t, p.Manager, o)
 		p = p.restart()

@@ -1,6 +1,11 @@
 package session
 
-import "github.com/lockgw/lockgw/session/journal"
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/session/contender"
+	"github.com/lockgw/lockgw/session/journal"
+)
 
 // Show says which process the holds of the session belong to, for people: a session
 // may be opened by a helper that ends at once, as curl does, or live by one that nobody
@@ -10,7 +15,7 @@ func (s *Session) Show(p Process) {
 	s.shown.Store(p.peer())
 	s.m.cfg.Journal.Shown(s.id, journal.Peer{PID: p.PID, UID: p.UID, Command: p.Command})
 	for _, l := range s.Leases() {
-		l.p.show(l)
+		l.show()
 	}
 }
 
@@ -31,15 +36,14 @@ func (h *Holder) belongTo(s *Session) {
 }
 
 // show has l, and the store, tell whose hold it is now.
-func (p *place) show(l *Lease) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (l *Lease) show() {
+	l.mu.Lock()
 	l.holder.belongTo(l.s)
-	if l.acknowledged && l.phase == granted {
+	about := l.holder.record()
+	l.mu.Unlock()
+	_ = l.see(func(*contender.Contender, time.Duration) {
+		l.c.About = about
 		l.record(Step{Kind: StepResumed})
-	}
-	if p.cur == l && p.phase == holding {
-		p.hold.described, p.hold.describe = 0, p.m.cfg.Clock()
-		p.advance()
-	}
+	})
+	l.n.Describe()
 }

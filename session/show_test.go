@@ -47,7 +47,7 @@ func TestHolderIsTheBoundProcess(t *testing.T) {
 // the next process.
 func TestShow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		s, _, err := p.Open(session.Options{Peer: helper, Keepalive: time.Hour})
 		if err != nil {
 			t.Fatal(err)

@@ -73,7 +73,7 @@ func TestAttachAsTheLastLeaves(t *testing.T) {
 // The same for one that comes back in the last moment after a restart.
 func TestReturnInTheLastMoment(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewStore(), session.Config{})
+		p := begin(t, memory.NewRows(), session.Config{})
 		tokens := make([]session.Token, many)
 		for i := range tokens {
 			_, tokens[i] = p.open(session.Options{Conns: true})

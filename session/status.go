@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 )
 
 // Peer is who is behind a session, as far as the kernel tells.
@@ -31,13 +32,12 @@ type Holder struct {
 // State of a name or a hold.
 type State string
 
-// The states. Free and unknown are of names; lost is no state of a name.
+// The states. Free and unknown are of names.
 const (
 	StateFree     State = "free"
 	StateHeld     State = "held"
 	StateJeopardy State = "jeopardy" // a renewal failed, the lease still runs
-	StateLost     State = "lost"
-	StateUnknown  State = "unknown" // the store cannot be asked
+	StateUnknown  State = "unknown"  // the store cannot be asked
 )
 
 // Status is what is known of a name.
@@ -88,26 +88,39 @@ type View struct {
 	Since     time.Time
 }
 
-// holderOf makes a Holder of what a store says.
-func holderOf(st backend.Status) *Holder {
-	if !st.Held {
-		return nil
+// holderIn is who has h, as its node last wrote it, or a program outside lockgw.
+func holderIn(h *ledger.Hold) *Holder {
+	var c ledger.Caller
+	if len(h.Callers) > 0 {
+		c = h.Callers[0]
 	}
-	h := Holder{Peer: NoPeer()}
-	if st.Record != "" {
-		_ = json.Unmarshal([]byte(st.Record), &h) // of a later version, perhaps: show what is understood
-	}
-	h.Owner = st.Owner
+	holder := holderFrom(h.Node, c)
 	if h.Node == "" {
-		h.Node = st.Node
+		holder.Note = "held by a program outside lockgw"
+		if h.ID != 0 {
+			holder.Note = "kept free after a hold was lost (lock.delay)"
+		}
 	}
-	if st.Foreign {
-		h.Note = "held by a program outside lockgw"
-	}
-	return &h
+	return &holder
 }
 
-// record is the opposite of holderOf.
+// holderFrom makes a Holder of what another node tells of a caller.
+func holderFrom(node string, c ledger.Caller) Holder {
+	h := Holder{Peer: NoPeer()}
+	if c.About != "" {
+		_ = json.Unmarshal([]byte(c.About), &h) // of a later version, perhaps: show what is understood
+	}
+	h.Owner = c.Owner
+	if c.Since != 0 {
+		h.Since = time.UnixMicro(c.Since)
+	}
+	if h.Node == "" {
+		h.Node = node
+	}
+	return h
+}
+
+// record is the opposite of holderFrom.
 func (h Holder) record() string {
 	b, err := json.Marshal(h)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/session/contender"
 )
 
 // Historian is told what happens to callers, so that it can be looked up later. It
@@ -52,24 +54,24 @@ type Step struct {
 
 // record tells the historian of one step of l, with what is the same for all.
 func (l *Lease) record(s Step) {
-	h := l.p.m.cfg.History
+	h := l.m.cfg.History
 	if h == nil {
 		return
 	}
-	s.Time, s.Lock, s.Who, s.Asked, s.Mode, s.Fence = time.Now(), l.name, l.holder, l.asked, l.mode, l.fence
+	s.Time, s.Lock, s.Who, s.Asked, s.Mode, s.Fence = time.Now(), l.name, l.holderNow(), l.asked, l.c.Mode, l.c.Fence
 	h.Record(s)
 }
 
 // recordWait: l has to wait.
-func (p *place) recordWait(l *Lease) {
-	if p.m.cfg.History == nil {
+func (l *Lease) recordWait() {
+	if l.m.cfg.History == nil {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if l.phase == waiting {
-		l.record(Step{Kind: StepWaits, Behind: p.holderNow(), Ahead: l.ahead + p.ahead})
-	}
+	l.n.See(func(c *contender.Contender, now time.Duration) {
+		if l.c.Waits() {
+			l.record(Step{Kind: StepWaits, Behind: l.m.holderOf(c, now), Ahead: l.position(c) - 1})
+		}
+	})
 }
 
 // recordEnd: the hold of l is over.
@@ -81,14 +83,17 @@ func (l *Lease) recordEnd(e EventType, reason string) {
 	l.record(Step{Kind: kind, Reason: reason})
 }
 
-// recordSeen: the store has told who holds the name that callers wait for here.
-func (p *place) recordSeen() {
-	h := p.m.cfg.History
-	if h == nil || !p.holder.Held || p.holder.Owner == p.seen {
-		return
+// recordSeen: the store has told who holds the name that callers wait for here. l is the
+// first of them.
+func (l *Lease) recordSeen(h *ledger.Hold) {
+	holder := holderIn(h)
+	l.mu.Lock()
+	known := l.behind == holder.Owner
+	l.behind = holder.Owner
+	l.mu.Unlock()
+	if !known {
+		l.m.cfg.History.Record(Step{Kind: StepSeen, Time: time.Now(), Lock: l.name, Who: *holder, Mode: h.Mode})
 	}
-	p.seen = p.holder.Owner
-	h.Record(Step{Kind: StepSeen, Time: time.Now(), Lock: p.key.name, Who: *holderOf(p.holder), Mode: p.holder.Mode})
 }
 
 // recordRefusal: an acquire that began at asked did not come to a hold.

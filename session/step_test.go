@@ -87,7 +87,7 @@ func TestHistorianEnds(t *testing.T) {
 		gone, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, _ = other.Acquire(gone, "x", session.Acquire{Wait: time.Minute})
-		if err := c.nodes[0].Break(t.Context(), "x", l.Fence(), "a test"); err != nil {
+		if err := c.nodes[0].Break(t.Context(), "x", l.Fence(), "", "a test"); err != nil {
 			t.Fatal(err)
 		}
 		mustAcquire(t, other, "x", session.Acquire{})

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
@@ -65,7 +64,7 @@ func TestTimerOfBeforeASleep(t *testing.T) {
 // On the kernel's clock it is the kernel who wakes the gateway.
 func TestKernelsTimer(t *testing.T) {
 	before := bootTimers(t)
-	b := memory.Open(memory.NewStore(), backend.Node{ID: "n", Incarnation: 1})
+	b := memory.OpenTable(memory.NewRows(), "n")
 	defer b.Close()
 	m := session.New(b, session.Config{})
 	if n := bootTimers(t); n <= before {

@@ -3,9 +3,11 @@ package session
 import (
 	"context"
 	"time"
+
+	"github.com/lockgw/lockgw/session/contender"
 )
 
-// waitFor stands in the queue of name until l has its turn and may be told.
+// waitFor stands in the queue of name until it is granted and may be told.
 func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder, r *receipt) (*Lease, error) {
 	select {
 	case <-s.m.drained:
@@ -17,104 +19,143 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 			return nil, err
 		}
 	}
-	l := &Lease{
-		s: s, name: name, thread: a.Thread, owner: h.Owner, ttl: a.TTL, fixed: a.Fixed, maxHold: a.MaxHold, minHold: a.MinHold,
-		mode: a.mode(), holder: h, asked: h.Since, repeat: r, done: make(chan struct{}), wake: make(chan struct{}, 1),
-		noWait: a.Wait == 0, curious: a.Wait > 0 && (a.OnQueued != nil || s.m.heard()), parentCtx: s.m.detach(ctx),
-	}
+	l := newLease(s, s.m, name, a.Thread)
+	l.c.Mode, l.c.TTL, l.c.Fixed, l.c.MaxHold, l.c.MinHold = a.mode(), a.TTL, a.Fixed, a.MaxHold, a.MinHold
+	l.c.Owner, l.c.About = h.Owner, h.record()
+	l.c.NoWait, l.c.Curious = a.Wait == 0, a.Wait > 0 && (a.OnQueued != nil || s.m.heard())
+	l.hurried = a.Wait == 0
+	l.holder, l.asked, l.repeat, l.parentCtx = h, h.Since, r, s.m.detach(ctx)
 	returns := false
 	defer func() {
-		if !returns && l.p != nil { // a panic: nobody is there to be told, and nobody must wait behind this one
-			l.p.leave(l)
+		if !returns { // a panic: nobody is there to be told, and nobody must wait behind this one
+			l.leave()
 		}
 	}()
-	got, err := s.stand(ctx, l, a)
+	err := s.stand(ctx, l, a)
 	returns = true
-	return got, err
-}
-
-// stand is waitFor from the entry into the queue on.
-func (s *Session) stand(ctx context.Context, l *Lease, a Acquire) (*Lease, error) {
-	began := time.Now()
-	q, err := s.m.enter(l)
-	if err != nil {
-		return nil, err
-	}
-	if q != nil {
-		l.p.carry(q)
-		if done, err := l.p.tell(l); done {
-			return orNil(l, err)
-		}
-	}
-	l.p.recordWait(l)
-	code, limit := CodeWaitTimeout, a.Wait
-	if l.noWait {
-		code, limit = CodeLocked, s.m.cfg.Timeout
-	}
-	t := time.NewTimer(limit - time.Since(began))
-	defer t.Stop()
-	for {
-		select {
-		case <-l.wake:
-			done, err := l.p.tell(l)
-			if done {
-				return orNil(l, err)
-			}
-			l.p.tellQueued(l, a.OnQueued)
-		case <-t.C:
-			if done, err := l.p.expire(l, code); done {
-				return nil, err
-			}
-			t.Reset(limit + s.m.cfg.Timeout - time.Since(began))
-		case <-ctx.Done():
-			l.p.leave(l)
-			return nil, ctx.Err()
-		case <-s.ctx.Done():
-			l.p.leave(l)
-			return nil, s.gone(l.name)
-		case <-s.m.drained:
-			l.p.leave(l)
-			return nil, s.m.drainingError(l.name)
-		}
-	}
-}
-
-func orNil(l *Lease, err *Error) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-// enter puts l into the queue of its name. See place.enter for the request.
-func (m *Manager) enter(l *Lease) (*request, error) {
+// leave ends l's wait. If it was granted meanwhile, that goes to the next.
+func (l *Lease) leave() {
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.n.Release(&l.c).Launch()
+}
+
+// stand is waitFor from the entry into the queue on.
+func (s *Session) stand(ctx context.Context, l *Lease, a Acquire) error {
+	began := time.Now()
+	n, errand, err := s.m.engine.Enter(l.name, &l.c)
+	if err != nil {
+		return s.m.drainingError(l.name)
+	}
+	l.n = n
+	errand.Do(l.parent())
+	code, limit := CodeWaitTimeout, a.Wait
+	if a.Wait == 0 {
+		code, limit = CodeLocked, s.m.cfg.Timeout
+	}
+	if done, err := l.tell(code, a.OnQueued); done {
+		return orNil(err)
+	}
+	l.recordWait()
+	t := time.NewTimer(limit - time.Since(began))
+	defer t.Stop()
 	for {
-		p := m.place(m.keyFor(l.name, l.mode))
-		if p == nil {
-			return nil, m.drainingError(l.name)
-		}
-		if ok, q, err := p.enter(l); ok {
-			if err != nil {
-				return nil, err
+		select {
+		case <-l.wake:
+			if done, err := l.tell(code, a.OnQueued); done {
+				return orNil(err)
 			}
-			return q, nil
+		case <-t.C:
+			if done, err := l.expire(code); done {
+				return orNil(err)
+			}
+			t.Reset(limit + s.m.cfg.Timeout - time.Since(began))
+		case <-ctx.Done():
+			l.leave()
+			return ctx.Err()
+		case <-s.ctx.Done():
+			l.leave()
+			return s.gone(l.name)
+		case <-s.m.drained:
+			l.leave()
+			return s.m.drainingError(l.name)
 		}
 	}
 }
 
-// tellQueued tells l's caller, if that is due, that it waits and behind whom.
-func (p *place) tellQueued(l *Lease, f func(int, *Holder)) {
-	p.mu.Lock()
-	due := l.announce && l.phase == waiting
-	var position int
-	var holder *Holder
-	if due {
-		l.announce = false
-		position, holder = p.position(l), p.holderNow()
-		p.m.event(EventQueued, l, "")
+func orNil(err *Error) error {
+	if err != nil {
+		return err
 	}
-	p.mu.Unlock()
-	if due && f != nil {
+	return nil
+}
+
+// parent is the context of requests on behalf of l, without the caller's end.
+func (l *Lease) parent() context.Context {
+	if l.parentCtx != nil {
+		return l.parentCtx
+	}
+	return context.Background()
+}
+
+// tell is how a caller learns what has become of l: it holds the name (done, and no
+// error), or it is refused, or it has to wait, of which f is told once.
+func (l *Lease) tell(code Code, f func(int, *Holder)) (done bool, err *Error) {
+	l.mu.Lock()
+	refused, granted, announce := l.refused, l.granted, l.announce
+	l.granted, l.announce = false, false
+	l.mu.Unlock()
+	switch {
+	case refused != 0:
+		return true, l.refusal(code, refused)
+	case granted && l.n.Accept(&l.c):
+		return true, nil
+	case announce:
+		l.tellQueued(f)
+	}
+	return false, nil
+}
+
+// tellQueued tells l's caller that it waits and behind whom.
+func (l *Lease) tellQueued(f func(int, *Holder)) {
+	position := 0
+	var holder *Holder
+	l.n.See(func(c *contender.Contender, now time.Duration) {
+		if l.c.Waits() {
+			position, holder = l.position(c), l.m.holderOf(c, now)
+			l.m.event(EventQueued, l, "")
+		}
+	})
+	if position > 0 && f != nil {
 		f(position, holder)
 	}
+}
+
+// expire is called when l's wait is over. It is refused if the name is known to be
+// another's; if that is not known, or to be settled within the time a request to the
+// store may take, it gets that time (done is false).
+func (l *Lease) expire(code Code) (done bool, err *Error) {
+	l.mu.Lock()
+	granted, hurried := l.granted, l.hurried
+	l.hurried, l.late = true, l.late || !hurried
+	l.mu.Unlock()
+	if granted { // the signal is under way
+		return false, nil
+	}
+	known := false
+	l.n.See(func(c *contender.Contender, _ time.Duration) { known = l.c.Waits() && c.Known(&l.c) && !c.Unknown() })
+	if !known && !hurried {
+		l.n.Hurry(&l.c)
+		return false, nil
+	}
+	err = l.refusal(code, 0)
+	l.leave()
+	return true, err
 }

@@ -15,8 +15,8 @@ const pushKind = "lockgw"
 const alarmBuffer = 1 << 14
 
 // alarms tells clients that understand pushes when a hold of their session is in
-// jeopardy or lost. One subscription serves all connections: each costs every
-// event on this node.
+// jeopardy or lost. One subscription serves all connections, because each
+// subscription costs time for every event of this node.
 type alarms struct {
 	m       *session.Manager
 	running sync.WaitGroup
@@ -32,7 +32,7 @@ func newAlarms(m *session.Manager) *alarms {
 	return &alarms{m: m, conns: map[*conn]string{}, members: map[string]map[*conn]struct{}{}}
 }
 
-// add has c told about the session's holds from now on, and of no other's.
+// add tells c about the holds of this session from now on, and about no others.
 func (a *alarms) add(c *conn, id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -2,8 +2,8 @@ package socket
 
 import "github.com/lockgw/lockgw/session/access"
 
-// allow refuses a command that begins something if the caller has not that right to
-// every name, or asks too often.
+// allow returns an error if the caller lacks the right for one of the names, or sends too
+// many requests.
 func (c *conn) allow(right access.Right, names ...string) error {
 	if err := c.srv.cfg.Access.Spend(c.by, c.sessionID()); err != nil {
 		return err

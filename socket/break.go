@@ -10,14 +10,14 @@ import (
 
 func adminCommands() []command {
 	return []command{{
-		name: "BREAK", least: 3, most: 5, slow: true, run: breakLock,
-		args:    "name FENCE n [TOKEN admin-token]",
-		summary: "Takes a lock from whoever holds it with that fence. For administrators.",
+		name: "BREAK", least: 3, most: 7, slow: true, run: breakLock,
+		args:    "name FENCE n [OWNER owner] [TOKEN admin-token]",
+		summary: "Takes a lock from whoever holds it with that fence, if it is that owner. For administrators.",
 	}}
 }
 
 func breakLock(c *conn, args []string) error {
-	name, fence, token := args[1], int64(-1), ""
+	name, fence, owner, token := args[1], int64(-1), "", ""
 	if err := session.CheckName(name); err != nil {
 		return err
 	}
@@ -25,7 +25,11 @@ func breakLock(c *conn, args []string) error {
 	for o.next() {
 		switch {
 		case o.is("FENCE"):
-			fence = o.decimal(0, math.MaxInt64) // 0 of a holder outside lockgw
+			fence = o.decimal(0, math.MaxInt64) // 0: a holder outside lockgw may have none
+		case o.is("OWNER"):
+			if owner = o.value(); owner == "" && o.err == nil {
+				o.fail("OWNER must not be empty")
+			}
 		case o.is("TOKEN"):
 			token = o.value()
 		default:
@@ -45,14 +49,15 @@ func breakLock(c *conn, args []string) error {
 	if err := c.srv.cfg.Access.May(by, access.Admin, name); err != nil {
 		return err
 	}
-	if err := c.srv.cfg.Manager.Break(c.ctx, name, backend.Fence(fence), by.String()); err != nil {
+	if err := c.srv.cfg.Manager.Break(c.ctx, name, backend.Fence(fence), backend.Owner(owner), by.String()); err != nil {
 		return err
 	}
 	c.w.Simple("OK")
 	return nil
 }
 
-// showing is who asks, with the token that came with the command; "": none did.
+// showing is the caller, with the rights of the token that came with the command; "" is no
+// token.
 func (c *conn) showing(token string) (access.Caller, error) {
 	by, shown := c.srv.cfg.Access.Show(c.by, token)
 	if token != "" && !shown {

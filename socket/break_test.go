@@ -23,7 +23,13 @@ func TestBreak(t *testing.T) {
 	admin.wantError("INVALID", "BREAK", "a b", "FENCE", number)
 	admin.wantError("NOAUTH", "BREAK", "a", "FENCE", number, "TOKEN", "nonsense")
 	admin.wantError("CONFLICT", "BREAK", "a", "FENCE", fmt.Sprint(fence+1))
-	admin.want("OK", "BREAK", "a", "FENCE", number)
+	st, err := g.m.Inspect(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin.wantError("INVALID", "BREAK", "a", "FENCE", number, "OWNER", "")
+	admin.wantError(`CONFLICT lock "a": another than the owner`, "BREAK", "a", "FENCE", number, "OWNER", "u:1")
+	admin.want("OK", "BREAK", "a", "FENCE", number, "OWNER", string(st.Holder.Owner))
 	admin.wantError("NOTHELD", "BREAK", "a", "FENCE", number)
 	holder.read() // the push that says so
 	holder.wantError("LOST", "UNLOCK", "a")

@@ -11,7 +11,8 @@ import (
 
 const (
 	channelPrefix = "lock:"
-	// maxChannels of one connection: every event of the node is held against them.
+	// maxChannels is how many channels one connection may have: every event of the node
+	// is compared with each of them.
 	maxChannels = 256
 )
 

@@ -30,7 +30,7 @@ func commandTable() map[string]*command {
 	return table
 }
 
-// unknown stands for every command that is not in the table.
+// unknown is run for every command that is not in the table.
 var unknown = &command{name: "unknown", most: anyNumber, run: func(_ *conn, args []string) error {
 	return unknownCommand(args)
 }}
@@ -68,8 +68,8 @@ func wrongArguments(name string) error {
 	return replyError{"INVALID", fmt.Sprintf("wrong number of arguments for '%s' command", strings.ToLower(name))}
 }
 
-// unknownCommand says it in the words of Redis, by which client libraries know
-// what a server cannot do.
+// unknownCommand answers in the words of Redis, by which client libraries recognize
+// that a server lacks a command.
 func unknownCommand(args []string) error {
 	const most = 128
 	var rest strings.Builder

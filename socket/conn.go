@@ -21,8 +21,8 @@ const (
 	maxQueue = 64
 	// maxEmpty is how many empty commands may follow each other.
 	maxEmpty = 100
-	// patience is how long a command may keep the connection from being read:
-	// longer than a healthy store takes to answer, so that mostly nothing happens.
+	// patience is how long a command may keep the connection from being read. A
+	// healthy store answers sooner, so another goroutine rarely has to read.
 	patience = 2 * time.Millisecond
 )
 
@@ -38,11 +38,12 @@ type conn struct {
 	accepted time.Duration
 	ctx      context.Context // done when the client is gone
 	cancel   context.CancelFunc
-	out      output
+	out      *output
 
 	// Of the goroutine that reads.
-	in      *resp.Reader
-	hurried bool // the read has a deadline
+	in       *resp.Reader
+	hurried  bool // the read has a deadline, for the command that has begun
+	complete bool // a command was read since the last Fill
 
 	// Of the goroutine that executes.
 	w        resp.Writer // the answer under construction
@@ -59,7 +60,7 @@ type conn struct {
 	room      chan struct{} // of capacity 1: the queue has become shorter
 	mu        sync.Mutex    // guards the fields below
 	working   bool          // a command is being executed that may take long
-	apart     bool          // another goroutine reads than executes
+	apart     bool          // one goroutine reads, and another executes
 	unread    bool          // nobody reads any more
 	ending    bool          // nothing is executed any more
 	stopped   bool          // by the Server, not by the client
@@ -70,7 +71,7 @@ func newConn(s *Server, nc net.Conn, p session.Peer, id int64) *conn {
 	c := &conn{srv: s, nc: nc, id: id, peer: p, since: time.Now(), accepted: session.Boottime(), in: resp.NewReader(nc), room: make(chan struct{}, 1)}
 	c.by = access.Of(nc, p)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.out = output{nc: nc, max: s.cfg.Limits.Output, timeout: s.cfg.Limits.Write}
+	c.out = newOutput(nc, s.cfg.Limits.Output, s.cfg.Limits.Write)
 	c.impatient = time.AfterFunc(time.Hour, c.handOver)
 	c.impatient.Stop()
 	return c
@@ -95,14 +96,17 @@ func (c *conn) serve() {
 	}
 }
 
-// next waits for a command. Empty ones are ignored as Redis does, which costs the
-// client nothing and is therefore bounded.
+// next waits for a command. Empty commands are ignored, as Redis does. They cost the
+// client nothing, so their number is bounded.
 func (c *conn) next() ([]string, error) {
 	for empty := 0; empty <= maxEmpty; {
 		args, ok, err := c.in.Next()
 		switch {
-		case err != nil || len(args) > 0:
-			return args, err
+		case err != nil:
+			return nil, err
+		case len(args) > 0:
+			c.complete = true
+			return args, nil
 		case ok:
 			empty++
 			continue
@@ -115,19 +119,20 @@ func (c *conn) next() ([]string, error) {
 	return nil, resp.ProtocolError(fmt.Sprintf("more than %d empty commands in a row", maxEmpty))
 }
 
-// fill bounds the time for the rest of a command, but not that until the next one.
+// fill bounds the time for the rest of each command, but not that until the next one.
 func (c *conn) fill() error {
 	var deadline time.Time
 	partial := c.in.Partial()
 	if partial {
 		deadline = time.Now().Add(c.srv.cfg.Limits.Read)
 	}
-	if partial != c.hurried {
+	if partial != c.hurried || partial && c.complete {
 		if err := c.nc.SetReadDeadline(deadline); err != nil {
 			return err
 		}
 		c.hurried = partial
 	}
+	c.complete = false
 	err := c.in.Fill()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return resp.ProtocolError("the command did not arrive as a whole within " + c.srv.cfg.Limits.Read.String())
@@ -167,12 +172,13 @@ func (c *conn) answer(cmd *command, args []string) {
 // send adds what was written to the output.
 func (c *conn) send() {
 	if c.out.add(c.w.Bytes()) {
-		c.out.flush()
+		c.out.makeRoom()
 	}
 	c.w.Reset()
 }
 
-// run: a defect that one command meets must not release what others hold.
+// run recovers from a panic: a defect in one command must not end the process, and with
+// it the locks of others.
 func (c *conn) run(cmd *command, args []string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

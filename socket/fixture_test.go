@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 	goclient "github.com/lockgw/lockgw/socket/client"
@@ -49,7 +49,7 @@ type gateway struct {
 type setup struct {
 	socket  Config
 	session session.Config
-	wrap    func(backend.Backend) backend.Backend
+	wrap    func(ledger.Table) ledger.Table
 }
 
 func start(t testing.TB, options ...func(*setup)) *gateway {
@@ -60,7 +60,7 @@ func start(t testing.TB, options ...func(*setup)) *gateway {
 	for _, f := range options {
 		f(&o)
 	}
-	var b backend.Backend = memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})
+	var b ledger.Table = memory.OpenTable(memory.NewRows(), "a")
 	if o.wrap != nil {
 		b = o.wrap(b)
 	}

@@ -33,9 +33,10 @@ func (c *conn) take(args []string) error {
 	}
 }
 
-// awaitRoom: a command that only asks the store is done soon, one that waits for
-// a lock is not; whoever sends much behind that one does not know what it does.
-// Until then a hang-up is not seen.
+// awaitRoom waits until the queue is shorter, and gives up after twice the timeout of
+// the store. A command that only asks the store is done by then. A client that sends
+// more than the queue holds behind a wait for a lock makes a mistake. A hang-up is not
+// noticed meanwhile.
 func (c *conn) awaitRoom() bool {
 	t := time.NewTimer(2 * c.srv.cfg.Manager.Config().Timeout)
 	defer t.Stop()

@@ -2,19 +2,53 @@ package socket
 
 import (
 	"errors"
+	"io"
+	"net"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
-// over ends the connection when nothing more can be read from it.
+// over ends the connection when nothing more can be read from it. A client that has
+// closed only its own direction still reads: it gets the answers to all that it sent.
 func (c *conn) over(err error) {
-	line := lastLine(err)
-	if line != "" {
-		var w resp.Writer
-		w.Error(line)
-		c.out.add(w.Bytes())
-		c.out.end()
+	reads := errors.Is(err, io.EOF) && !hungUp(c.nc)
+	if !reads {
+		c.cutOff(lastLine(err))
 	}
+	c.mu.Lock()
+	c.unread = true
+	apart := c.apart
+	c.mu.Unlock()
+	switch {
+	case !apart:
+		c.close()
+	case reads:
+		awaitHangUp(c.nc)
+		c.abandon()
+	}
+}
+
+// cutOff ends what is being executed, with a last line for the client if there is one.
+func (c *conn) cutOff(line string) {
+	if line == "" {
+		c.abandon()
+		return
+	}
+	var w resp.Writer
+	w.Error(line)
+	c.out.add(w.Bytes())
+	c.out.end()
+	c.abandon()
+	c.out.flush() // the wait has ended before: the client may not read this
+}
+
+// abandon ends what is being executed: its client has gone. While the Server stops,
+// the commands under way are answered all the same.
+func (c *conn) abandon() {
 	c.mu.Lock()
 	gone := !c.stopped
 	c.ending = c.ending || gone
@@ -22,16 +56,39 @@ func (c *conn) over(err error) {
 	if gone {
 		c.cancel()
 	}
-	if line != "" {
-		c.out.flush() // the wait has ended before: the client may not read this
+}
+
+// hungUp tells whether the client has closed both directions of its connection.
+func hungUp(nc net.Conn) bool {
+	gone := true
+	onDescriptor(nc, func(fd uintptr) bool { gone = closedBothWays(fd); return true })
+	return gone
+}
+
+// awaitHangUp returns when the client has closed both directions, or when nc is closed
+// on this side.
+func awaitHangUp(nc net.Conn) {
+	if nc.SetReadDeadline(time.Time{}) == nil {
+		onDescriptor(nc, closedBothWays)
 	}
-	c.mu.Lock()
-	c.unread = true
-	apart := c.apart
-	c.mu.Unlock()
-	if !apart {
-		c.close()
+}
+
+// onDescriptor calls f, and again whenever something has happened to the connection,
+// until f returns true or nc is closed.
+func onDescriptor(nc net.Conn, f func(fd uintptr) bool) {
+	s, ok := nc.(syscall.Conn)
+	if !ok {
+		return
 	}
+	if raw, err := s.SyscallConn(); err == nil {
+		_ = raw.Read(f) // the error says that nc is closed
+	}
+}
+
+func closedBothWays(fd uintptr) bool {
+	fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP and POLLERR need not be asked for
+	_, err := unix.Poll(fds, 0)
+	return err == nil && fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 }
 
 // lastLine is what the client is told when its connection is closed for err.

@@ -103,8 +103,8 @@ func lock(c *conn, args []string) error {
 	}
 	if err := c.ctx.Err(); err != nil {
 		// Nobody is left to be told. A session with other connections lives on,
-		// so the end of this one does not give the lock back. A client that named
-		// its request asks again to learn the outcome, so that is left as it is.
+		// so the end of this connection does not release the lock. A client whose
+		// request has an id asks again to learn the outcome, so its lock stays.
 		if q.acquire.Key == "" {
 			_, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "")
 		}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/tabletest"
 	"github.com/lockgw/lockgw/session"
 	goclient "github.com/lockgw/lockgw/socket/client"
 	"github.com/lockgw/lockgw/socket/resp"
@@ -224,15 +226,15 @@ func TestLocks(t *testing.T) {
 }
 
 // pager is a store that lists little at a time, and more than it was asked for.
-type pager struct{ backend.Backend }
+type pager struct{ ledger.Table }
 
-func (p pager) List(ctx context.Context, prefix, cursor string, _ int) ([]backend.Status, string, error) {
+func (p pager) List(ctx context.Context, prefix, cursor string, _ int) ([]ledger.Named, string, error) {
 	const page = 4
-	all, _, err := p.Backend.List(ctx, prefix, "", 1000)
+	all, _, err := p.Table.List(ctx, prefix, "", 1000)
 	if err != nil {
 		return nil, "", err
 	}
-	slices.SortFunc(all, func(a, b backend.Status) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b ledger.Named) int { return strings.Compare(a.Name, b.Name) })
 	from, _ := strconv.Atoi(cursor)
 	if from+page >= len(all) {
 		return all[from:], "", nil
@@ -241,7 +243,7 @@ func (p pager) List(ctx context.Context, prefix, cursor string, _ int) ([]backen
 }
 
 func TestLocksPages(t *testing.T) {
-	g := start(t, func(o *setup) { o.wrap = func(b backend.Backend) backend.Backend { return pager{b} } })
+	g := start(t, func(o *setup) { o.wrap = func(t ledger.Table) ledger.Table { return pager{t} } })
 	w := g.dial3()
 	for i := range 11 {
 		w.lock(fmt.Sprint("lock", i))
@@ -259,16 +261,16 @@ func TestLocksPages(t *testing.T) {
 }
 
 // partly is a store that serves in part.
-type partly struct{ backend.Backend }
+type partly struct{ ledger.Table }
 
-func (p partly) List(ctx context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
-	all, next, err := p.Backend.List(ctx, prefix, cursor, limit)
+func (p partly) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
+	all, next, err := p.Table.List(ctx, prefix, cursor, limit)
 	return all, next, errors.Join(err, fmt.Errorf("%w: 1 of 3 masters is down", backend.ErrPartly))
 }
 
 // Nobody takes a part of the names for all.
 func TestLocksIncomplete(t *testing.T) {
-	g := start(t, func(o *setup) { o.wrap = func(b backend.Backend) backend.Backend { return partly{b} } })
+	g := start(t, func(o *setup) { o.wrap = func(t ledger.Table) ledger.Table { return partly{t} } })
 	w := g.dial3()
 	w.lock("a")
 	got, _ := w.do("LOCKS").([]any)
@@ -308,45 +310,28 @@ func TestContention(t *testing.T) {
 	wg.Wait()
 }
 
-// deaf is a store that does not answer while mute.
-type deaf struct {
-	backend.Backend
-	mute func(verb string) bool
-}
-
-func (d *deaf) wait(ctx context.Context, verb string) error {
-	if !d.mute(verb) {
-		return nil
-	}
-	<-ctx.Done()
-	return fmt.Errorf("%w: no answer", backend.ErrUnavailable)
-}
-
-func (d *deaf) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	if err := d.wait(ctx, "acquire"); err != nil {
-		return backend.Answer{}, err
-	}
-	return d.Backend.Acquire(ctx, r)
-}
-
-func (d *deaf) Release(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	if err := d.wait(ctx, "release"); err != nil {
-		return backend.Answer{}, err
-	}
-	return d.Backend.Release(ctx, r)
-}
-
-func (d *deaf) Renew(ctx context.Context, rs []backend.Renewal) ([]error, error) {
-	if err := d.wait(ctx, "renew"); err != nil {
-		return nil, err
-	}
-	return d.Backend.Renew(ctx, rs)
-}
-
+// withDeafStore has a store that does not answer while mute: acquire, release or renew.
 func withDeafStore(mute func(verb string) bool) func(*setup) {
+	verbOf := func(a tabletest.Asked) string {
+		switch {
+		case a.New():
+			return "acquire"
+		case a.GivesBack():
+			return "release"
+		default:
+			return a.Verb
+		}
+	}
+	wait := func(ctx context.Context, a tabletest.Asked) error {
+		if !mute(verbOf(a)) {
+			return nil
+		}
+		<-ctx.Done()
+		return fmt.Errorf("%w: no answer", backend.ErrUnavailable)
+	}
 	return func(o *setup) {
 		o.session.Timeout = 50 * time.Millisecond
-		o.wrap = func(b backend.Backend) backend.Backend { return &deaf{b, mute} }
+		o.wrap = func(t ledger.Table) ledger.Table { return &tabletest.Checked{Table: t, Before: wait} }
 	}
 }
 
@@ -365,7 +350,7 @@ func TestNoStore(t *testing.T) {
 	w.wantError(`UNAVAILABLE lock "a": `, "RENEW", "a")
 	set("renew", false)
 	set("release", true)
-	w.wantError(`UNAVAILABLE lock "a": renewing has stopped, but the store has not confirmed the release; the lock is free in 3`,
+	w.wantError(`UNAVAILABLE lock "a": renewing has stopped, but the store has not confirmed the release; the lock is free in `,
 		"UNLOCK", "a")
 	set("release", false)
 }

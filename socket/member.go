@@ -71,7 +71,8 @@ func (c *conn) join(token string) error {
 	return c.enter(s)
 }
 
-// mayLeave: to join another session must not release locks by the way.
+// mayLeave returns an error if leaving the session would release locks: joining another
+// session must not do that.
 func (c *conn) mayLeave() error {
 	s := c.member.s
 	if s == nil || !livesByConns(s) || s.Err() != nil || len(s.Leases()) == 0 {
@@ -103,7 +104,7 @@ func (c *conn) leave(reason string) {
 	c.member.leave(reason)
 }
 
-// watchHolds has a client that understands pushes told of trouble with its holds.
+// watchHolds has pushes sent about holds in trouble, if the client understands pushes.
 func (c *conn) watchHolds() {
 	if c.member.s != nil && c.w.RESP3 {
 		c.srv.alarms.add(c, c.member.s.ID())

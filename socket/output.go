@@ -20,11 +20,18 @@ type output struct {
 	timeout time.Duration // of a write
 
 	mu       sync.Mutex // guards the fields below; not held while writing
+	taken    sync.Cond  // buf has been taken to be written, or nothing is written any more
 	buf      []byte
 	spare    []byte
 	flushing bool
 	last     bool // nothing is added any more, and nc is closed when all is written
 	err      error
+}
+
+func newOutput(nc net.Conn, most int, timeout time.Duration) *output {
+	o := &output{nc: nc, max: most, timeout: timeout}
+	o.taken.L = &o.mu
+	return o
 }
 
 // add appends b. It reports whether so much has come together that it should be
@@ -67,10 +74,23 @@ func (o *output) flush() {
 	}
 }
 
+// makeRoom writes what was added. If another goroutine is at it, makeRoom waits until that
+// one has taken what came together: who answers commands is held up by a client that reads
+// slowly, and does not pile up answers for it.
+func (o *output) makeRoom() {
+	o.flush()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.buf) >= flushAt && o.err == nil {
+		o.taken.Wait()
+	}
+}
+
 // writeLocked releases the mutex while it writes.
 func (o *output) writeLocked() {
 	b := o.buf
 	o.buf, o.spare = o.spare[:0], nil
+	o.taken.Broadcast()
 	o.mu.Unlock()
 	err := o.nc.SetWriteDeadline(time.Now().Add(o.timeout))
 	if err == nil {
@@ -85,11 +105,13 @@ func (o *output) writeLocked() {
 	}
 }
 
-// failLocked: a reply lost in the middle cannot be made up for.
+// failLocked closes the connection: a client that missed a part of a reply cannot
+// understand what follows.
 func (o *output) failLocked(err error) {
 	if o.err == nil {
 		o.err = err
 	}
 	o.buf = nil
+	o.taken.Broadcast()
 	o.nc.Close()
 }

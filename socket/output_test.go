@@ -50,7 +50,7 @@ func (c *slowConn) Close() error {
 // What was added first is written first, whoever writes it.
 func TestOutputOrder(t *testing.T) {
 	nc := newSlowConn()
-	o := output{nc: nc, max: 1 << 10, timeout: time.Second}
+	o := newOutput(nc, 1<<10, time.Second)
 	var wg sync.WaitGroup
 	o.add([]byte("first "))
 	wg.Go(o.flush)
@@ -77,7 +77,7 @@ func TestOutputOrder(t *testing.T) {
 // What nobody reads does not grow without bound.
 func TestOutputLimit(t *testing.T) {
 	nc := newSlowConn()
-	o := output{nc: nc, max: 100, timeout: time.Second}
+	o := newOutput(nc, 100, time.Second)
 	o.add([]byte("x"))
 	var wg sync.WaitGroup
 	wg.Go(o.flush)

@@ -17,30 +17,31 @@ import (
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
-// Config of a Server. Manager is needed; the zero value of another field means
-// its default.
+// Config of a Server. Manager is required. The zero value of another field means its
+// default.
 type Config struct {
 	Manager *session.Manager
-	Log     *slog.Logger // nothing is logged
+	Log     *slog.Logger // default: nothing is logged
 	Version string       // of the gateway, for people
-	// PeerOf tells who has connected; peer.Of.
+	// PeerOf tells who has connected. Default: peer.Of.
 	PeerOf func(net.Conn) (session.Peer, error)
-	// Descriptors has those of the clients; one of its own.
+	// Descriptors counts the file descriptors of the clients. Default: one of its own.
 	Descriptors *peer.Descriptors
-	// Admit says why somebody may not use the socket; everybody may.
+	// Admit says why somebody may not use the socket. Default: everybody may.
 	Admit func(session.Peer) error
-	// Access says who may do what; everybody may lock and look.
+	// Access says who may do what. Default: everybody may lock and look.
 	Access *access.Control
 	Limits Limits
 }
 
-// Limits close what goes beyond them.
+// Limits of a Server. A connection that goes beyond one is refused or closed. 0 means the
+// default.
 type Limits struct {
-	Conns       int           // connections at once, but for administrators; 16,384
-	ConnsPerUID int           // of them by one user; 4,096
-	Output      int           // bytes that a client leaves unread; 256 KiB
-	Read        time.Duration // for a command to arrive as a whole; 5 s
-	Write       time.Duration // for a client to take what is written; 5 s
+	Conns       int           // connections at once, administrators excepted; default 16,384
+	ConnsPerUID int           // connections of one user at once; default 4,096
+	Output      int           // bytes that a client leaves unread; default 256 KiB
+	Read        time.Duration // for a command to arrive as a whole; default 5 s
+	Write       time.Duration // for a client to take what is written; default 5 s
 }
 
 // Server serves the commands of package socket. Use NewServer.
@@ -124,7 +125,8 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 }
 
-// passing errors of accept are of the machine or of one client, not of the socket.
+// passing tells whether an error of accept concerns the machine or one client, and not the
+// socket.
 func passing(err error) bool {
 	for _, e := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ECONNABORTED} {
 		if errors.Is(err, e) {
@@ -143,7 +145,7 @@ func (s *Server) stopped() bool {
 	}
 }
 
-// pause gives the reason of a passing error time to pass.
+// pause waits a moment before the next accept after a passing error.
 func (s *Server) pause() {
 	t := time.NewTimer(100 * time.Millisecond)
 	defer t.Stop()
@@ -222,7 +224,8 @@ func (s *Server) add(nc net.Conn, p session.Peer, use *peer.Use, admin bool) (*c
 	return c, nil
 }
 
-// refuse: an answer of a line fits into every socket buffer, so this cannot block.
+// refuse tells err and closes. One line fits into every socket buffer, so the write cannot
+// block.
 func refuse(nc net.Conn, err error) {
 	var w resp.Writer
 	w.Error(errorLine(err))

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 const (
 	// defaultUser is the only user name; the token says who somebody is.
 	defaultUser = "default"
-	// maxFailures: who guesses tokens has to connect again now and then.
+	// maxFailures is how many wrong tokens end a connection, so that guessing takes longer.
 	maxFailures = 10
 )
 
@@ -105,7 +106,7 @@ func (c *conn) bind(o *session.Options, pid int) (err error) {
 	return err
 }
 
-// sessionShow says whose the holds of the session are, for people.
+// sessionShow sets the process that people are shown as the holder.
 func sessionShow(c *conn, args []string) error {
 	o := options{args: append([]string{"SHOW"}, args...)}
 	o.next()
@@ -142,7 +143,8 @@ func sessionInfo(c *conn) (err error) {
 		}
 	}
 	s := c.member.s
-	if err := s.Err(); err != nil {
+	views, err := s.Views()
+	if err = cmp.Or(s.Err(), err); err != nil {
 		return err
 	}
 	c.w.Map(8)
@@ -157,7 +159,7 @@ func sessionInfo(c *conn) (err error) {
 	c.pair("name", s.Options().Name)
 	c.pairInt("keepalive_ms", s.Options().Keepalive.Milliseconds())
 	c.pairTime("since", s.Since())
-	c.writeHolds(s)
+	c.writeHolds(views)
 	c.writeWaits(s)
 	return nil
 }
@@ -175,13 +177,7 @@ func (c *conn) writeWaits(s *session.Session) {
 	}
 }
 
-func (c *conn) writeHolds(s *session.Session) {
-	var views []session.View
-	for _, l := range s.Leases() {
-		if v, err := l.View(); err == nil { // one that has just ended is left out
-			views = append(views, v)
-		}
-	}
+func (c *conn) writeHolds(views []session.View) {
 	c.w.Bulk("locks")
 	c.w.Array(len(views))
 	for _, v := range views {

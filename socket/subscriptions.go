@@ -92,7 +92,7 @@ func (c *conn) unsubscribeAll() {
 
 func (c *conn) deliver(s *subscriptions) {
 	for e := range s.events.C {
-		if s.add(&c.out, e) || len(s.events.C) == 0 {
+		if s.add(c.out, e) || len(s.events.C) == 0 {
 			c.out.flush()
 		}
 	}
@@ -214,7 +214,7 @@ func (s *subscriptions) caller() access.Caller {
 	return s.by
 }
 
-// identify sets who listens.
+// identify sets the caller whose rights decide what it hears.
 func (s *subscriptions) identify(by access.Caller) {
 	if s == nil {
 		return

@@ -1,5 +1,5 @@
-// Package accept lets the connections of HTTP in: on the account of who makes them, over
-// TLS or without, with an eye on requests that say their length in two ways.
+// Package accept accepts the connections of HTTP, with TLS or without. It counts each on the
+// account of its client, and notices requests that state their length in two ways.
 package accept
 
 import (
@@ -24,8 +24,8 @@ type Config struct {
 	Refuse func(net.Conn, error)
 }
 
-// On lets in the connections of ln: each on the account of who has made it, and with TLS
-// only when its handshake is done. What it accepts is a Conn to Of. It closes ln.
+// On accepts the connections of ln. Each is counted on the account of its client; with TLS it
+// is accepted when its handshake is done. Of finds the Conn of a connection. On closes ln.
 func (l Config) On(ln net.Listener) net.Listener {
 	l.Descriptors, l.Log = cmp.Or(l.Descriptors, peer.NewDescriptors()), cmp.Or(l.Log, slog.New(slog.DiscardHandler))
 	out := &listener{Listener: ln, Config: l}

@@ -61,17 +61,18 @@ func Of(c net.Conn) *Conn {
 // Kernel is the connection of the kernel, under TLS.
 func (c *Conn) Kernel() net.Conn { return c.kernel }
 
-// Account is on which the connection is counted.
+// Account is the account on which the connection is counted.
 func (c *Conn) Account() string { return c.use.Account() }
 
-// Identify counts the connection on the account of as, who is known by now.
+// Identify counts the connection on the account of as, once that is known.
 func (c *Conn) Identify(as peer.Owner) error { return c.use.Identify(as) }
 
-// Crowded is why a client that came when no descriptor was to spare is refused; nil
-// for everybody else.
+// Crowded is the error for a client that connected when no file descriptor was to spare, nil
+// for every other client.
 func (c *Conn) Crowded() error { return c.use.Crowded() }
 
-// Begin counts a request. twoLengths: it, or one before it, says its length in two ways.
+// Begin counts a request. twoLengths: this request or one before it states its length in two
+// ways.
 func (c *Conn) Begin() (twoLengths bool) {
 	n, ambiguous := c.requests.Add(1), c.frames.ambiguous.Load()
 	return ambiguous != 0 && n >= ambiguous

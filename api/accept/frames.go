@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// frames looks at the bytes of a connection for a request that says its length in two
-// ways, by Content-Length and by Transfer-Encoding. A proxy in between may believe the
-// one and this gateway the other, so that what the one takes for a body is a request to
-// the other. net/http takes the second and forgets the first.
+// frames looks in the bytes of a connection for a request that states its length in two
+// ways, by Content-Length and by Transfer-Encoding. A proxy in between may use one of
+// them and this gateway the other, so that the proxy takes for a body what the gateway
+// takes for a request. net/http uses Transfer-Encoding and drops Content-Length.
 //
-// It goes on until the first request with Transfer-Encoding, after which the connection
-// is closed.
+// frames looks until the first request with Transfer-Encoding. After that request the
+// connection is closed.
 type frames struct {
 	ambiguous atomic.Int64 // which request it is, from 1 on; 0: none
 

@@ -16,8 +16,7 @@ import (
 // handshakeTimeout bounds a TLS handshake, as ReadHeaderTimeout does what follows.
 const handshakeTimeout = 5 * time.Second
 
-// secureListener makes handshakes beside each other, because each takes as long as its
-// client likes.
+// secureListener runs handshakes concurrently, because a client can make its own take long.
 type secureListener struct {
 	*listener
 	ready  chan accepted
@@ -99,8 +98,8 @@ func answerPlain(err error) error {
 	return err
 }
 
-// quiet logs what strangers can cause as often as they like: now and then, and how often
-// it was meanwhile.
+// quiet logs events that strangers can cause as often as they like. It logs one now and then,
+// with their number since the last time.
 type quiet struct {
 	sometimes rate.Sometimes
 	unlogged  atomic.Int64

@@ -1,5 +1,6 @@
-// Package origin knows whether a request is from a page of another site, or for another
-// host: a browser sends what a foreign page tells it to, but says so.
+// Package origin tells whether a request comes from a page of another site, or is for another
+// host. A browser sends the requests of a foreign page, and says in their headers whose they
+// are.
 package origin
 
 import (

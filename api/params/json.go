@@ -110,7 +110,7 @@ func notJSON(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("is not whole: the JSON ends too early")
 	}
-	return fmt.Errorf("is no JSON that can be taken: %w", err)
+	return fmt.Errorf("is not valid JSON: %w", err)
 }
 
 func decodeValue(d *json.Decoder, depth int) (Value, error) {

@@ -60,7 +60,7 @@ func Body(r *http.Request, dst any) error {
 	if sent, err := inQuery(r); err != nil {
 		return err
 	} else if len(sent) > 0 {
-		return session.Invalid(short(sent[0].name), "belongs into the JSON body, not into the query")
+		return session.Invalid(short(sent[0].name), "belongs in the JSON body, not in the query")
 	}
 	sent, err := inBody(r)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestRefused(t *testing.T) {
 		{"thread=0", "", "thread: must be a decimal from 1 on"},
 		{"", `{"names":"a"}`, "names: must be an array, not a string"},
 		{"", `{"names":["a",1]}`, "names: number 2 must be a string, not a number"},
-		{"names=a", "", "names: belongs into the JSON body, as an array of strings"},
+		{"names=a", "", "names: belongs in the JSON body, as an array of strings"},
 	} {
 		_, err := QueryOrBody(request(tt.query, tt.body), &sent{})
 		if session.CodeOf(err) != session.CodeInvalid || err.Error() != "invalid: "+tt.want {
@@ -60,7 +60,7 @@ func TestRefused(t *testing.T) {
 	if err := Query(request("", "{}"), &sent{}); err == nil || !strings.Contains(err.Error(), "body: this request takes none") {
 		t.Errorf("a body where there is none: %v", err)
 	}
-	if err := Body(request("wait=1", "{}"), &sent{}); err == nil || !strings.Contains(err.Error(), "wait: belongs into the JSON body") {
+	if err := Body(request("wait=1", "{}"), &sent{}); err == nil || !strings.Contains(err.Error(), "wait: belongs in the JSON body") {
 		t.Errorf("a query where the parameters belong into the body: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ func (d *Duration) Read(v Value) error {
 	return err
 }
 
-// Positive is a Duration of which 0 makes no sense.
+// Positive is a Duration that is longer than 0.
 type Positive time.Duration
 
 // Read sets d.
@@ -84,7 +84,7 @@ type PageSize int
 // Read sets n.
 func (n *PageSize) Read(v Value) error { return integer(n, v, 1000) }
 
-// Fence is one of a grant, see backend.Fence.
+// Fence is the fence of a grant, see backend.Fence.
 type Fence uint64
 
 // Read sets f.
@@ -153,6 +153,17 @@ type Note string
 // Read sets n.
 func (n *Note) Read(v Value) error { return line(n, v, session.MaxNote) }
 
+// Owner is an owner id, as the status of a lock tells it. One outside lockgw may have any form.
+type Owner string
+
+// Read sets o. An empty one is a variable that a script has not set.
+func (o *Owner) Read(v Value) error {
+	if v.text == "" {
+		return errors.New("must not be empty")
+	}
+	return line(o, v, session.MaxName)
+}
+
 // Name is the beginning of a lock's name, or where a list goes on.
 type Name string
 
@@ -167,8 +178,8 @@ const maxCursor = 2 << 10
 // Read sets c.
 func (c *Cursor) Read(v Value) error { return line(c, v, maxCursor) }
 
-// line is text that is shown to people: one line of at most so many bytes that
-// plays no tricks on a terminal.
+// line reads text that is shown to people: one line of at most that many bytes, without
+// characters that change a terminal.
 func line[S ~string](s *S, v Value, most int) error {
 	switch err := v.must(kindText); {
 	case err != nil:
@@ -249,7 +260,7 @@ type Names []string
 func (n *Names) Read(v Value) error {
 	switch {
 	case v.kind == kindQuery:
-		return errors.New("belongs into the JSON body, as an array of strings")
+		return errors.New("belongs in the JSON body, as an array of strings")
 	case v.kind != kindArray:
 		return v.must(kindArray)
 	case len(v.items) == 0:

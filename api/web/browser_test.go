@@ -118,6 +118,7 @@ func TestBrowser(t *testing.T) {
 		p.await(`document.querySelector('#confirm-dialog').open`)
 		p.press(adminToken, kb.Enter)
 		p.await(`!document.querySelector('#confirm-dialog').open`)
+		p.await(fmt.Sprintf(`performance.getEntriesByType('resource').some((r) => new URL(r.name).searchParams.get('owner') ?.endsWith(':1'))`))
 		p.awaitText("#lock-facts", fmt.Sprintf("pid %d", g.command("nightly", fence)))
 		p.awaitText("#live", "by events")
 		p.awaitText("#history-table tbody", "lost")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/breaker"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 )
 
@@ -22,21 +23,6 @@ var (
 	errDefect  = errors.New("ERR in a script")
 	errRefused = fmt.Errorf("%w: out of memory", backend.ErrRefused)
 )
-
-// faulty is a store that can fail.
-type faulty struct {
-	backend.Backend
-	fail  func(ctx context.Context) error // nil: it works
-	asked atomic.Int32
-}
-
-func (f *faulty) Acquire(ctx context.Context, r backend.Request) (backend.Answer, error) {
-	f.asked.Add(1)
-	if f.fail != nil {
-		return backend.Answer{Wait: time.Minute}, f.fail(ctx)
-	}
-	return f.Backend.Acquire(ctx, r)
-}
 
 // silent does not answer before the end of ctx.
 func silent(ctx context.Context) error {
@@ -48,23 +34,50 @@ func always(err error) func(context.Context) error {
 	return func(context.Context) error { return err }
 }
 
+// faulty is a store that can fail.
+type faulty struct {
+	ledger.Table
+	fail  func(ctx context.Context) error // nil: it works
+	asked atomic.Int32
+}
+
+func (f *faulty) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	f.asked.Add(1)
+	if f.fail != nil {
+		return ledger.Reply{}, f.fail(ctx)
+	}
+	return f.Table.Swap(ctx, s)
+}
+
 type gated struct {
 	*faulty
-	gate backend.Backend
-	seq  atomic.Uint64
+	gate  ledger.Table
+	names atomic.Uint64
 }
 
 func newGated() *gated {
-	f := &faulty{Backend: memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})}
+	f := &faulty{Table: memory.OpenTable(memory.NewRows(), "a")}
 	return &gated{faulty: f, gate: breaker.New(f, slog.New(slog.DiscardHandler))}
 }
 
+// name is that of the newest lock that was asked for.
+func (g *gated) name() string { return fmt.Sprint("n", g.names.Load()) }
+
+// acquire asks for another lock each time: one that may have been granted is not gated.
 func (g *gated) acquire(ctx context.Context) error {
-	_, err := g.gate.Acquire(ctx, backend.Request{Name: "n", Seq: g.seq.Add(1), Owner: "u:1", Count: 1, TTL: time.Minute, Turns: 1})
+	name := fmt.Sprint("n", g.names.Add(1))
+	_, err := g.gate.Swap(ctx, swap(name, ledger.Reply{}, ledger.Op{Want: 1}))
 	return err
 }
 
-// times acquires n times while the store fails in one way.
+// swap is what node a writes to have op done where seen is the record.
+func swap(name string, seen ledger.Reply, op ledger.Op) ledger.Swap {
+	op.Node, op.Turns, op.TTL = "a", 1, time.Minute
+	next, effects := ledger.Step(seen.Record, op, 0)
+	return ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects}
+}
+
+// times asks n times for a lock while the store fails in one way.
 func (g *gated) times(t *testing.T, n int, fail func(context.Context) error) {
 	t.Helper()
 	g.fail = fail
@@ -74,7 +87,7 @@ func (g *gated) times(t *testing.T, n int, fail func(context.Context) error) {
 	g.fail = nil
 }
 
-// halves acquires n times with an answer and n times without, in turns.
+// halves asks n times for a lock with an answer and n times without, in turns.
 func (g *gated) halves(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -83,7 +96,7 @@ func (g *gated) halves(t *testing.T, n int) {
 	}
 }
 
-// open tells whether the next Acquire is refused without asking the store.
+// open tells whether the next one is refused without asking the store.
 func (g *gated) open(t *testing.T) bool {
 	t.Helper()
 	asked := g.asked.Load()
@@ -156,9 +169,6 @@ func TestWhatOpens(t *testing.T) {
 				time.Sleep(2 * time.Second)
 			}
 		}, false},
-		{"held", func(t *testing.T, g *gated) { g.times(t, 30, always(backend.ErrHeld)) }, false},
-		{"not held", func(t *testing.T, g *gated) { g.times(t, 30, always(backend.ErrNotHeld)) }, false},
-		{"stale", func(t *testing.T, g *gated) { g.times(t, 30, always(backend.ErrStale)) }, false},
 		{"refused", func(t *testing.T, g *gated) { g.times(t, 30, always(errRefused)) }, false},
 		{"a script's error", func(t *testing.T, g *gated) { g.times(t, 30, always(errDefect)) }, false},
 	} {
@@ -211,7 +221,7 @@ func TestFewTries(t *testing.T) {
 		back := make(chan struct{})
 		g.fail = func(context.Context) error { <-back; return nil }
 		for range 3 {
-			go g.gate.Acquire(t.Context(), backend.Request{Name: "n"})
+			go g.acquire(t.Context())
 		}
 		synctest.Wait()
 		if !g.open(t) {
@@ -240,52 +250,51 @@ func TestRefusalSaysHowLong(t *testing.T) {
 	})
 }
 
-// An error may come with an Answer, which says how long to wait.
-func TestPassesAnswers(t *testing.T) {
+// An error of the store is passed on as it is.
+func TestPassesErrors(t *testing.T) {
 	g := newGated()
-	g.fail = always(backend.ErrHeld)
-	a, err := g.gate.Acquire(t.Context(), backend.Request{Name: "n"})
-	if a.Wait != time.Minute || err != backend.ErrHeld {
-		t.Errorf("Acquire = %+v, %v, want the store's own answer", a, err)
+	g.fail = always(errDefect)
+	if err := g.acquire(t.Context()); err != errDefect {
+		t.Errorf("err = %v, want the store's own", err)
 	}
 }
 
-func TestGatesAcquireAlone(t *testing.T) {
+func TestGatesNewLocksAlone(t *testing.T) {
 	g := newGated()
 	if err := g.acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	st, err := g.gate.Inspect(t.Context(), "n")
-	if err != nil || !st.Held {
-		t.Fatalf("Inspect = %+v, %v, want held", st, err)
+	ctx, held := t.Context(), g.name()
+	seen, err := g.gate.Look(ctx, held)
+	if err != nil || len(seen.Record.Holds) != 1 {
+		t.Fatalf("Look = %+v, %v, want a hold", seen, err)
 	}
 	g.times(t, 5, always(errGone))
 	if !g.open(t) {
 		t.Fatal("not open")
 	}
-	ctx := t.Context()
-	errs, err := g.gate.Renew(ctx, []backend.Renewal{{Name: "n", Hold: st.Hold, TTL: time.Minute}})
+	if _, err := g.gate.Join(ctx, held, ledger.Entry{Node: "b", Want: 1}, 0); !errors.Is(err, backend.ErrRefused) {
+		t.Errorf("Join = %v, want %v", err, backend.ErrRefused)
+	}
+	errs, err := g.gate.Renew(ctx, []ledger.Renewal{{Name: held, ID: seen.Record.Holds[0].ID, TTL: time.Minute}})
 	if err != nil || errs[0] != nil {
 		t.Errorf("Renew = %v, %v, want nil", errs, err)
 	}
-	if _, err := g.gate.Release(ctx, backend.Request{Name: "n", Seq: g.seq.Add(1), Hold: st.Hold, Turn: st.Hold}); err != nil {
-		t.Errorf("Release: %v", err)
-	}
-	if st, err := g.gate.Inspect(ctx, "n"); err != nil || st.Held {
-		t.Errorf("Inspect after Release = %+v, %v, want free", st, err)
+	if r, err := g.gate.Swap(ctx, swap(held, seen, ledger.Op{Verb: ledger.Leave})); err != nil || !r.Written {
+		t.Errorf("give back = %+v, %v, want written", r, err)
 	}
 }
 
-// What an earlier sending may have been granted is found out, however open it is.
+// What may have been granted is found out, however open it is.
 func TestPassesRepeats(t *testing.T) {
 	g := newGated()
 	g.times(t, 10, always(errGone))
 	if !g.open(t) {
 		t.Fatal("not open")
 	}
-	r := backend.Request{Name: "n", Seq: g.seq.Add(1), Owner: "u:1", Count: 1, TTL: time.Minute, Turns: 1, Repeat: true}
-	if a, err := g.gate.Acquire(t.Context(), r); err != nil || !a.Granted {
-		t.Errorf("repeat = %+v, %v, want granted", a, err)
+	lost := "n1" // the first that had no answer
+	if r, err := g.gate.Swap(t.Context(), swap(lost, ledger.Reply{}, ledger.Op{Want: 1})); err != nil || !r.Written {
+		t.Errorf("repeat = %+v, %v, want written", r, err)
 	}
 }
 
@@ -304,6 +313,54 @@ func TestPanicCounts(t *testing.T) {
 		g.fail = nil
 		if !g.open(t) {
 			t.Error("closed after a try that panicked")
+		}
+	})
+}
+
+// half is a store of which the part "bad" does not answer.
+type half struct {
+	ledger.Table
+	asked atomic.Int32
+}
+
+func (h *half) Join(_ context.Context, name string, _ ledger.Entry, _ backend.Fence) (ledger.Reply, error) {
+	h.asked.Add(1)
+	if name == "bad" {
+		return ledger.Reply{}, errGone
+	}
+	return ledger.Reply{}, nil
+}
+
+// A part that does not answer is left alone, and no other.
+func TestParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &half{}
+		gate := breaker.Parts(h, func(_ context.Context, name string) string { return name }, slog.New(slog.DiscardHandler))
+		ask := func(name string) error {
+			_, err := gate.Join(t.Context(), name, ledger.Entry{}, 0)
+			return err
+		}
+		for range 20 {
+			_ = ask("bad")
+		}
+		if n := h.asked.Load(); n != 5 {
+			t.Errorf("the part was asked %d times, want 5", n)
+		}
+		if err := ask("bad"); !errors.Is(err, backend.ErrRefused) {
+			t.Errorf("err = %v, want %v", err, backend.ErrRefused)
+		}
+		if err := ask("good"); err != nil {
+			t.Errorf("the other part: err = %v, want an answer", err)
+		}
+		if now, opened := breaker.StateOf(gate); now != breaker.Open || opened != 1 {
+			t.Errorf("state = %v, opened %d times, want open, once", now, opened)
+		}
+		time.Sleep(3 * time.Second)
+		if now, _ := breaker.StateOf(gate); now != breaker.HalfOpen {
+			t.Errorf("state = %v, want half-open", now)
+		}
+		if now, opened := breaker.StateOf(h); now != breaker.Closed || opened != 0 {
+			t.Errorf("state of what is no breaker = %v, opened %d times, want closed, never", now, opened)
 		}
 	})
 }

@@ -24,8 +24,9 @@ const scope = "github.com/lockgw/lockgw/backend/instrument"
 // buckets suit a store in this process, on this machine and across a network.
 var buckets = []float64{.00001, .00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2}
 
-type instrumented struct {
-	backend.Backend
+// recorder notes what becomes of requests to one store.
+type recorder struct {
+	store    string // its type
 	duration metric.Float64Histogram
 	errors   metric.Int64Counter
 	tracer   trace.Tracer
@@ -38,9 +39,7 @@ type operationOptions struct {
 	span       trace.SpanStartOption
 }
 
-// New makes a Backend that passes every call on to b and measures it. Metrics go to
-// mp, spans to tp.
-func New(b backend.Backend, mp metric.MeterProvider, tp trace.TracerProvider) (backend.Backend, error) {
+func newRecorder(store string, mp metric.MeterProvider, tp trace.TracerProvider) (*recorder, error) {
 	m := mp.Meter(scope)
 	duration, err := m.Float64Histogram("lockgw.backend.request.duration", metric.WithUnit("s"),
 		metric.WithDescription("How long the store took to answer a request."), metric.WithExplicitBucketBoundaries(buckets...))
@@ -52,32 +51,32 @@ func New(b backend.Backend, mp metric.MeterProvider, tp trace.TracerProvider) (b
 	if err != nil {
 		return nil, err
 	}
-	i := &instrumented{Backend: b, duration: duration, errors: failures, tracer: tp.Tracer(scope)}
+	r := &recorder{store: store, duration: duration, errors: failures, tracer: tp.Tracer(scope)}
 	for op := range operations {
-		set := attribute.NewSet(attribute.String("backend", b.Info().Type), attribute.String("operation", op.String()), attribute.Bool("failed", false))
-		bad := attribute.NewSet(attribute.String("backend", b.Info().Type), attribute.String("operation", op.String()), attribute.Bool("failed", true))
-		i.options[op] = operationOptions{
+		set := attribute.NewSet(attribute.String("backend", store), attribute.String("operation", op.String()), attribute.Bool("failed", false))
+		bad := attribute.NewSet(attribute.String("backend", store), attribute.String("operation", op.String()), attribute.Bool("failed", true))
+		r.options[op] = operationOptions{
 			ok:     []metric.RecordOption{metric.WithAttributeSet(set)},
 			failed: []metric.RecordOption{metric.WithAttributeSet(bad)},
-			span:   trace.WithAttributes(attribute.String("backend", b.Info().Type)),
+			span:   trace.WithAttributes(attribute.String("backend", store)),
 		}
 	}
-	return i, nil
+	return r, nil
 }
 
 // call is a request under way.
 type call struct {
-	i     *instrumented
+	r     *recorder
 	op    operation
 	began time.Time
 	span  trace.Span // nil: not traced
 }
 
 // begin has a span only under one that is recorded.
-func (i *instrumented) begin(ctx context.Context, op operation, name string) (context.Context, call) {
-	c := call{i: i, op: op, began: time.Now()}
+func (r *recorder) begin(ctx context.Context, op operation, name string) (context.Context, call) {
+	c := call{r: r, op: op, began: time.Now()}
 	if trace.SpanContextFromContext(ctx).IsSampled() {
-		ctx, c.span = i.tracer.Start(ctx, "backend "+op.String(), trace.WithSpanKind(trace.SpanKindClient), i.options[op].span)
+		ctx, c.span = r.tracer.Start(ctx, "backend "+op.String(), trace.WithSpanKind(trace.SpanKindClient), r.options[op].span)
 		if name != "" {
 			c.span.SetAttributes(attribute.String("lockgw.lock.name", name))
 		}
@@ -87,13 +86,13 @@ func (i *instrumented) begin(ctx context.Context, op operation, name string) (co
 
 func (c call) end(ctx context.Context, err error) {
 	kind := errorType(err)
-	options := c.i.options[c.op].ok
+	options := c.r.options[c.op].ok
 	if kind != "" {
-		options = c.i.options[c.op].failed
-		c.i.errors.Add(ctx, 1, metric.WithAttributes(
-			attribute.String("backend", c.i.Info().Type), attribute.String("operation", c.op.String()), attribute.String("error.type", kind)))
+		options = c.r.options[c.op].failed
+		c.r.errors.Add(ctx, 1, metric.WithAttributes(
+			attribute.String("backend", c.r.store), attribute.String("operation", c.op.String()), attribute.String("error.type", kind)))
 	}
-	c.i.duration.Record(ctx, time.Since(c.began).Seconds(), options...)
+	c.r.duration.Record(ctx, time.Since(c.began).Seconds(), options...)
 	if c.span == nil {
 		return
 	}
@@ -108,7 +107,7 @@ func (c call) end(ctx context.Context, err error) {
 // store has no such verb, is nothing to be alarmed of.
 func errorType(err error) string {
 	switch {
-	case err == nil, errors.Is(err, backend.ErrHeld), errors.Is(err, backend.ErrNotHeld),
+	case err == nil, errors.Is(err, backend.ErrNotHeld),
 		errors.Is(err, backend.ErrFence), errors.Is(err, errors.ErrUnsupported):
 		return ""
 	case errors.Is(err, backend.ErrUnreachable):
@@ -117,8 +116,6 @@ func errorType(err error) string {
 		return "refused"
 	case errors.Is(err, backend.ErrUnavailable):
 		return "unavailable"
-	case errors.Is(err, backend.ErrStale):
-		return "stale"
 	case errors.Is(err, backend.ErrInvalid):
 		return "invalid"
 	default:

@@ -14,131 +14,105 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/backendtest"
 	"github.com/lockgw/lockgw/backend/instrument"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
 // recorded is an instrumented store with what it has recorded.
 type recorded struct {
-	backend.Backend
+	ledger.Table
 	t      *testing.T
 	reader *metric.ManualReader
 	spans  *tracetest.InMemoryExporter
 	tracer *trace.TracerProvider
 }
 
-func record(t *testing.T, b backend.Backend) *recorded {
+func record(t *testing.T, of ledger.Table) *recorded {
 	t.Helper()
 	r := &recorded{t: t, reader: metric.NewManualReader(), spans: tracetest.NewInMemoryExporter()}
 	r.tracer = trace.NewTracerProvider(trace.WithSyncer(r.spans))
 	var err error
-	if r.Backend, err = instrument.New(b, metric.NewMeterProvider(metric.WithReader(r.reader)), r.tracer); err != nil {
+	if r.Table, err = instrument.New(of, metric.NewMeterProvider(metric.WithReader(r.reader)), r.tracer); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func TestBackend(t *testing.T) {
-	backendtest.Run(t, func(*testing.T) backendtest.Store {
-		s := memory.NewStore()
-		return func(t *testing.T, n backend.Node) backend.Backend {
-			b := record(t, memory.Open(s, n)).Backend
-			t.Cleanup(func() { _ = b.Close() })
-			return b
-		}
+func TestTable(t *testing.T) {
+	rows := memory.NewRows()
+	tabletest.Run(t, func(t *testing.T, node string) ledger.Table {
+		return record(t, memory.OpenTable(rows, node)).Table
 	})
 }
 
 // failing answers every request with an error.
 type failing struct {
-	backend.Backend
+	ledger.Table
 	err error
 }
 
-func (f *failing) Acquire(context.Context, backend.Request) (backend.Answer, error) {
-	return backend.Answer{}, f.err
+func failed(err error) *failing {
+	return &failing{memory.OpenTable(memory.NewRows(), "a"), err}
 }
-func (f *failing) Confirm(context.Context, backend.Request) (backend.Answer, error) {
-	return backend.Answer{}, f.err
+
+func (f *failing) Swap(context.Context, ledger.Swap) (ledger.Reply, error) {
+	return ledger.Reply{}, f.err
 }
-func (f *failing) Extend(context.Context, backend.Request) (backend.Answer, error) {
-	return backend.Answer{}, f.err
+func (f *failing) Join(context.Context, string, ledger.Entry, backend.Fence) (ledger.Reply, error) {
+	return ledger.Reply{}, f.err
 }
-func (f *failing) Release(context.Context, backend.Request) (backend.Answer, error) {
-	return backend.Answer{}, f.err
+func (f *failing) Look(context.Context, string) (ledger.Reply, error) {
+	return ledger.Reply{}, f.err
 }
-func (f *failing) Cancel(context.Context, backend.Request) error { return f.err }
-func (f *failing) Reclaim(context.Context, backend.Request) (backend.Answer, error) {
-	return backend.Answer{}, f.err
-}
-func (f *failing) Break(context.Context, backend.Request) (backend.Answer, error) {
-	return backend.Answer{}, f.err
-}
-func (f *failing) Promote(context.Context, string) (backend.Answer, error) {
-	return backend.Answer{}, f.err
-}
-func (f *failing) Describe(context.Context, backend.Request) error { return f.err }
-func (f *failing) Renew(context.Context, []backend.Renewal) ([]error, error) {
-	return nil, f.err
-}
-func (f *failing) Inspect(context.Context, string) (backend.Status, error) {
-	return backend.Status{}, f.err
-}
-func (f *failing) List(context.Context, string, string, int) ([]backend.Status, string, error) {
+func (f *failing) Renew(context.Context, []ledger.Renewal) ([]error, error) { return nil, f.err }
+func (f *failing) Send(context.Context, []ledger.Addressed) error           { return f.err }
+func (f *failing) List(context.Context, string, string, int) ([]ledger.Named, string, error) {
 	return nil, "", f.err
 }
 func (f *failing) Ping(context.Context) error { return f.err }
 
 // verbs are all that ask a store, by the name of their operation.
 func (r *recorded) verbs() map[string]func(context.Context) error {
-	q := backend.Request{Name: "secret-name"}
+	const name = "secret-name"
 	return map[string]func(context.Context) error{
-		"acquire":  func(ctx context.Context) error { _, err := r.Acquire(ctx, q); return err },
-		"confirm":  func(ctx context.Context) error { _, err := r.Confirm(ctx, q); return err },
-		"extend":   func(ctx context.Context) error { _, err := r.Extend(ctx, q); return err },
-		"release":  func(ctx context.Context) error { _, err := r.Release(ctx, q); return err },
-		"cancel":   func(ctx context.Context) error { return r.Cancel(ctx, q) },
-		"reclaim":  func(ctx context.Context) error { _, err := r.Reclaim(ctx, q); return err },
-		"break":    func(ctx context.Context) error { _, err := r.Break(ctx, q); return err },
-		"promote":  func(ctx context.Context) error { _, err := r.Promote(ctx, q.Name); return err },
-		"describe": func(ctx context.Context) error { return r.Describe(ctx, q) },
+		"swap": func(ctx context.Context) error { _, err := r.Swap(ctx, ledger.Swap{Name: name}); return err },
+		"join": func(ctx context.Context) error { _, err := r.Join(ctx, name, ledger.Entry{Node: "a"}, 0); return err },
+		"look": func(ctx context.Context) error { _, err := r.Look(ctx, name); return err },
 		"renew": func(ctx context.Context) error {
-			_, err := r.Renew(ctx, []backend.Renewal{{Name: q.Name}})
+			_, err := r.Renew(ctx, []ledger.Renewal{{Name: name}})
 			return err
 		},
-		"inspect": func(ctx context.Context) error { _, err := r.Inspect(ctx, q.Name); return err },
-		"list":    func(ctx context.Context) error { _, _, err := r.List(ctx, "", "", 1); return err },
-		"ping":    func(ctx context.Context) error { return r.Ping(ctx) },
+		"send": func(ctx context.Context) error { return r.Send(ctx, []ledger.Addressed{{Name: name}}) },
+		"list": func(ctx context.Context) error { _, _, err := r.List(ctx, "", "", 1); return err },
+		"ping": func(ctx context.Context) error { return r.Ping(ctx) },
 	}
 }
 
 // Every verb is measured under its own name, its error is passed on and counted by
 // what it means, and no metric has the lock's name.
 func TestEveryVerb(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		err  error
 		want string // error.type; "" is none
 	}{
 		{fmt.Errorf("%w: gone", backend.ErrUnavailable), "unavailable"},
 		{backend.ErrRefused, "refused"},
 		{backend.ErrUnreachable, "unreachable"},
-		{backend.ErrStale, "stale"},
 		{backend.ErrInvalid, "invalid"},
 		{errors.New("defect"), "other"},
-		{backend.ErrHeld, ""},
 		{backend.ErrNotHeld, ""},
 		{backend.ErrFence, ""},
 		{errors.ErrUnsupported, ""},
 		{nil, ""},
-	}
-	for _, tt := range tests {
-		r := record(t, &failing{memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1}), tt.err})
+	} {
+		r := record(t, failed(tt.err))
 		for op, call := range r.verbs() {
 			if err := call(t.Context()); !errors.Is(err, tt.err) {
 				t.Errorf("%s: err = %v, want %v", op, err, tt.err)
 			}
-			if got := r.count("lockgw.backend.request.duration", "operation", op, "failed", fmt.Sprint(tt.want != "")); got != 1 {
+			if got := r.count("lockgw.backend.request.duration", "operation", op, "backend", "memory", "failed", fmt.Sprint(tt.want != "")); got != 1 {
 				t.Errorf("%s with %v: %d durations, want 1", op, tt.err, got)
 			}
 			want := 0
@@ -157,7 +131,7 @@ func TestEveryVerb(t *testing.T) {
 
 // On behalf of a caller that is traced, each request is a span below its own.
 func TestSpans(t *testing.T) {
-	r := record(t, &failing{memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1}), backend.ErrUnavailable})
+	r := record(t, failed(backend.ErrUnavailable))
 	for op, call := range r.verbs() {
 		r.spans.Reset()
 		ctx, parent := r.tracer.Tracer("test").Start(t.Context(), "caller")

@@ -30,6 +30,7 @@ func Encode(r Record) ([]byte, error) {
 			i--
 		}
 	}
+	r.Size = max(r.Size, 0)
 	return json.Marshal(encoded{Format: format, Record: r})
 }
 

@@ -10,12 +10,12 @@ import (
 
 func TestCodec(t *testing.T) {
 	r := Record{
-		Size: 3, Top: 200,
+		Size: 3, Top: 200, Vote: "8.a 7.b 7.b",
 		Holds: []Hold{
-			{Node: "a", Mode: 3, Count: 2, ID: 7, Block: 71, Callers: []Caller{{Owner: "u:1", Entries: 2, Fence: 9, About: `{"note":"a \"b\""}`}}},
+			{Node: "a", Mode: 3, Count: 2, ID: 7, Block: 71, Callers: []Caller{{Owner: "u:1", Entries: 2, Fence: 9, About: `{"note":"a \"b\""}`}}, At: 1795193753498620},
 			{Node: "b", Mode: 3, Count: 1, Offered: true, ID: 199},
 		},
-		Queue: []Entry{{Node: "c", Mode: 3, Want: 2, Suspect: true, Waiters: 4}, {Node: "d", Mode: 3, Want: 1, Since: 12}},
+		Queue: []Entry{{Node: "c", Mode: 3, Want: 2, Suspect: true, Waiters: 4, At: 1795193753498621}, {Node: "d", Mode: 3, Want: 1, Since: 12}},
 	}
 	b, err := Encode(r)
 	if err != nil {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -21,7 +22,8 @@ const (
 	// Reclaim adopts the hold that the journal of the node names, as far as it is still
 	// used, and lets go of everything else.
 	Reclaim
-	// Break ends the hold that has the fence Hold, whosever it is.
+	// Break ends the hold that has the fence Hold, whosever it is, or has its node end one
+	// Caller of it.
 	Break
 )
 
@@ -37,6 +39,10 @@ type Op struct {
 	// Hold is the ID of the hold that the node knows to be its own; 0: it knows none.
 	// Of Break, the hold to end.
 	Hold backend.Fence
+	// Caller, of Break: the fence of the one whose hold is to end; 0: all of them.
+	Caller backend.Fence
+	// Foreign, of Break: the hold to end is that of a program outside lockgw.
+	Foreign bool
 	// Keep is how many callers are in under Hold.
 	Keep int
 	// Want is how many permits more, or 1 for a lock, and Mode in which way.
@@ -65,9 +71,15 @@ type Op struct {
 	Restore bool
 	// Bar keeps the name from everybody for so long, after Leave and Break.
 	Bar time.Duration
-	// Callers and Waiters are told to people.
+	// Last is the newest fence that the node has given to one who had the name alone.
+	Last backend.Fence
+	// Retains is that of the hold.
+	Retains bool
+	// Callers and Waiters are told to people, and At: when that was so, by the clock of the
+	// store as the node knows it.
 	Callers []Caller
 	Waiters int
+	At      int64
 }
 
 // Effects are what has to happen in the same atomic step as the write.
@@ -84,6 +96,15 @@ type Effects struct {
 	// Grants: by the write its node holds what it did not hold before. A store that may
 	// have forgotten who holds what refuses that, for as long as somebody may.
 	Grants bool
+	// Frees, with Grants: nothing is granted in earnest, and nobody queues, so a store that
+	// is full carries the write out. Step does not set it; a Table that is made of several
+	// others does.
+	Frees bool
+	// Taken: all that it grants was offered to its node before. The name was passed on to
+	// it, so that nobody else can have it until the node takes it or the offer runs out.
+	Taken bool
+	// Evicts: the lock of a program outside lockgw is deleted.
+	Evicts bool
 }
 
 // Stamp begins a lease.
@@ -106,11 +127,30 @@ const (
 	// Resync: messages to the node may have been lost, of any name. A Table makes it
 	// itself.
 	Resync
+	// Tell: the node is asked what it knows of the name.
+	Tell
+	// Told is the answer to a Tell.
+	Told
 )
 
+// MaxText is how long the Text of a Message may be.
+const MaxText = 4096
+
 // Message to a node. It is a hint: it may come late, twice, never, or from a liar,
-// and only ever makes its node ask the store.
+// and only ever makes its node ask the store, or say what it knows.
 type Message struct {
 	Node string
 	Kind Kind
+	// Text, of Tell and Told, is opaque.
+	Text string
+}
+
+// Texts refuses messages that a Table does not carry.
+func Texts(ms []Addressed) error {
+	for _, m := range ms {
+		if n := len(m.Text); n > MaxText || n > 0 && m.Kind != Tell && m.Kind != Told {
+			return fmt.Errorf("%w: a text of %d bytes in a message of kind %d about %s", backend.ErrInvalid, n, m.Kind, m.Name)
+		}
+	}
+	return nil
 }

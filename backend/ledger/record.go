@@ -9,16 +9,29 @@ import (
 
 // Record is all that a store keeps for one name.
 type Record struct {
-	// Size is how many permits the semaphore has; 0: the name is a lock.
+	// Size is how many permits the semaphore has; 0: the name is a lock; OtherKind, which is
+	// never written: a program outside lockgw has it as something else.
 	Size int `json:"size,omitempty"`
 	// Top is the newest fence that was ever reserved.
 	Top backend.Fence `json:"top"`
+	// Last is the newest fence that was given to one who had the name alone, as far as
+	// the nodes have written.
+	Last backend.Fence `json:"last,omitempty"`
+	// Broken is the hold that was ended by force last. A store may have forgotten any other
+	// hold that its node misses.
+	Broken backend.Fence `json:"broken,omitempty"`
 	// Holds are the nodes that have the name or were offered it. A node has at most
 	// one of either sort.
 	Holds []Hold `json:"holds,omitempty"`
 	// Queue are the nodes that wait, the next one first. A node has at most one entry.
 	Queue []Entry `json:"queue,omitempty"`
+	// Vote is what a Table that is made of several others keeps beside the record in each
+	// of them. Nobody else looks at it.
+	Vote string `json:"vote,omitempty"`
 }
+
+// OtherKind is the Size of what conflicts with everything.
+const OtherKind = -1
 
 // Hold is what one node has, or was offered.
 type Hold struct {
@@ -35,12 +48,24 @@ type Hold struct {
 	ID backend.Fence `json:"id"`
 	// Block is the first fence of the newest block that was reserved for it.
 	Block backend.Fence `json:"block,omitempty"`
+	// Retains: the node may keep it for a while when nobody there uses it, and gives it up
+	// as soon as another node waits.
+	Retains bool `json:"retains,omitempty"`
+	// Breaks are the fences of callers whose holds an administrator has ended, while others
+	// go on under the same hold. The node ends them, and takes them out.
+	Breaks []backend.Fence `json:"breaks,omitempty"`
 	// Callers are the first of those that are let in by the node, as of its last write.
 	Callers []Caller `json:"callers,omitempty"`
+	// At is when that was, in microseconds of the store's clock as the node knew it; 0: it
+	// did not.
+	At int64 `json:"at,omitempty"`
 	// End is when it is over if nobody prolongs it, on the clock of who reads it. It
 	// is kept beside the record.
 	End time.Duration `json:"-"`
 }
+
+// Foreign: it is that of a program outside lockgw.
+func (h *Hold) Foreign() bool { return h.Node == "" && h.ID == 0 }
 
 // Entry is a node that waits.
 type Entry struct {
@@ -55,6 +80,9 @@ type Entry struct {
 	Since int64 `json:"since,omitempty"`
 	// Waiters is how many callers waited at the node at its last write.
 	Waiters int `json:"waiters,omitempty"`
+	// At is when that was, in microseconds of the store's clock as the node knew it; 0: it
+	// did not.
+	At int64 `json:"at,omitempty"`
 }
 
 // Caller is one caller of a node, as others are told of it.
@@ -63,6 +91,8 @@ type Caller struct {
 	// Entries is how often the owner has entered.
 	Entries int           `json:"entries"`
 	Fence   backend.Fence `json:"fence"`
+	// Since is when it was let in, in microseconds of the store's clock; 0: it waits.
+	Since int64 `json:"since,omitempty"`
 	// About is opaque: process, note and so on.
 	About string `json:"about,omitempty"`
 }
@@ -126,19 +156,19 @@ func (r *Record) Conflicts(node string, mode backend.Mode) bool {
 }
 
 func (r *Record) usedByOthers(node string) bool {
-	return slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.Node != node && h.Node != "" }) ||
+	return slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.Node != node && (h.Node != "" || h.Foreign()) }) ||
 		slices.ContainsFunc(r.Queue, func(e Entry) bool { return e.Node != node })
 }
 
-// Same: r and o differ in nothing but ends and what is told to people.
+// Same: r and o differ in nothing but ends, votes and what is told to people.
 func (r *Record) Same(o *Record) bool {
 	return r.Size == o.Size && r.Top == o.Top &&
 		slices.EqualFunc(r.Holds, o.Holds, func(a, b Hold) bool {
 			return a.Node == b.Node && a.Mode == b.Mode && a.Count == b.Count &&
-				a.Offered == b.Offered && a.ID == b.ID && a.Block == b.Block
+				a.Offered == b.Offered && a.ID == b.ID && a.Block == b.Block && slices.Equal(a.Breaks, b.Breaks)
 		}) &&
 		slices.EqualFunc(r.Queue, o.Queue, func(a, b Entry) bool {
-			a.Waiters, b.Waiters = 0, 0
+			a.Waiters, b.Waiters, a.At, b.At = 0, 0, 0, 0
 			return a == b
 		})
 }

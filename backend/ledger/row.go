@@ -47,29 +47,31 @@ func (r *Row) Swap(s Swap, next Version, now time.Duration, clock backend.Fence)
 }
 
 // Join puts e into the queue and returns the messages to send; ok: the row changed and
-// has the version next.
-func (r *Row) Join(e Entry, next Version, floor backend.Fence) (ms []Message, ok bool) {
+// has the version next. Where nobody has the name, nothing changes: its node sees that in
+// the reply, and takes it. An entry that came too late, of a node that has gone, would
+// stay, since nobody would ever offer it anything.
+func (r *Row) Join(e Entry, next Version) (ms []Message, ok bool) {
 	n := r.Record.Clone()
-	switch was := n.Entry(e.Node); {
-	case n.Conflicts(e.Node, e.Mode): // its node sees that in the reply
+	if len(n.Holds) == 0 || !n.Join(e) {
 		return nil, false
-	case was == nil:
-		n.Queue = append(n.Queue, e)
-	case was.Suspect:
-		was.Suspect = false
-	default:
-		return nil, false
-	}
-	if r.Version == "" {
-		n.Top = floor
-	}
-	if n.Size == 0 && len(n.Holds) == 0 && len(n.Queue) == 1 {
-		n.Size = e.Mode.Limit()
 	}
 	s := stepping{Record: n}
 	s.tellHolders(e.Node)
 	r.Version, r.Record = next, n
 	return s.Messages, true
+}
+
+// Join puts e into the queue, behind a holder outside lockgw, too. false: its node is there
+// already, or the name is of another kind.
+func (r *Record) Join(e Entry) bool {
+	if r.Conflicts(e.Node, e.Mode) || r.Entry(e.Node) != nil {
+		return false
+	}
+	if len(r.Holds) == 0 && len(r.Queue) == 0 {
+		r.Size = e.Mode.Limit()
+	}
+	r.Queue = append(r.Queue, e)
+	return true
 }
 
 // Renew has the hold id last until now + ttl at least.
@@ -108,6 +110,10 @@ func (r *Record) Rebase(base backend.Fence) {
 		h.ID += base
 		if h.Block != 0 {
 			h.Block += base
+		}
+		h.Breaks = slices.Clone(h.Breaks)
+		for j := range h.Breaks {
+			h.Breaks[j] += base
 		}
 	}
 }

@@ -37,6 +37,7 @@ func (s *stepping) serveRound(asks string, suspects bool) (all bool) {
 		}
 		if e.Node == asks {
 			s.grant(e.Mode, n)
+			s.Taken = false
 			if s.Queue[i].Want -= n; s.Queue[i].Want == 0 {
 				s.dequeue(e.Node)
 				i--

@@ -15,6 +15,7 @@ import (
 // together with the machine that calls it.
 func Step(r Record, op Op, now time.Duration) (Record, Effects) {
 	s := stepping{Record: r.Clone(), op: op, now: now}
+	s.Last = max(s.Last, op.Last)
 	if op.Lapse {
 		s.lapse()
 	}
@@ -46,6 +47,7 @@ func (s *stepping) lapse() {
 		}
 		if e := s.Entry(h.Node); e != nil && h.Offered {
 			e.Suspect = true
+			s.tell(h.Node, Look) // it has not heard of the offer, perhaps
 		}
 		if !unheard { // that is no question of time
 			s.Ended = append(s.Ended, h.ID)
@@ -83,10 +85,13 @@ func (s *stepping) sync() {
 	}
 	if h := s.Firm(me); h != nil { // whatever a node writes renews its lease
 		s.stamp(h, s.op.TTL)
-		h.Callers = s.op.Callers
+		h.Retains, h.Callers, h.At = s.op.Retains, s.op.Callers, s.op.At
+		if s.op.Verb != Reclaim { // which is written before what was there is looked at
+			h.Breaks = nil
+		}
 	}
 	if e := s.Entry(me); e != nil {
-		e.Waiters = s.op.Waiters
+		e.Waiters, e.At = s.op.Waiters, s.op.At
 		if !waited || anew {
 			s.tellHolders(me)
 		}
@@ -109,7 +114,8 @@ func (s *stepping) keep(want int) int {
 	if op.Verb == Leave {
 		op.Keep = 0
 	}
-	if giveBack := op.Verb != Sync || others || want > 0 && op.Mode != h.Mode && op.Keep == 0; giveBack && (permits || op.Keep == 0) {
+	spare := permits && op.Keep > 0 && want == 0 // what nobody here uses is for those who do not want to wait elsewhere
+	if giveBack := op.Verb != Sync || others || spare || want > 0 && op.Mode != h.Mode && op.Keep == 0; giveBack && (permits || op.Keep == 0) {
 		if h.Count = min(h.Count, op.Keep); h.Count == 0 {
 			s.drop(h)
 			return want
@@ -159,6 +165,7 @@ func (s *stepping) take(want int) int {
 		return want
 	}
 	s.grant(s.op.Mode, took)
+	s.Taken = true
 	if e := s.Entry(s.op.Node); e != nil {
 		if e.Want -= took; e.Want <= 0 {
 			s.dequeue(e.Node)
@@ -200,7 +207,7 @@ func (s *stepping) restore() {
 		n = op.Keep
 	}
 	granted := s.Top > op.Floor
-	if op.Hold == 0 || op.Keep == 0 || granted || s.Firm(op.Node) != nil || s.free(op.Mode) < n {
+	if op.Hold == 0 || op.Keep == 0 || granted || s.Broken == op.Hold || s.Firm(op.Node) != nil || s.free(op.Mode) < n {
 		return
 	}
 	s.Top = op.Floor
@@ -209,13 +216,30 @@ func (s *stepping) restore() {
 
 // breakHold ends a hold by force.
 func (s *stepping) breakHold() {
-	i := slices.IndexFunc(s.Holds, func(h Hold) bool { return h.ID == s.op.Hold && !h.Offered && h.Node != "" })
+	i := slices.IndexFunc(s.Holds, func(h Hold) bool {
+		if s.op.Foreign {
+			return h.Foreign()
+		}
+		return h.ID == s.op.Hold && !h.Offered && h.Node != ""
+	})
 	if i < 0 {
 		return
 	}
 	h := s.Holds[i]
+	if s.op.Caller != 0 { // there are others, who keep theirs
+		if !slices.Contains(h.Breaks, s.op.Caller) {
+			s.Holds[i].Breaks = append(slices.Clone(h.Breaks), s.op.Caller)
+		}
+		s.tell(h.Node, Broken)
+		return
+	}
 	s.drop(&s.Holds[i])
-	s.tell(h.Node, Broken)
+	if s.op.Foreign {
+		s.Evicts = true
+	} else {
+		s.Broken = h.ID
+		s.tell(h.Node, Broken)
+	}
 	if s.op.Bar > 0 {
 		s.bar()
 	}
@@ -244,7 +268,7 @@ func (s *stepping) stamp(h *Hold, ttl time.Duration) {
 }
 
 func (s *stepping) tell(node string, k Kind) {
-	if m := (Message{node, k}); !slices.Contains(s.Messages, m) {
+	if m := (Message{Node: node, Kind: k}); !slices.Contains(s.Messages, m) {
 		s.Messages = append(s.Messages, m)
 	}
 }

@@ -29,7 +29,7 @@ func (s *scenario) op(op Op) *scenario {
 		}
 	}
 	next, e := Step(s.row.Record, op, s.now)
-	s.said = fmt.Sprint(e.Messages)
+	s.said = said(e.Messages)
 	if next.Same(&s.row.Record) {
 		return s
 	}
@@ -67,6 +67,15 @@ func (s *scenario) says(want string) *scenario {
 	return s
 }
 
+// said is who is told what: node and kind.
+func said(ms []Message) string {
+	var all []string
+	for _, m := range ms {
+		all = append(all, fmt.Sprint(m.Node, " ", int(m.Kind)))
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
 func show(r *Record) string {
 	var b strings.Builder
 	for _, h := range r.Holds {
@@ -101,8 +110,8 @@ const (
 func TestStep(t *testing.T) {
 	for name, run := range map[string]func(r *scenario){
 		"one after the other": func(r *scenario) {
-			r.want("a", x, 1).is("a |").want("b", x, 1).is("a | b").says("[{a 2}]").want("c", x, 1).is("a | b c")
-			r.leaves("a").is("b? | b c").says("[{b 1} {c 1}]").want("b", x, 1).is("b | c")
+			r.want("a", x, 1).is("a |").want("b", x, 1).is("a | b").says("[a 2]").want("c", x, 1).is("a | b c")
+			r.leaves("a").is("b? | b c").says("[b 1, c 1]").want("b", x, 1).is("b | c")
 		},
 		"an offer that is not wanted goes on": func(r *scenario) {
 			r.want("a", x, 1).want("b", x, 1).want("c", x, 1).leaves("a").leaves("b").is("c? | c")
@@ -173,12 +182,27 @@ func TestStep(t *testing.T) {
 			r.leaves("a").want("b", p, 1).is("b |").want("a", 2, 1).is("b |")
 		},
 		"kept from everybody for a while": func(r *scenario) {
-			r.want("a", x, 1).want("b", x, 1).op(Op{Verb: Leave, Node: "a", Bar: 5 * time.Second}).is(" | b").says("[{b 1}]")
+			r.want("a", x, 1).want("b", x, 1).op(Op{Verb: Leave, Node: "a", Bar: 5 * time.Second}).is(" | b").says("[b 1]")
 			r.after(4*time.Second).want("b", x, 1).is(" | b").after(time.Second).want("b", x, 1).is("b |")
 		},
 		"broken": func(r *scenario) {
 			r.want("a", x, 1).want("b", x, 1).op(Op{Verb: Break, Node: "c", Hold: 77}).is("a | b")
-			r.op(Op{Verb: Break, Node: "c", Hold: r.row.Record.Firm("a").ID}).is("b? | b").says("[{a 3} {b 1}]")
+			r.op(Op{Verb: Break, Node: "c", Hold: r.row.Record.Firm("a").ID}).is("b? | b").says("[a 3, b 1]")
+		},
+		"broken outside lockgw": func(r *scenario) {
+			r.want("a", x, 1).op(Op{Verb: Break, Node: "c", Foreign: true}).is("a |").leaves("a")
+			r.row.Record.Holds = []Hold{{Count: 1, End: time.Hour}} // as a store tells of it
+			r.want("b", x, 1).is(" | b")
+			for foreign, want := range map[bool]string{false: " | b", true: "b? | b"} {
+				next, e := Step(r.row.Record, Op{Verb: Break, Node: "c", Foreign: foreign, OfferTTL: time.Second}, 0)
+				if got := show(&next); got != want || e.Evicts != foreign || len(e.Ended) != 0 {
+					r.t.Errorf("foreign %v: the record is %q, want %q; %+v", foreign, got, want, e)
+				}
+			}
+			next, e := Step(r.row.Record, Op{Verb: Break, Node: "c", Foreign: true, Bar: time.Second}, 0)
+			if got := show(&next); got != " | b" || !e.Evicts || next.Holds[0].Foreign() || next.Holds[0].End != time.Second {
+				r.t.Errorf("kept from everybody after that: %+v, %+v", next, e)
+			}
 		},
 		"reclaimed with what is still used": func(r *scenario) {
 			r.want("a", p, 3)
@@ -248,20 +272,40 @@ func TestRowRefuses(t *testing.T) {
 func TestJoin(t *testing.T) {
 	r := &scenario{t: t}
 	r.want("a", x, 1)
-	ms, ok := r.row.Join(Entry{Node: "b", Want: 1}, "v2", 0)
-	if !ok || fmt.Sprint(ms) != "[{a 2}]" {
+	ms, ok := r.row.Join(Entry{Node: "b", Want: 1}, "v2")
+	if !ok || said(ms) != "[a 2]" {
 		t.Errorf("joined %v, messages %v", ok, ms)
 	}
 	r.is("a | b")
-	if _, ok := r.row.Join(Entry{Node: "b", Want: 1}, "v3", 0); ok || r.row.Version != "v2" {
+	if _, ok := r.row.Join(Entry{Node: "b", Want: 1}, "v3"); ok || r.row.Version != "v2" {
 		t.Error("a second join changes the record")
 	}
-	if _, ok := r.row.Join(Entry{Node: "c", Mode: p, Want: 1}, "v3", 0); ok {
+	if _, ok := r.row.Join(Entry{Node: "c", Mode: p, Want: 1}, "v3"); ok {
 		t.Error("a semaphore joins the queue of a lock")
 	}
 	var empty Row
-	if _, ok := empty.Join(Entry{Node: "c", Mode: p, Want: 1}, "v1", 900); !ok || empty.Record.Size != 3 || empty.Record.Top != 900 {
-		t.Errorf("joined to nothing: %+v", empty)
+	if _, ok := empty.Join(Entry{Node: "c", Mode: p, Want: 1}, "v1"); ok || empty.Version != "" || len(empty.Record.Queue) != 0 {
+		t.Errorf("joined a name that nobody has: %+v", empty)
+	}
+	if foreign := (Record{}); !foreign.Join(Entry{Node: "c", Mode: p, Want: 1}) || foreign.Size != 3 {
+		t.Errorf("behind a holder outside lockgw: %+v", foreign)
+	}
+}
+
+// When something was told stands beside it, and is no reason to write.
+func TestAt(t *testing.T) {
+	r := &scenario{t: t}
+	r.op(Op{Node: "a", Mode: s, Want: 1, At: 7}).op(Op{Node: "b", Want: 1, At: 8, Waiters: 2}).is("a | b")
+	h, e := r.row.Record.Firm("a"), r.row.Record.Entry("b")
+	if h.At != 7 || e.At != 8 {
+		t.Fatalf("at %d and %d", h.At, e.At)
+	}
+	next, _ := Step(r.row.Record, Op{Node: "b", Want: 1, Turns: 1, At: 9, Waiters: 3}, 0)
+	if got := next.Entry("b"); got.At != 9 || got.Waiters != 3 || !next.Same(&r.row.Record) {
+		t.Errorf("b tells %+v of %+v", got, next)
+	}
+	if h.At = 10; !next.Same(&r.row.Record) {
+		t.Error("a later time makes another record")
 	}
 }
 
@@ -276,5 +320,33 @@ func TestSwapKeepsRenewals(t *testing.T) {
 	}
 	if end := r.row.Record.Firm("a").End; end != time.Hour {
 		t.Errorf("the renewed hold ends after %v", end)
+	}
+}
+
+// What was offered to a node is taken, and what nobody offered is granted anew.
+func TestTaken(t *testing.T) {
+	s := (&scenario{t: t}).want("a", backend.Exclusive, 1).want("b", backend.Exclusive, 1)
+	take := func(op Op) Effects {
+		op.Turns, op.TTL, op.OfferTTL = 1, time.Second, time.Second
+		_, e := Step(s.row.Record, op, s.now)
+		return e
+	}
+	if e := take(Op{Node: "c", Want: 1}); e.Grants || e.Taken {
+		t.Errorf("who queues: grants %v, taken %v, want neither", e.Grants, e.Taken)
+	}
+	s.leaves("a")
+	if e := take(Op{Node: "b", Want: 1}); !e.Grants || !e.Taken {
+		t.Errorf("whose turn it is: grants %v, taken %v, want both", e.Grants, e.Taken)
+	}
+	s = &scenario{t: t}
+	if e := take(Op{Node: "c", Want: 1}); !e.Grants || e.Taken {
+		t.Errorf("a free name: grants %v, taken %v, want a grant alone", e.Grants, e.Taken)
+	}
+	five := backend.Mode(5)
+	s.want("a", five, 5).want("b", five, 2)
+	s.op(Op{Node: "a", Mode: five, Keep: 3})
+	s.leaves("a")
+	if e := take(Op{Node: "b", Mode: five, Want: 4}); !e.Grants || e.Taken {
+		t.Errorf("more permits than were offered: grants %v, taken %v, want a grant alone", e.Grants, e.Taken)
 	}
 }

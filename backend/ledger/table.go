@@ -24,10 +24,15 @@ type Table interface {
 	// even if the record vanished in between or the store failed over. Where there was
 	// no record, every fence in the new one counts from Swap.Floor or the store's
 	// clock in microseconds, whichever is larger, unless Swap.Absolute.
+	//
+	// With Effects.Evicts, the lock that programs outside lockgw see is deleted, and they
+	// are told, if it is what Swap.Seen says; else nothing is changed. backend.ErrConflict:
+	// there was nothing of which Seen could say what it is; nothing was changed.
 	Swap(ctx context.Context, s Swap) (Reply, error)
 	// Join puts a node at the end of the queue, with a new version, whatever the
-	// present one, and tells all who hold the name. If it is in the queue it is only
-	// no longer suspect.
+	// present one, and tells all who hold the name. If it is in the queue, or nobody has
+	// the name, nothing changes. The fences of a new record, which there is where a program
+	// outside lockgw has the name, begin at floor at least.
 	Join(ctx context.Context, name string, e Entry, floor backend.Fence) (Reply, error)
 	// Look reads.
 	Look(ctx context.Context, name string) (Reply, error)
@@ -36,7 +41,8 @@ type Table interface {
 	// rs: nil, backend.ErrNotHeld, or ErrUnavailable or ErrRefused of one alone; the
 	// second result is set when there is no answer at all.
 	Renew(ctx context.Context, rs []Renewal) ([]error, error)
-	// Send passes messages on that go with no write.
+	// Send passes messages on that go with no write. backend.ErrInvalid: a Text is longer
+	// than MaxText, or of a message that has none, and nothing was sent.
 	Send(ctx context.Context, ms []Addressed) error
 	// Listen has the messages to this node delivered to f, which must not block. It is
 	// called once, before any other method. A Resync says that messages may have been
@@ -48,6 +54,11 @@ type Table interface {
 	List(ctx context.Context, prefix, cursor string, limit int) (rows []Named, next string, err error)
 	// Ping asks whether the store can serve. backend.ErrPartly: some.
 	Ping(ctx context.Context) error
+	// Node is the id of the node that the Table belongs to.
+	Node() string
+	// Info tells what the store can promise. It does not change. Without Push no message
+	// arrives.
+	Info() backend.Info
 	// Close ends what the Table has started. What is stored stays.
 	Close() error
 }
@@ -63,6 +74,8 @@ type Swap struct {
 	// Absolute: the fences are as they stand, although there was no record. So it is
 	// with a hold that the store had forgotten.
 	Absolute bool
+	// Seen, where the swap Evicts, is that of the Reply that it was computed from.
+	Seen string
 }
 
 // Version of a record. "" is no record at all. A version is never used twice.
@@ -77,8 +90,18 @@ type Reply struct {
 	Written bool
 	// Clock is the store's, in microseconds since 1970; 0: it has none.
 	Clock int64
+	// Seen is by what the lock of a program outside lockgw is told from another: kind, value
+	// and lease. It is opaque, and has no secret in it. "": there is none, or it may be no
+	// lock at all. Look and a Swap that was not written tell.
+	Seen string
+	// Deleted are the holds that are not in Record because somebody outside lockgw has
+	// deleted or taken the lock: the store has not forgotten them.
+	Deleted []backend.Fence
 	// Unheard are nodes to which a message of the write went that nobody received.
 	Unheard []string
+	// Refusing says why the store grants nothing new under the name, with how long; "": it
+	// does. Look tells.
+	Refusing string
 }
 
 // Renewal of one lease.

@@ -1,3 +1,5 @@
+// Package memory is a store inside the process: the gateway's default, for the locks of one
+// machine, and the plainest statement of what a store has to do.
 package memory
 
 import (
@@ -19,19 +21,25 @@ import (
 // Rows keeps records in the process, and the plainest Table there can be: each request
 // is one method of ledger.Row under a mutex. Several nodes may share one, in tests.
 type Rows struct {
+	// Clock is by what leases end; boottime.Now. It is set before the first use.
+	Clock func() time.Duration
+	// Keep has records stay that nobody uses, as other stores have them outlive every
+	// request that is under way. For tests in which requests are late.
+	Keep bool
+
 	nonce string // of the versions: no other process has used them
 
 	mu     sync.Mutex // guards the fields below
 	names  map[string]*ledger.Row
 	tables map[string]*Table // by node; those that listen
 	writes uint64
-	mark   backend.Fence // the highest of names that nobody uses any more
+	mark   backend.Fence // no fence of a name that is not here is above it
 	until  time.Duration // nobody is granted anything new before
 }
 
 // NewRows makes an empty store.
 func NewRows() *Rows {
-	return &Rows{nonce: rand.Text(), names: map[string]*ledger.Row{}, tables: map[string]*Table{}}
+	return &Rows{Clock: boottime.Now, nonce: rand.Text(), names: map[string]*ledger.Row{}, tables: map[string]*Table{}}
 }
 
 // Pause has the store grant nothing new for so long: somebody may hold what it does not
@@ -39,7 +47,7 @@ func NewRows() *Rows {
 func (r *Rows) Pause(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.until = boottime.Now() + d
+	r.until = r.Clock() + d
 }
 
 // paused is why nothing new is granted, nil if the store is not paused.
@@ -57,7 +65,16 @@ func (r *Rows) version() ledger.Version {
 	return ledger.Version(r.nonce + "." + strconv.FormatUint(r.writes, 36))
 }
 
-// clock is in microseconds since 1970, and above every fence of a name that is forgotten.
+// Raise has every fence of a new record be above mark: the highest that the process before
+// this one has given. The clock of the store, from which fences are counted, is not below
+// it either, so that a node that has taken up an earlier hold goes on above it, too.
+func (r *Rows) Raise(mark backend.Fence) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mark = max(r.mark, mark)
+}
+
+// clock is in microseconds since 1970, and not below any fence of a name that is forgotten.
 func (r *Rows) clock() backend.Fence { return max(backend.Fence(time.Now().UnixMicro()), r.mark) }
 
 func (r *Rows) row(name string) *ledger.Row {
@@ -71,10 +88,10 @@ func (r *Rows) row(name string) *ledger.Row {
 
 // reply tells what there is of a name. A row that nobody uses is dropped: no request is
 // under way that could take it for the one before, for each is carried out when it is
-// made.
+// made. One that has a vote stays, for others may count on it.
 func (r *Rows) reply(name string, now time.Duration) ledger.Reply {
 	row := r.names[name]
-	if row != nil && len(row.Record.Holds) == 0 && len(row.Record.Queue) == 0 {
+	if row != nil && !r.Keep && len(row.Record.Holds) == 0 && len(row.Record.Queue) == 0 && row.Record.Vote == "" {
 		r.mark = max(r.mark, row.Record.Top)
 		delete(r.names, name)
 		row = nil
@@ -83,7 +100,7 @@ func (r *Rows) reply(name string, now time.Duration) ledger.Reply {
 		row = &ledger.Row{}
 	}
 	p := row.Reply(now)
-	p.Clock = time.Now().UnixMicro()
+	p.Clock = int64(r.clock())
 	return p
 }
 
@@ -101,7 +118,10 @@ func OpenTable(r *Rows, node string) *Table { return &Table{rows: r, node: node}
 
 // Swap implements ledger.Table.
 func (t *Table) Swap(_ context.Context, s ledger.Swap) (ledger.Reply, error) {
-	r, now := t.rows, boottime.Now()
+	r, now := t.rows, t.rows.Clock()
+	if s.Effects.Evicts {
+		return ledger.Reply{}, fmt.Errorf("%w: nobody outside this gateway has a lock in the embedded store", backend.ErrConflict)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.paused(now); err != nil && s.Effects.Grants {
@@ -116,11 +136,11 @@ func (t *Table) Swap(_ context.Context, s ledger.Swap) (ledger.Reply, error) {
 }
 
 // Join implements ledger.Table.
-func (t *Table) Join(_ context.Context, name string, e ledger.Entry, floor backend.Fence) (ledger.Reply, error) {
-	r, now := t.rows, boottime.Now()
+func (t *Table) Join(_ context.Context, name string, e ledger.Entry, _ backend.Fence) (ledger.Reply, error) {
+	r, now := t.rows, t.rows.Clock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ms, _ := r.row(name).Join(e, r.version(), max(floor, r.clock()))
+	ms, _ := r.row(name).Join(e, r.version())
 	reply := r.reply(name, now)
 	r.send(name, ms, &reply)
 	return reply, nil
@@ -130,12 +150,17 @@ func (t *Table) Join(_ context.Context, name string, e ledger.Entry, floor backe
 func (t *Table) Look(_ context.Context, name string) (ledger.Reply, error) {
 	t.rows.mu.Lock()
 	defer t.rows.mu.Unlock()
-	return t.rows.reply(name, boottime.Now()), nil
+	now := t.rows.Clock()
+	r := t.rows.reply(name, now)
+	if err := t.rows.paused(now); err != nil {
+		r.Refusing = err.Error()
+	}
+	return r, nil
 }
 
 // Renew implements ledger.Table.
 func (t *Table) Renew(_ context.Context, rs []ledger.Renewal) ([]error, error) {
-	r, now := t.rows, boottime.Now()
+	r, now := t.rows, t.rows.Clock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	errs := make([]error, len(rs))
@@ -149,6 +174,9 @@ func (t *Table) Renew(_ context.Context, rs []ledger.Renewal) ([]error, error) {
 
 // Send implements ledger.Table.
 func (t *Table) Send(_ context.Context, ms []ledger.Addressed) error {
+	if err := ledger.Texts(ms); err != nil {
+		return err
+	}
 	t.rows.mu.Lock()
 	defer t.rows.mu.Unlock()
 	for _, m := range ms {
@@ -184,7 +212,7 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 
 // List implements ledger.Table. The cursor is the last name told.
 func (t *Table) List(_ context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
-	r, now := t.rows, boottime.Now()
+	r, now := t.rows, t.rows.Clock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var names []string
@@ -209,7 +237,19 @@ func (t *Table) List(_ context.Context, prefix, cursor string, limit int) ([]led
 func (t *Table) Ping(context.Context) error {
 	t.rows.mu.Lock()
 	defer t.rows.mu.Unlock()
-	return t.rows.paused(boottime.Now())
+	return t.rows.paused(t.rows.Clock())
+}
+
+// Node implements ledger.Table.
+func (t *Table) Node() string { return t.node }
+
+// Info implements ledger.Table. The store forgets nothing while it runs, so nothing is
+// restored then. But it begins empty, and has to be told what the process before it has
+// granted: of its contenders, contender.Config.Restores is to be true all the same, and
+// engine.Recover is to be called with wait for every name in the journal, after Raise and
+// before anything is granted.
+func (t *Table) Info() backend.Info {
+	return backend.Info{Type: "memory", Fencing: true, Queue: true, Push: true, Modes: true}
 }
 
 // Close implements ledger.Table.

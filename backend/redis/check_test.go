@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
-func openURL(t *testing.T, url string) *Backend {
+func openURL(t *testing.T, url string) *Table {
 	t.Helper()
-	b, err := Open(t.Context(), Config{URL: url, FenceTTL: time.Hour, Node: backend.Node{ID: "n", Incarnation: 1}})
+	b, err := OpenTable(Config{URL: url, Node: backend.Node{ID: "n"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +77,5 @@ func TestEvictionForbidden(t *testing.T) {
 	s.Kill()
 	if e, err := openURL(t, "redis://info:p@"+s.Addr).Eviction(t.Context()); !errors.Is(err, backend.ErrUnreachable) {
 		t.Errorf("without a server: eviction = %+v, %v, want %v", e, err, backend.ErrUnreachable)
-	}
-}
-
-func awaits(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for began := time.Now(); !f(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
-			t.Fatalf("waited 10 s until %s", what)
-		}
 	}
 }

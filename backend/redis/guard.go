@@ -15,6 +15,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // What Config.Guard may say about a Redis that may have forgotten grants: because it
@@ -26,18 +27,14 @@ const (
 	// may have forgotten is over, save names of which it has heard from the newest
 	// holder since. Who holds a name may have it written down again meanwhile.
 	GuardQuarantine = "quarantine"
-	// GuardWait has each grant wait until a replica has it.
-	GuardWait = "wait"
 )
 
 // guard knows the servers by ids, which change when a server is restarted and when one
-// takes over; see guard_id.go. The scripts compare them at each grant, so that no
-// connection and no message can be mistaken about it.
+// takes over; see guard_id.go. A grant needs a server whose id is trusted; see table_trust.go.
 type guard struct {
 	period time.Duration // how long a strange server is not trusted
 	file   string        // where the ids outlive the process; "": nowhere
 	log    *slog.Logger
-	words  atomic.Pointer[guardWords]
 
 	looking sync.Mutex  // at the servers; taken before mu
 	looked  atomic.Bool // once
@@ -48,9 +45,6 @@ type guard struct {
 
 	saving sync.Mutex // of file; taken before mu
 }
-
-// guardWords are what to tell the scripts; see head.lua.
-type guardWords struct{ first, again string }
 
 const (
 	rememberServers = 64
@@ -65,46 +59,23 @@ const (
 func newGuard(mode string, period time.Duration, file string, log *slog.Logger) *guard {
 	g := &guard{period: period, file: file, log: log, strange: map[string]time.Time{}}
 	if mode != GuardQuarantine {
-		g.words.Store(&guardWords{})
 		return g
 	}
 	if file != "" {
 		text, _ := os.ReadFile(file) // without, this node begins anew
 		g.trusted = strings.Fields(string(text))
 	}
-	g.tell()
 	return g
 }
 
-// tell has the scripts know what g knows.
-func (g *guard) tell() {
-	ids := strings.Join(g.trusted, " ")
-	w := &guardWords{first: " " + ids, again: " " + ids}
-	if len(g.strange) > 0 {
-		w = &guardWords{first: "!" + ids, again: "?" + ids}
-	}
-	g.words.Store(w)
+// suspects: a server may have forgotten grants.
+func (g *guard) suspects() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.strange) > 0
 }
 
-// word for a request.
-func (g *guard) word(r backend.Request) *string {
-	w := g.words.Load()
-	if r.Repeat {
-		return &w.again
-	}
-	return &w.first
-}
-
-// suspicion is "" unless a server may have forgotten grants; then it is what inspect.lua
-// wants to know.
-func (g *guard) suspicion() string {
-	if w := g.words.Load(); strings.HasPrefix(w.first, "!") {
-		return w.first
-	}
-	return ""
-}
-
-// met decides about a server that a script has called strange. unused: nobody has used
+// met decides about a server. unused: nobody has used
 // it before, as far as can be known. nil: it is trusted now, ask again.
 func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bool) error {
 	since, trusted := g.known(id)
@@ -151,7 +122,6 @@ func (g *guard) suspect(id, why string) time.Time {
 		since = time.Now()
 		g.forgetRun(id)
 		g.strange[id] = since
-		g.tell()
 		g.log.Warn("Redis may have forgotten locks; it grants no new ones for a while", "why", why, "for", g.period, "server", id)
 	}
 	return since
@@ -169,7 +139,6 @@ func (g *guard) trust(id string) {
 	g.forgetRun(id)
 	g.trusted = append(g.trusted, id)
 	g.trusted = g.trusted[max(0, len(g.trusted)-rememberServers):]
-	g.tell()
 }
 
 // announce has the other gateways, and the next process of this one, know that the
@@ -177,7 +146,7 @@ func (g *guard) trust(id string) {
 func (g *guard) announce(ctx context.Context, c *goredis.Client, id string) {
 	if key, _, err := mark(ctx, c); err == nil && key != "" && id != noServer {
 		if err := c.Set(ctx, key, id, 0).Err(); err != nil {
-			g.log.Warn("other gateways cannot be told that this Redis is trusted, and may wait longer", "err", outcome(err))
+			g.log.Warn("other gateways cannot be told that this Redis is trusted, and may wait longer", "err", conn.Outcome(err))
 		}
 	}
 	if g.file == "" {
@@ -233,7 +202,7 @@ func mark(ctx context.Context, c *goredis.Client) (key, id string, err error) {
 		if errors.Is(err, goredis.Nil) {
 			err = nil
 		}
-		return key, id, outcome(err)
+		return key, id, conn.Outcome(err)
 	}
 	return "", "", nil
 }

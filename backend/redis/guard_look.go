@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -17,8 +18,8 @@ import (
 func (g *guard) look(ctx context.Context, c *goredis.Client, unused bool) error {
 	id, err := idOf(ctx, c)
 	switch {
-	case err != nil && !forbidden(err):
-		return fmt.Errorf("answers, but not who it is: %w", outcome(err))
+	case err != nil && !conn.Forbidden(err):
+		return fmt.Errorf("answers, but not who it is: %w", conn.Outcome(err))
 	case id == "":
 		return nil
 	}
@@ -30,15 +31,6 @@ func (g *guard) look(ctx context.Context, c *goredis.Client, unused bool) error 
 }
 
 var errUnknownServer = fmt.Errorf("%w: Redis answers, but has not said yet who it is; ask again", backend.ErrRefused)
-
-// meet is guard.met, after the first look at all servers.
-func (b *Backend) meet(ctx context.Context, c *goredis.Client, id string) error {
-	b.lookAtServers(false)
-	if !b.guard.looked.Load() {
-		return errUnknownServer
-	}
-	return b.guard.met(ctx, c, id, false)
-}
 
 // lookTimeout has room for a server that hangs in each step.
 const lookTimeout = 4 * conn.IOTimeout
@@ -57,11 +49,11 @@ func (b *site) lookAtServers(again bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
-	masters, err := b.servers.masters(ctx)
+	masters, err := b.servers.Masters(ctx)
 	if err != nil {
 		return
 	}
-	unused := first && b.guard.unused(ctx, masters)
+	unused := first && b.guard.unused(ctx, masters) && (b.cfg.Unused == nil || b.cfg.Unused(ctx))
 	_ = conn.Each(masters, func(_ int, c *goredis.Client) error { // Ping tells
 		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
@@ -91,3 +83,17 @@ func (g *guard) unused(ctx context.Context, all []*goredis.Client) bool {
 	})
 	return !past && !used.Load()
 }
+
+// Unused: all servers answer, and no gateway has left its mark on any.
+func (t *Table) Unused(ctx context.Context) bool {
+	masters, err := t.servers.Masters(ctx)
+	return err == nil && conn.Each(masters, func(_ int, c *goredis.Client) error {
+		_, marked, err := mark(ctx, c)
+		if err == nil && marked != "" {
+			err = errUsed
+		}
+		return err
+	}) == nil
+}
+
+var errUsed = errors.New("a gateway has used the server")

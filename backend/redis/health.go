@@ -12,13 +12,14 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
-// Ping implements backend.Backend. A master that cannot grant is an error, and
+// Ping implements ledger.Table. A master that cannot grant is an error, and
 // ErrPartly where another can, or where it is for a quarantine alone: who has the other
 // names, or waits for the quarantine to be over, would be helped by no other gateway.
 func (b *site) Ping(ctx context.Context) error {
-	masters, err := b.servers.masters(ctx)
+	masters, err := b.servers.Masters(ctx)
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
@@ -31,40 +32,36 @@ func (b *site) Ping(ctx context.Context) error {
 	if h.hopeless() {
 		return fmt.Errorf("redis: %w", err)
 	}
-	h.shares = b.servers.shares(ctx, h.best())
+	h.shares = b.servers.Shares(ctx, h.best())
 	return h.err()
 }
 
 // serves returns nil if c may grant the names that it has. Without messages waiters
 // are served by timers only, so it asks for these too.
 func (b *site) serves(ctx context.Context, c *goredis.Client) error {
-	if err := outcome(c.Ping(ctx).Err()); err != nil {
+	if err := conn.Outcome(c.Ping(ctx).Err()); err != nil {
 		return err
 	}
-	if err := b.servers.joined(ctx, c); err != nil {
+	if err := b.servers.Joined(ctx, c); err != nil {
 		return err
 	}
-	if !b.hub.hears(c) {
+	if !b.subscriber.Hears(c) {
 		return errors.New("answers, but messages do not arrive")
 	}
-	switch b.cfg.Guard {
-	case GuardQuarantine:
-		// A server that is restarted before it was looked at would be taken for a new one.
-		if !b.guard.looked.Load() {
-			return errUnknownServer
-		}
-		return b.guard.look(ctx, c, false)
-	case GuardWait:
-		return hasReplica(ctx, c)
-	default:
+	if b.cfg.Guard != GuardQuarantine {
 		return nil
 	}
+	// A server that is restarted before it was looked at would be taken for a new one.
+	if !b.guard.looked.Load() {
+		return errUnknownServer
+	}
+	return b.guard.look(ctx, c, false)
 }
 
 // Part is the master of a cluster that has name now, which may fail alone. It does not
 // wait for anything; "" where there is no cluster, or none was found yet.
 func (b *site) Part(ctx context.Context, name string) string {
-	return b.servers.part(ctx, b.cfg.KeyPrefix+name)
+	return b.servers.Part(ctx, b.cfg.KeyPrefix+name)
 }
 
 // health of all masters at one time.
@@ -118,17 +115,22 @@ func (h health) lacking() error {
 	switch {
 	case len(why) == 0 && missing > 0:
 		return fmt.Errorf("%w: %d of %d slots of the Redis cluster have no server, so that names in them cannot be locked; see redis-cli --cluster fix",
-			backend.ErrPartly, missing, slots)
+			backend.ErrPartly, missing, servers.Slots)
 	case len(why) == 0:
 		return nil
 	case len(h.masters) == 1:
 		return fmt.Errorf("%w: %s", backend.ErrPartly, all)
 	case missing > 0:
 		return fmt.Errorf("%w: %d of %d masters, with %d of %d slots (%d %% of the names), grant no new locks: %s",
-			backend.ErrPartly, len(why), len(h.masters), missing, slots, (100*missing+slots/2)/slots, all)
+			backend.ErrPartly, len(why), len(h.masters), missing, servers.Slots, (100*missing+servers.Slots/2)/servers.Slots, all)
 	default:
 		return fmt.Errorf("%w: %d of %d masters grant no new locks: %s", backend.ErrPartly, len(why), len(h.masters), all)
 	}
+}
+
+// reason is err without the words that say that it is a refusal.
+func reason(err error) string {
+	return strings.TrimPrefix(err.Error(), backend.ErrRefused.Error()+": ")
 }
 
 func quarantined(err error) bool {
@@ -156,5 +158,5 @@ func (h health) missing() int {
 	if known != 0 {
 		return 0
 	}
-	return slots - served
+	return servers.Slots - served
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
@@ -15,15 +16,15 @@ func TestHugeReplyIsRefused(t *testing.T) {
 	t.Parallel()
 	addr := redistest.Answers(t, "*16000000\r\n")
 	for _, url := range []string{"redis://" + addr, "redis+sentinel://" + addr + "/locks", "redis+cluster://" + addr} {
-		b, err := redis.Open(t.Context(), redis.Config{URL: url, Node: backend.Node{ID: "a", Incarnation: 1}})
+		b, err := redis.OpenTable(redis.Config{URL: url, Node: backend.Node{ID: "a"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = b.Close() })
-		b.Listen(func(backend.Hint) {})
-		_, err = b.Acquire(t.Context(), request("x", 1))
+		b.Listen(func(ledger.Addressed) {})
+		_, err = b.Look(t.Context(), "x")
 		if err == nil || strings.HasPrefix(url, "redis://") && !strings.Contains(err.Error(), "is this a Redis server?") {
-			t.Errorf("%s: acquire = %v, want an error about the reply", url, err)
+			t.Errorf("%s: look = %v, want an error about the reply", url, err)
 		}
 		if err := b.Ping(t.Context()); err == nil {
 			t.Errorf("%s: ping: no error", url)

@@ -7,6 +7,9 @@
 local next_version, entry, node, size = unpack(ARGV, 1, 4)
 repeat
   if h == '' then
+    if call('EXISTS', lock) == 0 then -- nobody has the name
+      break
+    end
     --RESERVE--
     local base, cap = reserve(0, true, tonumber(ARGV[5]))
     h = next_version .. ' ' .. cap .. ' 0000000000000 000\n{"v":1,"base":' .. format('%.0f', base) .. sub(ARGV[6], 16)
@@ -20,11 +23,15 @@ repeat
     queue = nil
   end
 
-  -- It waits already, unless it is suspect.
+  local holds = find(all, '"holds":[', cut, true)
+  if not holds and call('EXISTS', lock) == 0 then -- nobody has the name
+    break
+  end
+
   local me = '{"node":"' .. node .. '",'
   local function waits(from, to)
     local p = find(all, me, from, true)
-    return p and p < to and not find(string.match(all, '^[^}]*', p), '"suspect":true', 1, true)
+    return p and p < to
   end
   if waits(last, #all) or queue and waits(queue, last) then
     break
@@ -42,7 +49,7 @@ repeat
   end
   if others then
     local of = string.match(all, '^{"v":%d+,"base":%d+,"size":(%d+)', cut + 1)
-    if not of and last < #all and not queue and not find(all, '"holds":[', cut, true) then
+    if not of and last < #all and not queue and not holds then
       of = string.match(all, '^{"node":"[^"]*","mode":(%d+)', last + 1) -- the first that has joined says so
     end
     if (of or '0') ~= size then

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
 const (
@@ -33,49 +33,17 @@ type told struct {
 	does bool
 }
 
-// keyspaceChannel is where Redis tells what becomes of a key.
-func keyspaceChannel(db int, key string) string {
-	return fmt.Sprintf("%s%d__:%s", keyspacePrefix, db, key)
-}
-
-const keyspacePrefix = "__keyspace@"
-
-// homeOf is a key that is on the server where channel is heard.
-func homeOf(channel string) string {
-	if _, key, ok := strings.Cut(channel, "__:"); ok && strings.HasPrefix(channel, keyspacePrefix) {
-		return key
-	}
-	return channel
-}
-
-// of is how channel has to be listened to: what becomes of a key comes by PUBLISH.
-func (p publishing) of(channel string) publishing {
-	if strings.HasPrefix(channel, keyspacePrefix) {
-		return publish
-	}
-	return p
-}
-
-// announced is the channel on which the release of the holder that a tells of will
-// be heard; "" if it is none outside lockgw.
-func (b *Backend) announced(ctx context.Context, name string, a backend.Answer) string {
-	if !a.Queued || !a.Holder.Foreign {
-		return ""
-	}
-	return b.releases(ctx, name, a.Holder.Owner)
-}
-
 // releases is the channel on which the release of name by owner, which is no gateway, will
 // be heard. A program that locks by a string key has no owner.
 func (s *site) releases(ctx context.Context, name string, owner backend.Owner) string {
 	raw := s.cfg.KeyPrefix + name
-	if server, err := s.servers.of(ctx, raw); err == nil && owner == "" {
-		channel := keyspaceChannel(server.Options().DB, raw)
+	if server, err := s.servers.Of(ctx, raw); err == nil && owner == "" {
+		channel := servers.KeyspaceChannel(server.Options().DB, raw)
 		if s.keyspace.heard(ctx, server, channel) {
 			return channel
 		}
 	}
-	return keysOf(raw).channel
+	return channelOf(raw)
 }
 
 // heard: what becomes of the key will be heard on channel, as far as was known when
@@ -105,7 +73,7 @@ func mayTell(ctx context.Context, c *goredis.Client) bool {
 }
 
 // maySubscribe tries it on a connection of its own: a refusal would end the one on
-// which the hub hears everything else.
+// which the subscriber hears everything else.
 func maySubscribe(ctx context.Context, c *goredis.Client, channel string) bool {
 	ctx, cancel := context.WithTimeout(ctx, keyspaceTimeout)
 	defer cancel()

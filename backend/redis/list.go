@@ -10,32 +10,20 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
-// scanStep is how many keys Redis looks at in one step of List.
+// scanStep is how many keys Redis looks at in one step of a listing.
 const scanStep = 1000
 
 // stepsOfPage bounds a page: among very many other keys, few names are found in the time
 // that one request has.
 const stepsOfPage = 100
 
-// List implements backend.Backend. The cursor is that of Redis' SCAN, whose promise
-// it keeps: a name that is there all the time is told at least once. In a cluster it
+// listing is one page of names, with a T for each. The cursor is that of Redis' SCAN, whose
+// promise it keeps: a name that is there all the time is told at least once. In a cluster it
 // says on which master, and a name that is moved meanwhile may be told twice or not. A
 // master that does not answer is left out, which ErrPartly tells, unless none answers.
-func (b *Backend) List(ctx context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
-	l := &listing[backend.Status]{
-		site: b.site, pattern: "lockgw:*:[sqh]", raw: func(key string) (string, bool) { return rawOf(key), true }, prefix: prefix,
-		read: func(name string) (backend.Status, bool, error) {
-			st, err := b.Inspect(ctx, name)
-			return st, st.Held || st.Waiters > 0, err
-		},
-	}
-	next, err := l.list(ctx, cursor, limit)
-	return l.found, next, err
-}
-
-// listing is one page of names, with a T for each.
 type listing[T any] struct {
 	*site
 	pattern string                          // of keys that names have
@@ -54,7 +42,7 @@ func (l *listing[T]) list(ctx context.Context, cursor string, limit int) (next s
 	if err != nil {
 		return "", err
 	}
-	masters, err := l.servers.masters(ctx)
+	masters, err := l.servers.Masters(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +104,7 @@ func (l *listing[T]) partly(masters int) error {
 func (l *listing[T]) step(ctx context.Context, c *goredis.Client, at uint64) (uint64, error) {
 	keys, next, err := c.Scan(ctx, at, l.pattern, scanStep).Result()
 	if err != nil {
-		return 0, outcome(err)
+		return 0, conn.Outcome(err)
 	}
 	var names []string
 	for _, key := range keys {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
@@ -34,14 +35,14 @@ func TestRefusedPasswordIsLogged(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, "--requirepass", "secret")
 	var log lines
-	b, err := redis.Open(t.Context(), redis.Config{
-		URL: "redis://:wrong@" + s.Addr, Node: backend.Node{ID: "a", Incarnation: 1}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	b, err := redis.OpenTable(redis.Config{
+		URL: "redis://:wrong@" + s.Addr, Node: backend.Node{ID: "a"}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	b.Listen(func(backend.Hint) {})
+	b.Listen(func(ledger.Addressed) {})
 	within(t, "the log names the password", func() bool {
 		return strings.Contains(log.String(), "level=ERROR") && strings.Contains(log.String(), "backend.password_file") && strings.Contains(log.String(), "WRONGPASS")
 	})

@@ -4,4 +4,4 @@ import "time"
 
 // ProbeAge is how long ago messages from Redis were last known to arrive; very long
 // if they never were.
-func (b *site) ProbeAge() time.Duration { return b.hub.probeAge() }
+func (b *site) ProbeAge() time.Duration { return b.subscriber.ProbeAge() }

@@ -9,28 +9,29 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
 // site is the servers of a store as one node sees them, what it listens to there, and
 // what it knows of them.
 type site struct {
-	cfg      Config
-	servers  servers
-	renewals servers // of their own: a busy pool must not starve them
-	publish  publishing
-	channel  string // of this node
-	hub      listener
-	guard    *guard
-	keyspace keyspace
+	cfg        Config
+	servers    servers.Set
+	renewals   servers.Set // of their own: a busy pool must not starve them
+	publish    servers.Publishing
+	channel    string // of this node
+	subscriber servers.Subscriber
+	guard      *guard
+	keyspace   keyspace
 }
 
 // openSite does not wait for Redis to be there. Errors are of the configuration.
 func openSite(cfg Config, channel string) (*site, error) {
-	connect, err := open(cfg.URL)
+	connect, err := servers.Open(cfg.URL)
 	if err != nil {
 		return nil, err
 	}
-	publish, err := readPublishing(cfg.Publish, clustered(cfg.URL))
+	publish, err := servers.ReadPublishing(cfg.Publish, clustered(cfg.URL))
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func openSite(cfg Config, channel string) (*site, error) {
 	s := &site{cfg: cfg, servers: connect(), renewals: connect(), publish: publish, channel: channel}
 	s.keyspace.known = map[*goredis.Client]told{}
 	s.guard = newGuard(cfg.Guard, cfg.Lease, cfg.GuardFile, cfg.Log)
-	s.hub = s.servers.listen(channel, publish, cfg.Log)
+	s.subscriber = s.servers.Listen(channel, publish, cfg.Log)
 	return s, nil
 }
 
@@ -53,5 +54,5 @@ func clustered(rawurl string) bool {
 	return strings.HasSuffix(scheme, "+cluster")
 }
 
-// disconnect closes the connections. The hub has to be closed already.
+// disconnect closes the connections. The subscriber has to be closed already.
 func (s *site) disconnect() error { return errors.Join(s.servers.Close(), s.renewals.Close()) }

@@ -5,27 +5,29 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
-// This file is what package examine asks of a Backend beyond what a gateway does.
+// This file is what package examine asks of a Table beyond what a gateway
+// does.
 
-// Survey is the servers of a Backend at one time.
+// Survey is the servers of a store at one time.
 type Survey struct {
 	Masters []*goredis.Client // those that answer
 	Lacking error             // what is wrong with the others; nil: nothing
 }
 
 // Survey pings all masters. If none answers, it returns an error.
-func (b *Backend) Survey(ctx context.Context) (Survey, error) {
-	all, err := b.servers.masters(ctx)
+func (b *site) Survey(ctx context.Context) (Survey, error) {
+	all, err := b.servers.Masters(ctx)
 	if err != nil {
 		return Survey{}, err
 	}
 	h := health{masters: all, wrong: make([]error, len(all))}
 	err = conn.Each(all, func(i int, c *goredis.Client) error {
-		h.wrong[i] = outcome(c.Ping(ctx).Err())
+		h.wrong[i] = conn.Outcome(c.Ping(ctx).Err())
 		return h.wrong[i]
 	})
 	if h.hopeless() {
@@ -37,14 +39,14 @@ func (b *Backend) Survey(ctx context.Context) (Survey, error) {
 			s.Masters = append(s.Masters, c)
 		}
 	}
-	h.shares = b.servers.shares(ctx, h.best())
+	h.shares = b.servers.Shares(ctx, h.best())
 	s.Lacking = h.err()
 	return s, nil
 }
 
 // Home is the server that keeps the lock called name.
-func (b *Backend) Home(ctx context.Context, name string) (*goredis.Client, error) {
-	return b.servers.of(ctx, b.cfg.KeyPrefix+name)
+func (b *site) Home(ctx context.Context, name string) (*goredis.Client, error) {
+	return b.servers.Of(ctx, b.cfg.KeyPrefix+name)
 }
 
 // Channels are those on which a gateway that waits for a lock listens.
@@ -55,21 +57,18 @@ type Channels struct {
 }
 
 // Channels are those of a gateway that waits for the lock called name.
-func (b *Backend) Channels(name string) Channels {
+func (b *site) Channels(name string) Channels {
 	return Channels{
-		Node: b.channel, Redisson: keysOf(b.cfg.KeyPrefix + name).channel,
-		Plain: b.publish.plain(), Sharded: b.publish.sharded(),
+		Node: b.channel, Redisson: channelOf(b.cfg.KeyPrefix + name),
+		Plain: b.publish.Plain(), Sharded: b.publish.Sharded(),
 	}
 }
 
 // ProbePrefix begins a message by which a node finds out whether it hears itself.
-const ProbePrefix = probePrefix
+const ProbePrefix = servers.ProbePrefix
 
-// ParseHint reads a message to a node; ok is false if that is none of a lock.
-func ParseHint(payload string) (h backend.Hint, ok bool) { return parseHint(payload) }
-
-// Outcome turns an error of go-redis into one of package backend.
-func Outcome(err error) error { return outcome(err) }
-
-// RefusedLogin says that the server knows no such user and password, or wants one.
-func RefusedLogin(err error) bool { return refusedLogin(err) }
+// ParseMessage reads a message to a node; ok is false if that is none of a lock.
+func ParseMessage(payload string) (name string, k ledger.Kind, ok bool) {
+	k, name, _, ok = parseHeading(payload)
+	return name, k, ok
+}

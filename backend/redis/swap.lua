@@ -1,6 +1,6 @@
 -- tell_by and fence_ttl, which stand before this, are of the configuration: how Redisson is
 -- told that the name is free, and for how many ms its counter is made and kept, 0: it is
--- not made.
+-- not made. evict, which stands there too, is false as a rule; see evict.lua.
 --
 -- ARGV 1 version that there has to be, "" for none   2 the next version   3 the record
 --      4 newest fence   5 the lock that there will be: length and "@field" or "~field", as in
@@ -47,7 +47,10 @@ repeat
   if own ~= '' then
     free = not was and call('EXISTS', lock, counter) == 0
     raise = not free and redis.pcall('GET', counter)
-    raise = type(raise) == 'string' and tonumber(raise) or nil
+    if raise and (type(raise) ~= 'string' or (tonumber(raise) or 2^53) > 2^53 - 2^32) then
+      return redis.error_reply('COUNTER')
+    end
+    raise = raise and tonumber(raise) or nil
     if raise and floor == '' and raise >= tonumber(own) then
       local all = call('GET', record) or ''
       local base, top = string.match(all, '"base":(%d+)'), string.match(all, '"top":(%d+)')
@@ -57,9 +60,13 @@ repeat
     end
   end
 
-  -- The lock is as the record has it.
-  local mine = false
-  if was then
+  -- The lock is as the record has it, or as it was seen. mine: it may be changed.
+  local mine = evict and evict()
+  if evict then
+    if not mine then
+      break
+    end
+  elseif was then
     local goes = kind == '@' and will ~= '!' and sub(will, 6) ~= was
     mine = redis.pcall(goes and 'HDEL' or 'HEXISTS', lock, was) == 1
   end
@@ -109,23 +116,22 @@ repeat
   end
 
   local several = sub(will, 5, 5) == '~'
-  if mine and (kind == '~' or several) then
+  if mine and (evict or kind == '~' or several) then
     call('DEL', lock)
   end
-  if will == '' then
-    if mine then
-      local tag = sub(record, 8)
-      if sub(tag, 1, 7) == 'lockgw:' then
-        tag = sub(tag, 8)
-      end
-      if tell_by ~= 'SPUBLISH' then
-        call('PUBLISH', 'redisson_lock__channel:' .. tag, '0')
-      end
-      if tell_by ~= 'PUBLISH' then
-        call('SPUBLISH', 'redisson_lock__channel:' .. tag, '0')
-      end
+  if mine and (will == '' or sub(will, 6) == 'lockgw:delay') then -- it is free, or will be earlier than was said
+    local tag = sub(record, 8)
+    if sub(tag, 1, 7) == 'lockgw:' then
+      tag = sub(tag, 8)
     end
-  elseif will ~= '!' then
+    if tell_by ~= 'SPUBLISH' then
+      call('PUBLISH', 'redisson_lock__channel:' .. tag, '0')
+    end
+    if tell_by ~= 'PUBLISH' then
+      call('SPUBLISH', 'redisson_lock__channel:' .. tag, '0')
+    end
+  end
+  if will ~= '' and will ~= '!' then
     if several then
       call('HSET', lock, 'mode', ARGV[6], unpack(ARGV, #ARGV - after + 12))
     else

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -18,6 +19,7 @@ import (
 	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/redis/requests"
 )
 
 // Table keeps the records of package ledger in Redis, as one node sees them.
@@ -47,7 +49,7 @@ import (
 // which fences count while the clock is behind.
 type Table struct {
 	*site
-	requests, renewRequests *router
+	requests, renewRequests *requests.Router
 	swaps                   swaps
 	trust                   trust
 	clocks                  clocks
@@ -65,26 +67,32 @@ var _ ledger.Table = (*Table)(nil)
 // OpenTable makes the Table of a node. It does not wait for Redis to be there. Errors are
 // of the configuration. Redisson's fence counter is made only if cfg.FenceTTL is above 0.
 func OpenTable(cfg Config) (*Table, error) {
-	if cfg.Guard == GuardWait {
-		return nil, errors.New("backend.redis.guard: wait is gone: a replica that has heard of a grant need not be the one that takes over; use quarantine")
-	}
 	s, err := openSite(cfg, channelOfNode+cfg.Node.ID)
 	if err != nil {
 		return nil, err
 	}
 	t := &Table{site: s, nonce: rand.Text()[:12], swaps: newSwaps(s.publish, cfg.FenceTTL), foreign: map[string]string{}, told: func(ledger.Addressed) {}}
-	t.requests, t.renewRequests = newRouter(s.servers), newRouter(s.renewals)
+	t.requests, t.renewRequests = requests.New(s.servers), requests.New(s.renewals)
 	t.trust.known, t.clocks.ahead = map[*goredis.Client]*verdict{}, map[*goredis.Client]time.Duration{}
 	t.closed = sync.OnceValue(t.close)
 	t.trust.start(t)
 	return t, nil
 }
 
+// Node implements ledger.Table.
+func (t *Table) Node() string { return t.cfg.Node.ID }
+
+// Info implements ledger.Table. Without a guard nobody knows that Redis has forgotten, and
+// nothing is restored.
+func (t *Table) Info() backend.Info {
+	return backend.Info{Type: "redis", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true, Restores: t.cfg.Guard == GuardQuarantine}
+}
+
 // Close implements ledger.Table. It may be called again.
 func (t *Table) Close() error { return t.closed() }
 
 func (t *Table) close() error {
-	t.hub.Close()
+	t.subscriber.Close()
 	t.trust.stop()
 	t.requests.Close()
 	t.renewRequests.Close()
@@ -107,10 +115,13 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	}
 	raw := t.cfg.KeyPrefix + s.Name
 	var v any
-	if s.Effects.Grants {
-		v, err = t.grant(ctx, raw, m)
-	} else {
-		v, err = t.requests.eval(ctx, raw, t.swaps.plain, m)
+	switch {
+	case s.Effects.Evicts:
+		v, err = t.evict(ctx, raw, s.Seen, m)
+	case s.Effects.Grants:
+		v, err = t.grant(ctx, raw, m, s.Effects.Frees)
+	default:
+		v, err = t.requests.Eval(ctx, raw, t.swaps.plain, m)
 	}
 	a, err := t.answer(raw, v, err)
 	if err != nil {
@@ -131,8 +142,13 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 // Look implements ledger.Table.
 func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
 	raw := t.cfg.KeyPrefix + name
-	v, err := t.requests.eval(ctx, raw, lookScript, t.message(raw, 0))
-	return t.readAndFollow(ctx, name, v, err)
+	// No more keys than a held name has: where a cluster moves its slot, others are missing.
+	v, err := t.requests.Eval(ctx, raw, lookScript, append(requests.NewMessage(2, 0), recordKey(raw), raw))
+	r, err := t.readAndFollow(ctx, name, v, err)
+	if err == nil {
+		r.Refusing = t.refusing(ctx, raw)
+	}
+	return r, err
 }
 
 // Join implements ledger.Table.
@@ -142,15 +158,15 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, floor bac
 	if err != nil {
 		return ledger.Reply{}, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
 	}
-	var empty ledger.Row
-	empty.Join(e, "", 0)
-	alone, err := ledger.Encode(empty.Record)
+	var empty ledger.Record
+	empty.Join(e)
+	alone, err := ledger.Encode(empty)
 	if err != nil {
 		return ledger.Reply{}, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
 	}
 	m := append(t.message(raw, 8),
 		t.version(), entry, e.Node, e.Mode.Limit(), uint64(floor), alone, channelOfNode, heading(ledger.Waits, name))
-	v, err := t.requests.eval(ctx, raw, joinScript, m)
+	v, err := t.requests.Eval(ctx, raw, joinScript, m)
 	return t.readAndFollow(ctx, name, v, err)
 }
 
@@ -168,12 +184,12 @@ func (t *Table) readAndFollow(ctx context.Context, name string, v any, err error
 }
 
 // message to a script about raw, with its keys and room for args.
-func (t *Table) message(raw string, args int) message {
-	return append(newMessage(4, args), recordKey(raw), raw, "redisson_lock_token:"+tagged(raw), t.markKey(raw))
+func (t *Table) message(raw string, args int) requests.Message {
+	return append(requests.NewMessage(4, args), recordKey(raw), raw, counterOf(raw), t.markKey(raw))
 }
 
 // swapMessage is s as swap.lua reads it.
-func (t *Table) swapMessage(s ledger.Swap, next string) (message, error) {
+func (t *Table) swapMessage(s ledger.Swap, next string) (requests.Message, error) {
 	text, err := ledger.Encode(s.Record)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
@@ -205,12 +221,12 @@ func (t *Table) swapMessage(s ledger.Swap, next string) (message, error) {
 	}
 	m := t.message(raw, 10+2*holds+1+len(ended)+2*len(s.Effects.Messages)+len(fields))
 	if short := will == "" && s.Base != ""; short {
-		m = append(newMessage(2, 5+1+len(ended)+2*len(s.Effects.Messages)), m[messageHead], m[messageHead+1],
+		m = append(requests.NewMessage(2, 5+1+len(ended)+2*len(s.Effects.Messages)), m.Key(0), m.Key(1),
 			string(s.Base), next, text, fence(s.Record.Top), will)
 	} else {
 		m = append(m, string(s.Base), next, text, fence(s.Record.Top), will, number, floor, own, lifeOf(&s.Record, ttls), holds)
 	}
-	m = m.holds(&s.Record, ttls)
+	m = withHolds(m, &s.Record, ttls)
 	if len(ended)+len(s.Effects.Messages)+len(fields) > 0 {
 		m = append(m, len(ended))
 	}
@@ -226,8 +242,8 @@ func (t *Table) swapMessage(s ledger.Swap, next string) (message, error) {
 	return m, nil
 }
 
-// holds adds the holds of r, with the leases that begin.
-func (m message) holds(r *ledger.Record, ttls map[backend.Fence]time.Duration) message {
+// withHolds adds the holds of r to m, with the leases that begin.
+func withHolds(m requests.Message, r *ledger.Record, ttls map[backend.Fence]time.Duration) requests.Message {
 	for _, h := range r.Holds {
 		if h.ID == 0 {
 			continue
@@ -267,10 +283,12 @@ func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
 		return conn.Reply{v}, nil
 	case err == nil:
 		return conn.AsReply(v)
-	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrRefused):
+	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrRefused), errors.Is(err, backend.ErrConflict):
 		return nil, err
 	case strings.Contains(err.Error(), "NORECORD") || strings.Contains(err.Error(), "WRONGTYPE"):
 		return nil, fmt.Errorf("%w: the key %s is none of lockgw's: another program uses it; rename or delete it", backend.ErrRefused, recordKey(raw))
+	case strings.Contains(err.Error(), "COUNTER"):
+		return nil, fmt.Errorf("%w: the fence counter %s is no number that a fence can be above; delete it", backend.ErrRefused, counterOf(raw))
 	default: // an error within a script, of which something may have been done
 		return nil, fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
 	}
@@ -278,7 +296,7 @@ func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
 
 // there reads an answer that tells what is there.
 func (t *Table) there(ctx context.Context, raw string, a conn.Reply) (ledger.Reply, error) {
-	r, err := readThere(a)
+	r, err := readThere(a, cmp.Or(t.cfg.Lease, 30*time.Second))
 	if err != nil {
 		return ledger.Reply{}, fmt.Errorf("%w: the key %s: %w", backend.ErrRefused, recordKey(raw), err)
 	}
@@ -324,7 +342,7 @@ type clocks struct {
 
 // heard notes what the server of raw has said of the time, in microseconds.
 func (t *Table) heard(ctx context.Context, raw string, us int64) {
-	c, err := t.servers.of(ctx, raw)
+	c, err := t.servers.Of(ctx, raw)
 	if err != nil || us == 0 {
 		return
 	}
@@ -336,7 +354,7 @@ func (t *Table) heard(ctx context.Context, raw string, us int64) {
 
 // clock is about what the server of raw would say now; 0: it has said nothing yet.
 func (t *Table) clock(ctx context.Context, raw string) int64 {
-	c, err := t.servers.of(ctx, raw)
+	c, err := t.servers.Of(ctx, raw)
 	if err != nil {
 		return 0
 	}

@@ -19,31 +19,7 @@ import (
 func BenchmarkPair(b *testing.B) {
 	const node = "5f1c3c9e-2a41-4a0e-9d38-5a0a3b1f7f10"
 	for _, n := range []int{1, 32} {
-		b.Run(fmt.Sprintf("backend-%d", n), func(b *testing.B) {
-			s := redistest.Start(b)
-			old, err := redis.Open(b.Context(), redis.Config{
-				URL: s.URL(), FenceTTL: time.Hour, Guard: redis.GuardQuarantine, Lease: time.Second, Node: backend.Node{ID: node, Incarnation: 1},
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.Cleanup(func() { _ = old.Close() })
-			pairs(b, s, n, func(ctx context.Context, name string) func() error {
-				var seq uint64
-				return func() error {
-					seq += 2
-					r := backend.Request{Name: name, Seq: seq, Owner: benchOwner, TTL: 30 * time.Second, Turns: 64, Record: benchAbout}
-					a, err := old.Acquire(ctx, r)
-					if err != nil {
-						return err
-					}
-					r.Seq, r.Hold, r.Attempt, r.Turn = seq+1, a.Hold, seq, a.Hold
-					_, err = old.Release(ctx, r)
-					return err
-				}
-			})
-		})
-		b.Run(fmt.Sprintf("table-%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			s := redistest.Start(b)
 			table := openTable(b, s.URL(), node, redis.GuardQuarantine)
 			pairs(b, s, n, func(ctx context.Context, name string) func() error {

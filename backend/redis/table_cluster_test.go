@@ -59,3 +59,32 @@ func TestTableQuarantineOfOneMaster(t *testing.T) {
 	a.leaves(good)
 	a.takes(good)
 }
+
+// While a slot is on its way, Redis runs no script that names a key which is missing. What
+// is held is renewed, looked at and given back all the same.
+func TestTableWhileASlotMoves(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	a := openNode(t, c.URL(), "a", redis.GuardQuarantine)
+	const held = "held{m}"
+	h := a.takes(held)
+	from := c.Owner(held)
+	to := other(c, from)
+	says := func(s *redistest.Server, words ...any) any {
+		t.Helper()
+		v, err := s.Client().Do(t.Context(), append([]any{"cluster"}, words...)...).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	slot := says(from, "keyslot", held)
+	says(to, "setslot", slot, "importing", says(from, "myid"))
+	says(from, "setslot", slot, "migrating", says(to, "myid"))
+	if errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: held, ID: h.ID, TTL: time.Minute}}); err != nil || errs[0] != nil {
+		t.Errorf("renew: %v, %v", errs, err)
+	}
+	if r := a.leaves(held); r.Record.Firm("a") != nil {
+		t.Errorf("given back, there is %+v", r)
+	}
+}

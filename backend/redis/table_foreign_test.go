@@ -2,6 +2,8 @@ package redis_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,17 +47,6 @@ func TestTableSeesForeignLocks(t *testing.T) {
 				rdb.Publish(t.Context(), "redisson_lock__channel:{"+key+"}", "0")
 			},
 			owner: "uuid:7", ttl: true,
-		},
-		"read-write": {
-			lock: func(p goredis.Pipeliner, key string) {
-				p.HSet(t.Context(), key, "mode", "read", "uuid:8", 1)
-				p.PExpire(t.Context(), key, time.Minute)
-			},
-			free: func(key string) {
-				rdb.Del(t.Context(), key)
-				rdb.Publish(t.Context(), "redisson_lock__channel:{"+key+"}", "0")
-			},
-			owner: "uuid:8", ttl: true,
 		},
 		"SET NX PX": {
 			lock: func(p goredis.Pipeliner, key string) { p.SetNX(t.Context(), key, "token", time.Minute) },
@@ -194,6 +185,11 @@ func TestTableShowsTheLock(t *testing.T) {
 	is(map[string]string{"mode": "lockgw 5", "a:0": "3"})
 	a.does("x", ledger.Op{Verb: ledger.Leave, Bar: 10 * time.Second})
 	is(map[string]string{"lockgw:delay": "1"})
+	for range 2 { // free once more; then who waits for the end of the lease is told of a nearer one
+		if m, err := heard.ReceiveTimeout(t.Context(), 5*time.Second); err != nil || m.(*goredis.Message).Payload != "0" {
+			t.Errorf("told %v, %v", m, err)
+		}
+	}
 }
 
 // Redisson's fence counter is raised where it is, and fences of lockgw are above those
@@ -235,6 +231,46 @@ func TestTableFenceCounter(t *testing.T) {
 	}
 }
 
+// A node that waits for a holder outside lockgw makes a record without a look at the counter,
+// for it is granted nothing by that. The write that grants looks at it.
+func TestTableFenceCounterOfWhoJoined(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb, given := s.Client(), uint64(time.Now().Add(time.Hour).UnixMicro())
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	rdb.Set(t.Context(), "redisson_lock_token:{x}", given, 0)
+	rdb.Set(t.Context(), "x", "token", time.Minute)
+	if r, err := a.Join(t.Context(), "x", ledger.Entry{Node: "a", Want: 1}, 0); err != nil || r.Record.Entry("a") == nil {
+		t.Fatalf("the join of a name that is held outside: %+v, %v", r, err)
+	}
+	rdb.Del(t.Context(), "x")
+	r, err := a.try("x", ledger.Op{Want: 1})
+	if err == nil && !r.Written {
+		r, err = a.Swap(t.Context(), a.swapOf("x", r, ledger.Op{Want: 1}))
+	}
+	if h := r.Record.Firm("a"); err != nil || h == nil || uint64(h.ID) <= given {
+		t.Errorf("after Redisson's fence %d: %+v, %v", given, r, err)
+	}
+}
+
+// A counter that no fence can be above grants nothing, and what is held can be given back.
+func TestCounterThatIsNone(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	a.takes("held")
+	for _, spent := range []string{"9223372036854775808", "9223372036854775000", "a word"} {
+		for _, name := range []string{"held", "new"} {
+			s.Client().Set(t.Context(), "redisson_lock_token:{"+name+"}", spent, 0)
+		}
+		_, err := a.try("new", ledger.Op{Want: 1})
+		if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "redisson_lock_token:{new}") {
+			t.Errorf("%s: %v", spent, err)
+		}
+	}
+	a.leaves("held")
+}
+
 // What is under the record's key and is none is not touched.
 func TestTableRefusesWhatIsNoRecord(t *testing.T) {
 	t.Parallel()
@@ -259,5 +295,60 @@ func TestTableRefusesWhatIsNoRecord(t *testing.T) {
 		if now := rdb.Dump(t.Context(), "lockgw:{"+name+"}").Val(); now != was {
 			t.Errorf("%s was changed", name)
 		}
+	}
+}
+
+// What a program outside lockgw has is a lock that nobody shares: a semaphore conflicts with it,
+// and with a read-write lock of Redisson everything does.
+func TestTableForeignKinds(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb := s.Client()
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	rdb.HSet(t.Context(), "hash", "uuid:1", 1)
+	rdb.Set(t.Context(), "text", "owner", time.Minute)
+	for i := range 4 { // readers: not every field that is looked at is the mode
+		rdb.HSet(t.Context(), "readers", "mode", "read", fmt.Sprint("uuid:", i), 1)
+	}
+	rdb.HSet(t.Context(), "writer", "mode", "write", "uuid:1:write", 1)
+	for name, want := range map[string][3]bool{ // exclusive, shared, a semaphore
+		"hash": {false, false, true}, "text": {false, false, true}, "readers": {true, true, true}, "writer": {true, true, true},
+	} {
+		r := a.look(name).Record
+		if !slices.ContainsFunc(r.Holds, func(h ledger.Hold) bool { return h.Foreign() }) {
+			t.Errorf("%s: nobody has it: %+v", name, r)
+		}
+		for i, mode := range []backend.Mode{backend.Exclusive, backend.Shared, 2} {
+			if got := r.Conflicts("a", mode); got != want[i] {
+				t.Errorf("%s conflicts with %v: %v, want %v", name, mode, got, want[i])
+			}
+		}
+		// What is written meanwhile does not say of what kind it was.
+		a.does(name, ledger.Op{Want: 1, Mode: 2})
+		rdb.Del(t.Context(), name)
+		if r := a.look(name).Record; r.Size < 0 {
+			t.Errorf("%s: %+v is left", name, r)
+		}
+	}
+}
+
+// What has no end, as the permits of a semaphore, is looked at again after a lease: nobody tells
+// of its deletion.
+func TestTableForeignWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	table, err := redis.OpenTable(redis.Config{URL: s.URL(), Node: backend.Node{ID: "a"}, Lease: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = table.Close() })
+	table.Listen(func(ledger.Addressed) {})
+	s.Client().Set(t.Context(), "x", "2", 0)
+	r, err := table.Look(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := alien(r); h == nil || h.End != 3*time.Second {
+		t.Errorf("told %+v, want to look again after a lease of 3 s", h)
 	}
 }

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,21 @@ func wantLater(t *testing.T, err error) {
 	var later *backend.Later
 	if !errors.As(err, &later) || !errors.Is(err, backend.ErrRefused) || later.After <= 0 || later.After > tableQuarantine {
 		t.Fatalf("granted in quarantine, or refused otherwise: %v", err)
+	}
+}
+
+// wantQuarantineTold has n tell that it lasts, and until when.
+func wantQuarantineTold(t *testing.T, n *node) {
+	t.Helper()
+	err, later := n.Ping(t.Context()), (*backend.Later)(nil)
+	if !errors.Is(err, backend.ErrPartly) || !strings.Contains(err.Error(), "new locks from 20") {
+		t.Errorf("ping = %v, want %v with the end of the quarantine", err, backend.ErrPartly)
+	}
+	if !errors.As(err, &later) || later.After <= 0 || later.After > tableQuarantine {
+		t.Errorf("ping = %v, want one that says when it is over", err)
+	}
+	if seen := n.look("free"); !strings.Contains(seen.Refusing, "new locks from 20") {
+		t.Errorf("look = %+v, want the end of the quarantine", seen)
 	}
 }
 
@@ -43,15 +59,14 @@ func TestTableQuarantine(t *testing.T) {
 			n.hears("", ledger.Resync)
 			_, err := n.try("z", ledger.Op{Want: 1})
 			wantLater(t, err)
-			if err := n.Ping(t.Context()); !errors.Is(err, backend.ErrPartly) {
-				t.Errorf("ping: %v", err)
-			}
-		}
-		if _, err := b.Join(t.Context(), "x", ledger.Entry{Node: "b", Want: 1}, 0); err != nil {
-			t.Errorf("join: %v", err)
+			wantQuarantineTold(t, n)
 		}
 		r, err := a.try("x", ledger.Op{Verb: ledger.Reclaim, Hold: h.ID, Keep: 1, Restore: true, Floor: h.ID + 1<<30})
-		if err != nil || !r.Written || r.Record.Firm("a") == nil || r.Record.Firm("a").ID != h.ID || r.Record.Entry("b") == nil {
+		if err != nil || !r.Written {
+			t.Errorf("the hold that was forgotten: %+v, %v", r, err)
+		}
+		r, err = b.Join(t.Context(), "x", ledger.Entry{Node: "b", Want: 1}, 0)
+		if err != nil || r.Record.Firm("a") == nil || r.Record.Firm("a").ID != h.ID || r.Record.Entry("b") == nil {
 			t.Errorf("the hold that was forgotten: %+v, %v", r, err)
 		}
 		a.leaves("x")
@@ -68,8 +83,13 @@ func TestTableQuarantine(t *testing.T) {
 		if next := there.Record.Firm("b"); next == nil || next.ID <= h.ID {
 			t.Errorf("fence %v after %d", next, h.ID)
 		}
-		if err := a.Ping(t.Context()); err != nil {
-			t.Errorf("ping: %v", err)
+		for _, n := range []*node{a, b} { // a has not asked for a lock since
+			if err := n.Ping(t.Context()); err != nil {
+				t.Errorf("ping: %v", err)
+			}
+			if seen := n.look("free"); seen.Refusing != "" {
+				t.Errorf("look after the quarantine = %+v, want no word of it", seen)
+			}
 		}
 	}
 }
@@ -137,6 +157,40 @@ func TestTableQuarantineAfterFailback(t *testing.T) {
 		return err == nil || errors.As(err, new(*backend.Later))
 	})
 	wantLater(t, err)
+}
+
+// What a server has on its disk proves nothing: that may be an older copy.
+func TestTableQuarantineWhateverIsOnDisk(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	a, b := openNode(t, s.URL(), "a", redis.GuardQuarantine), openNode(t, s.URL(), "b", redis.GuardQuarantine)
+	a.takes("x")
+	s.Restart()
+	for _, n := range []*node{a, b} {
+		n.hears("", ledger.Resync)
+		_, err := n.try("y", ledger.Op{Want: 1})
+		wantLater(t, err)
+	}
+}
+
+// A master begins a new replication for its first replica, and has forgotten nothing.
+func TestTableNoQuarantineForANewReplica(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	a := openNode(t, s.URL(), "a", redis.GuardQuarantine)
+	a.takes("x")
+	id := func() string {
+		_, id, _ := strings.Cut(s.Client().Info(t.Context(), "replication").Val(), "master_replid:")
+		id, _, _ = strings.Cut(id, "\r\n")
+		return id
+	}
+	before := id()
+	redistest.Start(t, "--replicaof", strings.ReplaceAll(s.Addr, ":", " "))
+	within(t, "the replication is another", func() bool { return id() != before })
+	a.takes("y")
+	if err := a.Ping(t.Context()); err != nil {
+		t.Errorf("ping: %v", err)
+	}
 }
 
 // While Redis is full, nobody is granted anything, and nobody is kept from giving back.

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
 // recordKey is where the record of a name is, of which raw is the configured prefix and
@@ -35,15 +37,15 @@ func (t *Table) markKey(raw string) string {
 	if !clustered(t.cfg.URL) {
 		return "lockgw:mark:{0}"
 	}
-	return "lockgw:mark:{" + tagsOfSlots()[t.servers.slot(raw)] + "}"
+	return "lockgw:mark:{" + tagsOfSlots()[t.servers.Slot(raw)] + "}"
 }
 
 // tagsOfSlots are numbers, each in the slot of its place.
 var tagsOfSlots = sync.OnceValue(func() []string {
-	tags, missing := make([]string, slots), slots
+	tags, missing := make([]string, servers.Slots), servers.Slots
 	for n := 0; missing > 0; n++ {
 		tag := strconv.Itoa(n)
-		if at := &tags[slotOf(tag)]; *at == "" {
+		if at := &tags[servers.SlotOf(tag)]; *at == "" {
 			*at = tag
 			missing--
 		}

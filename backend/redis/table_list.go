@@ -6,7 +6,7 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
-// List implements ledger.Table, as Backend.List does. A name that nobody uses is left out.
+// List implements ledger.Table. A name that nobody uses is left out.
 func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
 	l := &listing[ledger.Named]{
 		site: t.site, pattern: recordPattern, raw: rawOfRecord, prefix: prefix,

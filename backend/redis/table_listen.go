@@ -8,12 +8,14 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // channelOfNode and the id of a node are the channel of its messages.
 const channelOfNode = "lockgw:node:"
 
-// heading is how a message begins; the clock and the record may follow.
+// heading is how a message begins. The text of the message may follow, or the clock and the
+// record.
 // The length is told because a name may have spaces in it.
 func heading(k ledger.Kind, name string) string {
 	return fmt.Sprintf("%d %d %s", k, len(name), name)
@@ -29,7 +31,7 @@ func parseHeading(payload string) (k ledger.Kind, name, rest string, ok bool) {
 	}
 	number, err := strconv.Atoi(kind)
 	k = ledger.Kind(number)
-	return k, payload[:n], strings.TrimPrefix(payload[n:], " "), err == nil && (k == ledger.Look || k == ledger.Waits || k == ledger.Broken)
+	return k, payload[:n], strings.TrimPrefix(payload[n:], " "), err == nil && k >= ledger.Look && k <= ledger.Told && k != ledger.Resync
 }
 
 // parseMessage reads a message to node. Anybody can forge one: a record that cannot be
@@ -40,6 +42,10 @@ func parseMessage(payload, node string) (ledger.Addressed, bool) {
 		return ledger.Addressed{}, false
 	}
 	m := ledger.Addressed{Name: name, Message: ledger.Message{Node: node, Kind: k}}
+	if k == ledger.Tell || k == ledger.Told {
+		m.Text = rest
+		return m, len(rest) <= ledger.MaxText
+	}
 	var seconds, us int64
 	if n, _ := fmt.Sscan(rest, &seconds, &us); n != 2 {
 		return m, true
@@ -56,7 +62,7 @@ func parseMessage(payload, node string) (ledger.Addressed, bool) {
 // Listen implements ledger.Table.
 func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.told = f
-	t.hub.start(func(payload string) {
+	t.subscriber.Start(func(payload string) {
 		if m, ok := parseMessage(payload, t.cfg.Node.ID); ok {
 			f(m)
 		}
@@ -69,12 +75,15 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 
 // Send implements ledger.Table.
 func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
+	if err := ledger.Texts(ms); err != nil {
+		return err
+	}
 	return backend.Each(len(ms), func(i int) error {
-		c, err := t.servers.of(ctx, t.cfg.KeyPrefix+ms[i].Name)
+		c, err := t.servers.Of(ctx, t.cfg.KeyPrefix+ms[i].Name)
 		if err != nil {
 			return err
 		}
-		return outcome(c.Publish(ctx, channelOfNode+ms[i].Node, heading(ms[i].Kind, ms[i].Name)).Err())
+		return conn.Outcome(c.Publish(ctx, channelOfNode+ms[i].Node, heading(ms[i].Kind, ms[i].Name)+" "+ms[i].Text).Err())
 	})
 }
 
@@ -99,11 +108,11 @@ func (t *Table) follow(ctx context.Context, name string, r *ledger.Reply) {
 	}
 	if was != "" {
 		delete(t.foreign, name)
-		t.hub.unwatch(was)
+		t.subscriber.Unwatch(was)
 	}
 	if channel != "" {
 		t.foreign[name] = channel
-		t.hub.watch(channel, func() {
+		t.subscriber.Watch(channel, func() {
 			t.told(ledger.Addressed{Name: name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Look}})
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis/requests"
 )
 
 // renewTogether is how many leases one script renews at most, so that it holds up nobody
@@ -21,7 +22,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 	var groups [][]int // indexes of rs
 	filling := map[int]int{}
 	for i, r := range rs {
-		slot := t.renewals.slot(t.cfg.KeyPrefix + r.Name)
+		slot := t.renewals.Slot(t.cfg.KeyPrefix + r.Name)
 		g, ok := filling[slot]
 		if !ok || len(groups[g]) == renewTogether {
 			g = len(groups)
@@ -43,7 +44,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 
 // prolong renews those of rs that group names.
 func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) {
-	m := newMessage(2*len(group), 2*len(group))
+	m := requests.NewMessage(2*len(group), 2*len(group))
 	for _, i := range group {
 		raw := t.cfg.KeyPrefix + rs[i].Name
 		m = append(m, recordKey(raw), raw)
@@ -52,7 +53,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 		m = append(m, fence(rs[i].ID), rs[i].TTL.Milliseconds())
 	}
 	raw := t.cfg.KeyPrefix + rs[group[0]].Name
-	v, err := t.renewRequests.eval(ctx, raw, prolongScript, m)
+	v, err := t.renewRequests.Eval(ctx, raw, prolongScript, m)
 	a, err := t.answer(raw, v, err)
 	if err == nil && len(a) != len(group) {
 		err = fmt.Errorf("%w: %d answers to %d renewals", backend.ErrUnavailable, len(a), len(group))

@@ -5,13 +5,22 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/redis/requests"
+	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
 //go:embed record.lua
 var recordLua string
 
 //go:embed there.lua
-var thereLua string
+var thereAloneLua string
+
+var thereLua = strings.Replace(thereAloneLua, "--STRANGER--", conn.StrangerLua, 1)
+
+//go:embed evict.lua
+var evictLua string
 
 //go:embed reserve.lua
 var reserveLua string
@@ -32,31 +41,35 @@ const readsAll = "local reads_all = true\n"
 // A full Redis takes no new grant and nobody into a queue. It never keeps anybody from
 // giving back.
 var (
-	joinScript    = newScript("", withReserve(readsAll+recordLua+joinLua+thereLua))
-	lookScript    = newScript("allow-oom", readsAll+recordLua, thereLua)
-	prolongScript = newScript("allow-oom", prolongLua)
+	joinScript    = requests.NewScript("", withReserve(readsAll+recordLua+joinLua+thereLua))
+	lookScript    = requests.NewScript("allow-oom", readsAll+recordLua, thereLua)
+	prolongScript = requests.NewScript("allow-oom", prolongLua)
 )
 
 // swaps are the scripts that write records.
 type swaps struct {
 	lua          string
-	plain        *script // for what grants nothing
-	grant        *script // for what does
-	grantIfKnown *script // the same for a server that may not have been asked who it is
+	plain        *requests.Script // for what grants nothing
+	evict        *requests.Script // for what ends the lock of a program outside lockgw
+	grant        *requests.Script // for what does
+	grantIfKnown *requests.Script // the same for a server that may not have been asked who it is
 }
 
-func newSwaps(tellBy publishing, fenceTTL time.Duration) swaps {
-	lua := withReserve(fmt.Sprintf("local reads_all, tell_by, fence_ttl = false, '%s', %d\n", tellBy, fenceTTL.Milliseconds()) + recordLua + swapLua + thereLua)
-	return swaps{lua: lua, plain: newScript("allow-oom", lua), grant: newScript("", lua), grantIfKnown: newScript("", ifKnownLua, lua)}
+func newSwaps(tellBy servers.Publishing, fenceTTL time.Duration) swaps {
+	head := fmt.Sprintf("local reads_all, tell_by, fence_ttl, evict = false, '%s', %d, false\n", tellBy, fenceTTL.Milliseconds()) + recordLua
+	rest := withReserve(swapLua + thereLua)
+	lua := head + rest
+	return swaps{
+		lua: lua, plain: requests.NewScript("allow-oom", lua), grant: requests.NewScript("", lua), grantIfKnown: requests.NewScript("", ifKnownLua, lua),
+		evict: requests.NewScript("allow-oom", head, conn.StrangerLua, evictLua, rest),
+	}
 }
 
 // grantBy is grant for one server alone, which has been asked who it is: it is sent by its
 // hash, never in full, and a server that was started since, or another one, does not know
 // it. Without keys it does nothing but become known.
-func (s swaps) grantBy(id string) *script {
-	one := newScript("", "-- "+id, "if #KEYS == 0 then return 'known' end", s.lua)
-	one.byHash = true
-	return one
+func (s swaps) grantBy(id, flags string) *requests.Script {
+	return requests.NewScriptByHash(flags, "-- "+id, "if #KEYS == 0 then return 'known' end", s.lua)
 }
 
 // ifKnownLua has the server that runs it say who it is. The last of ARGV has the ids of

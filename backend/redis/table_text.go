@@ -46,7 +46,6 @@ func parseStored(text string) (stored, error) {
 	if s.record, err = ledger.Decode([]byte(body)); err != nil {
 		return stored{}, err
 	}
-	row := ledger.Row{Version: s.version, Record: s.record}
 	for line := range strings.SplitSeq(joined, "\n") {
 		var e ledger.Entry
 		if line == "" {
@@ -55,9 +54,8 @@ func parseStored(text string) (stored, error) {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			return stored{}, fmt.Errorf("a node that has joined: %w", err)
 		}
-		row.Join(e, s.version, 0)
+		s.record.Join(e)
 	}
-	s.record = row.Record
 	return s, nil
 }
 
@@ -80,23 +78,21 @@ const (
 	lockForeign
 )
 
-// endless is how long one who waits for a foreign lock that has no end rests before it
-// looks again.
-const endless = 30 * time.Second
-
 // outsider is what a script tells of a lock that is not as the record has it.
 type outsider struct {
 	state int
-	left  time.Duration // below 0: for ever
+	left  time.Duration // below 0: it has no end
+	rest  time.Duration // of one who waits for what has no end, before it looks again
 	owner backend.Owner // "": it is no hash
 	count int
+	other bool // it is of a kind that lockgw does not have
 }
 
 // hold is how a holder outside lockgw stands in a Reply.
 func (o outsider) hold() ledger.Hold {
 	end := o.left
 	if end < 0 {
-		end = endless
+		end = o.rest
 	}
 	h := ledger.Hold{Mode: backend.Exclusive, Count: 1, End: max(end, time.Millisecond)}
 	if o.owner != "" {
@@ -115,10 +111,19 @@ func (s stored) reply(o outsider, us int64) ledger.Reply {
 		h.End = time.Duration(s.ends[h.ID]-us/1000) * time.Millisecond
 	}
 	if s.locked && o.state != lockOurs {
-		r.Record.Holds = slices.DeleteFunc(r.Record.Holds, func(h ledger.Hold) bool { return o.state == lockForeign || h.End > 0 })
+		r.Record.Holds = slices.DeleteFunc(r.Record.Holds, func(h ledger.Hold) bool {
+			gone := o.state == lockForeign || h.End > 0
+			if gone {
+				r.Deleted = append(r.Deleted, h.ID)
+			}
+			return gone
+		})
 	}
 	if o.state == lockForeign {
 		r.Record.Holds = append(r.Record.Holds, o.hold())
+		if o.other {
+			r.Record.Size = ledger.OtherKind
+		}
 	}
 	return r
 }
@@ -127,13 +132,16 @@ func (s stored) reply(o outsider, us int64) ledger.Reply {
 func micros(seconds, micros int64) int64 { return seconds*1_000_000 + micros }
 
 // readThere reads what there.lua answers.
-func readThere(a conn.Reply) (ledger.Reply, error) {
+func readThere(a conn.Reply, rest time.Duration) (ledger.Reply, error) {
 	s, err := parseStored(a.Text(1))
 	if err != nil {
 		return ledger.Reply{}, err
 	}
-	o := outsider{state: int(a.Number(4)), left: time.Duration(a.Number(5)) * time.Millisecond, owner: backend.Owner(a.Text(6)), count: int(a.Number(7))}
+	o := outsider{state: int(a.Number(4)), left: time.Duration(a.Number(5)) * time.Millisecond, owner: backend.Owner(a.Text(6)), count: int(a.Number(7)), other: a.Number(10) == 1, rest: rest}
 	r := s.reply(o, micros(a.Number(2), a.Number(3)))
+	if o.state == lockForeign {
+		r.Seen = seenOf(a.Text(9), a.Number(5))
+	}
 	if given := a.Fence(8); s.version != "" { // Redisson's; the next one is above it
 		r.Record.Top = max(r.Record.Top, given)
 	}

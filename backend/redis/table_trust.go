@@ -12,6 +12,8 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/redis/requests"
+	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
 // trust knows the script by which each server may be asked for a grant.
@@ -37,8 +39,9 @@ type trust struct {
 // verdict on a server.
 type verdict struct {
 	id     string
-	script *script // nil: it is in quarantine
-	later  error   // why
+	script *requests.Script // nil: it is in quarantine, or full
+	frees  *requests.Script // the same for what a full server carries out as well; nil: in quarantine, or no voter
+	later  error            // why there is no script
 	until  time.Time
 }
 
@@ -61,7 +64,7 @@ func (r *trust) stop() {
 
 // watch asks the servers again and again whether they are who they were.
 func (r *trust) watch(ctx context.Context) {
-	ticker := time.NewTicker(probePeriod / 2)
+	ticker := time.NewTicker(servers.ProbePeriod / 2)
 	defer ticker.Stop()
 	for {
 		select {
@@ -141,7 +144,7 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	one := c.Conn()
 	defer one.Close()
 	text, err := one.Info(ctx, "server", "replication").Result()
-	if err != nil && !forbidden(err) {
+	if err != nil && !conn.Forbidden(err) {
 		return nil, notAsked(err)
 	}
 	said := conn.InfoLines(text)
@@ -150,7 +153,7 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	case said["run_id"] == "":
 		id = noServer
 	case said["role"] != "master":
-		t.servers.failed(ctx)
+		t.servers.Failed(ctx)
 		return nil, fmt.Errorf("%w: this Redis is a replica: connect to its master", backend.ErrRefused)
 	}
 	err = t.guard.met(ctx, c, id, false)
@@ -161,16 +164,41 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	case err != nil:
 		return nil, notAsked(err)
 	}
-	s := t.swaps.grantBy(id)
-	if err := one.Eval(ctx, s.source, nil).Err(); err != nil {
-		return nil, notAsked(err)
+	v := &verdict{id: id, script: t.swaps.grantBy(id, "")}
+	if t.cfg.Voter {
+		v.frees = t.swaps.grantBy(id, "allow-oom")
+		if err := one.Eval(ctx, v.frees.Source, nil).Err(); err != nil {
+			return nil, notAsked(err)
+		}
 	}
-	return &verdict{id: id, script: s}, nil
+	if err := one.Eval(ctx, v.script.Source, nil).Err(); err != nil {
+		if v.frees == nil || !strings.HasPrefix(err.Error(), "OOM ") {
+			return nil, notAsked(err)
+		}
+		v.script, v.later, v.until = nil, notAsked(err), time.Now().Add(rest)
+	}
+	return v, nil
+}
+
+// refusing says why the server of raw grants nothing new; "": it does, as far as is known.
+func (t *Table) refusing(ctx context.Context, raw string) string {
+	if !t.guard.suspects() {
+		return ""
+	}
+	c, err := t.servers.Of(ctx, raw)
+	if err != nil {
+		return ""
+	}
+	v, err := t.verdict(ctx, c)
+	if err != nil || v.later == nil {
+		return ""
+	}
+	return reason(v.later)
 }
 
 // notAsked: whatever became of the question who a server is, nothing was granted.
 func notAsked(err error) error {
-	if err = outcome(err); !errors.Is(err, backend.ErrRefused) {
+	if err = conn.Outcome(err); !errors.Is(err, backend.ErrRefused) {
 		err = fmt.Errorf("%w: Redis does not say who it is: %s", backend.ErrRefused, err.Error())
 	}
 	return err
@@ -180,31 +208,36 @@ func notAsked(err error) error {
 const triesOfGrant = 4
 
 // grant runs swap.lua for a node that will hold what it did not hold before.
-func (t *Table) grant(ctx context.Context, raw string, m message) (any, error) {
+// frees: a full server carries it out, too.
+func (t *Table) grant(ctx context.Context, raw string, m requests.Message, frees bool) (any, error) {
 	if t.cfg.Guard != GuardQuarantine {
-		return t.requests.eval(ctx, raw, t.swaps.grant, m)
+		return t.requests.Eval(ctx, raw, t.swaps.grant, m)
 	}
 	var err error
 	for range triesOfGrant {
 		var c *goredis.Client
-		if c, err = t.servers.of(ctx, raw); err != nil {
+		if c, err = t.servers.Of(ctx, raw); err != nil {
 			return nil, err
 		}
 		var v *verdict
 		if v, err = t.verdict(ctx, c); err != nil {
 			return nil, err
 		}
-		if v.script == nil {
+		s := v.script
+		if frees && v.frees != nil {
+			s = v.frees
+		}
+		if s == nil {
 			return nil, v.later
 		}
 		var val any
-		val, err = t.requests.eval(ctx, raw, v.script, m)
+		val, err = t.requests.Eval(ctx, raw, s, m)
 		switch {
 		case err == nil:
 			return val, nil
-		case errors.Is(err, errForgotten):
+		case errors.Is(err, conn.ErrForgotten):
 			t.trust.forget(c)
-		case errors.Is(err, errElsewhere):
+		case errors.Is(err, conn.ErrElsewhere):
 			t.trust.forget(c)
 			return t.grantElsewhere(ctx, m, err)
 		default:
@@ -216,9 +249,9 @@ func (t *Table) grant(ctx context.Context, raw string, m message) (any, error) {
 }
 
 // grantElsewhere follows a redirection, with a script that asks the server itself.
-func (t *Table) grantElsewhere(ctx context.Context, m message, why error) (any, error) {
+func (t *Table) grantElsewhere(ctx context.Context, m requests.Message, why error) (any, error) {
 	m = append(m[:len(m):len(m)], t.guard.ids())
-	v, err := t.requests.follow(ctx, t.swaps.grantIfKnown, m, why)
+	v, err := t.requests.Follow(ctx, t.swaps.grantIfKnown, m, why)
 	if a, ok := v.([]any); ok && len(a) > 0 && a[0] == "strange" {
 		t.lookAtServers(true)
 		return nil, errUnknownServer

@@ -146,17 +146,6 @@ func (a *address) secure(on bool, ca string) error {
 	return nil
 }
 
-// options of the i-th node.
-func (a *address) options(i int) *goredis.Options {
-	o := a.common
-	o.Addr = a.hosts[i]
-	opt, err := conn.Settle(&o)
-	if err != nil {
-		panic(err) // parseAddress has refused what it could be about
-	}
-	return opt
-}
-
 // Servers reads the address of a store: one address for each node, as package redis
 // takes it, and the longest lease that is granted.
 func Servers(rawurl string) (urls []string, longest time.Duration, err error) {

@@ -52,12 +52,12 @@ func TestAddress(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	for _, prefix := range []string{"lockgw:x", "a{b}", "a b"} {
-		if b, err := redlock.Open(t.Context(), redlock.Config{URL: "redlock://a,b,c", KeyPrefix: prefix}); err == nil {
+		if b, err := redlock.OpenTable(redlock.Config{URL: "redlock://a,b,c", KeyPrefix: prefix}); err == nil {
 			_ = b.Close()
 			t.Errorf("prefix %q: no error, want one", prefix)
 		}
 	}
-	b, err := redlock.Open(t.Context(), redlock.Config{URL: "redlock://a,b,c?max_ttl=90s"})
+	b, err := redlock.OpenTable(redlock.Config{URL: "redlock://a,b,c?max_ttl=90s"})
 	if err != nil {
 		t.Fatal(err)
 	}

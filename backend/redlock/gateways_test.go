@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -11,18 +12,25 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// gateway is a Manager over the nodes, as a gateway has it.
-func gateway(t *testing.T, url, id string, ttl time.Duration) *session.Manager {
+// gateways starts n gateways' cores over the servers at url.
+func gateways(t *testing.T, url string, n int, cfg session.Config) (all []*session.Manager) {
 	t.Helper()
-	b := open(t, url, "", backend.Node{ID: id, Incarnation: 1})
-	m := session.New(b, session.Config{Node: id, TTL: ttl})
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), limit)
-		defer cancel()
-		_ = m.Close(ctx) // with nodes down it may not be able to release
-	})
-	eventually(t, "ready", func() error { return b.Ping(t.Context()) })
-	return m
+	for i := range n {
+		cfg.Node = fmt.Sprint("n", i)
+		m := session.New(openTable(t, url, cfg.Node), cfg)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			_ = m.Close(ctx)
+		})
+		for began := time.Now(); m.Ping(t.Context()) != nil; time.Sleep(5 * time.Millisecond) {
+			if time.Since(began) > 10*time.Second {
+				t.Fatalf("not ready: %v", m.Ping(t.Context()))
+			}
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 func client(t *testing.T, m *session.Manager) *session.Session {
@@ -34,142 +42,122 @@ func client(t *testing.T, m *session.Manager) *session.Session {
 	return s
 }
 
-// A release wakes who waits elsewhere by a message: the lease is much longer than the
-// test waits.
+// A release wakes who waits at another gateway by a message: the lease is much longer
+// than the test waits.
 func TestWakeUp(t *testing.T) {
 	t.Parallel()
-	servers := start(t, 5, durable...)
-	a, b := gateway(t, urlOf(servers), "a", time.Minute), gateway(t, urlOf(servers), "b", time.Minute)
-	for _, s := range servers[:2] {
-		s.Kill()
+	_, url := servers(t, 3)
+	ms := gateways(t, url, 2, session.Config{TTL: 50 * time.Second})
+	holder, waiter := client(t, ms[0]), client(t, ms[1])
+	if _, err := holder.Acquire(t.Context(), "x", session.Acquire{}); err != nil {
+		t.Fatal(err)
 	}
-	ctx := t.Context()
-	for i, pair := range [][2]*session.Session{{client(t, a), client(t, b)}, {client(t, b), client(t, a)}} {
-		first, second, name := pair[0], pair[1], fmt.Sprint("x", i)
-		if _, err := first.Acquire(ctx, name, session.Acquire{Wait: limit}); err != nil {
-			t.Fatal(err)
-		}
-		got := make(chan error, 1)
-		go func() {
-			_, err := second.Acquire(ctx, name, session.Acquire{Wait: 2 * limit})
-			got <- err
-		}()
-		eventually(t, "the second waits", func() error {
-			if st, err := a.Inspect(ctx, name); err != nil || st.Waiters == 0 {
-				return fmt.Errorf("status = %+v, %w", st, err)
+	got := make(chan error, 1)
+	go func() {
+		_, err := waiter.Acquire(t.Context(), "x", session.Acquire{Wait: 20 * time.Second})
+		got <- err
+	}()
+	time.Sleep(300 * time.Millisecond)
+	began := time.Now()
+	if _, err := holder.Release(t.Context(), "x", 1, false, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(began); d > 5*time.Second {
+		t.Errorf("served after %v, want at once", d)
+	}
+}
+
+// With strict order those who wait are served in the order in which they came, whichever
+// their gateways are.
+func TestStrict(t *testing.T) {
+	t.Parallel()
+	_, url := servers(t, 3)
+	ms := gateways(t, url, 3, session.Config{Fairness: session.Fairness{Strict: true}})
+	holder := client(t, ms[0])
+	if _, err := holder.Acquire(t.Context(), "x", session.Acquire{}); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var order []int // guarded by mu
+	var wg sync.WaitGroup
+	for i := range 12 {
+		c := client(t, ms[i*i%3]) // two in a row at one, now and then
+		wg.Go(func() {
+			if _, err := c.Acquire(t.Context(), "x", session.Acquire{Wait: 20 * time.Second}); err != nil {
+				t.Errorf("%d: %v", i, err)
+				return
 			}
-			return nil
+			mu.Lock()
+			order = append(order, i)
+			mu.Unlock()
+			if _, err := c.Release(t.Context(), "x", 1, false, ""); err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
 		})
-		if _, err := first.Release(ctx, name, 1, false, ""); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case err := <-got:
-			if err != nil {
-				t.Errorf("the second: %v", err)
-			}
-		case <-time.After(limit):
-			t.Fatalf("not woken within %v", limit)
-		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if _, err := holder.Release(t.Context(), "x", 1, false, ""); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if !slices.IsSorted(order) || len(order) != 12 {
+		t.Errorf("served in the order %v", order)
 	}
 }
 
-// witness watches one name: who was told that it holds it.
-type witness struct {
-	mu     sync.Mutex
-	cur    *session.Lease
-	last   backend.Fence
-	grants int
-}
-
-func (w *witness) enter(t *testing.T, l *session.Lease) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, err := l.View(); err != nil {
-		return // lost between the telling and here
-	}
-	if w.cur != nil {
-		if _, err := w.cur.View(); err == nil {
-			t.Errorf("fence %d is held while fence %d is", l.Fence(), w.cur.Fence())
-		}
-	}
-	if l.Fence() <= w.last {
-		t.Errorf("fence %d after %d", l.Fence(), w.last)
-	}
-	w.cur, w.last = l, l.Fence()
-	w.grants++
-}
-
-func (w *witness) leave() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.cur = nil
-}
-
-func (w *witness) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.grants
-}
-
-// Two gateways never hold a name at once while nodes are killed, restarted empty and
-// stopped for a while.
+// Callers of two gateways take turns while one server after another hangs for a while,
+// and one comes back empty: never two hold the name, and fences rise.
 func TestExclusion(t *testing.T) {
 	t.Parallel()
-	servers := start(t, 5)
-	url := urlOf(servers) + "?max_ttl=1s"
-	wit, ctx := &witness{}, t.Context()
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for _, id := range []string{"a", "b"} {
-		m := gateway(t, url, id, time.Second)
-		for range 2 {
-			s := client(t, m)
-			wg.Go(func() { compete(ctx, t, s, wit, stop) })
-		}
+	all, url := servers(t, 5)
+	ms := gateways(t, url, 2, session.Config{TTL: 10 * time.Second})
+	ctx, stop := context.WithCancel(t.Context())
+	var (
+		inside sync.Mutex
+		last   backend.Fence // guarded by inside
+		grants int           // guarded by inside
+		wg     sync.WaitGroup
+	)
+	for i := range 6 {
+		c := client(t, ms[i%2])
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				g, err := c.Acquire(ctx, "x", session.Acquire{Wait: 5 * time.Second})
+				if err != nil {
+					continue // without an answer of most servers there is no turn
+				}
+				if !inside.TryLock() {
+					t.Error("two hold the name at once")
+					return
+				}
+				if f := g.Lease.Fence(); f <= last {
+					t.Errorf("fence %d after %d", f, last)
+				}
+				last = g.Lease.Fence()
+				grants++
+				time.Sleep(2 * time.Millisecond)
+				inside.Unlock()
+				_, _ = c.Release(context.Background(), "x", 1, false, "") // or it is over with its lease
+			}
+		})
 	}
-	for i := range 3 {
-		before := wit.count()
-		servers[i].Restart()
-		servers[i+2].Pause()
-		// The node that was emptied before may not count yet: then it takes some time.
-		eventually(t, "grants with a node empty and one hanging", func() error { return more(wit, before+5) })
-		servers[i+2].Resume()
+	for _, s := range all[:2] {
+		s.Pause()
+		time.Sleep(700 * time.Millisecond)
+		s.Resume()
+		time.Sleep(300 * time.Millisecond)
 	}
-	close(stop)
+	all[2].RestartEmpty()
+	inside.Lock()
+	before := grants
+	inside.Unlock()
+	time.Sleep(2 * time.Second)
+	stop()
 	wg.Wait()
-	t.Logf("%d grants", wit.count())
-}
-
-func more(w *witness, n int) error {
-	if got := w.count(); got < n {
-		return fmt.Errorf("%d grants, want %d", got, n)
-	}
-	return nil
-}
-
-// compete takes the name and gives it back; now and then it keeps it over a renewal.
-func compete(ctx context.Context, t *testing.T, s *session.Session, w *witness, stop <-chan struct{}) {
-	for i := 0; ; i++ {
-		select {
-		case <-stop:
-			return
-		default:
-		}
-		g, err := s.Acquire(ctx, "x", session.Acquire{Wait: time.Second})
-		if err != nil {
-			continue
-		}
-		w.enter(t, g.Lease)
-		hold := 5 * time.Millisecond
-		if i%20 == 19 {
-			hold = 1200 * time.Millisecond
-		}
-		select {
-		case <-time.After(hold):
-		case <-g.Lease.Done():
-		}
-		w.leave()
-		_, _ = s.Release(ctx, "x", 1, true, "") // an error says that it is lost
+	if before == 0 || grants == before {
+		t.Errorf("%d grants, of which %d before a server came back empty; want more", grants, before)
 	}
 }

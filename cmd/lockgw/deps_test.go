@@ -34,7 +34,7 @@ var rules = []rule{
 		why: "every store and the core are written against it, so it drags nothing in",
 	},
 	{
-		pkg: "backend/", ours: []string{"backend", "backend/boottime", "backend/ledger", "backend/resplimit"},
+		pkg: "backend/", ours: []string{"backend", "backend/boottime", "backend/dialer", "backend/gate", "backend/ledger", "backend/resplimit", "backend/selftest"},
 		why: "a store answers one question at a time and knows no sessions, no other store and no front",
 	},
 	{
@@ -46,27 +46,48 @@ var rules = []rule{
 		why: "the clock of deadlines is the same for stores, the core and commands",
 	},
 	{
-		pkg: "backend/redis/conn", ours: []string{"backend", "backend/resplimit"},
+		pkg: "backend/dialer", closed: true, theirs: []string{"golang.org/x/sys"},
+		why: "how a store that vanishes is noticed is the same for all of them",
+	},
+	{
+		pkg: "backend/selftest", ours: []string{"backend", "backend/ledger"}, closed: true,
+		why: "what a store must not do is the same for all of them, so this names none",
+	},
+	{
+		pkg: "backend/redis/conn", ours: []string{"backend", "backend/dialer", "backend/resplimit"},
 		why: "addresses, connections and replies of Redis are the same for every store that is kept there",
 	},
 	{
-		pkg: "backend/redis/examine", ours: []string{"backend", "backend/redis", "backend/redis/conn"},
+		pkg: "backend/redis/requests", ours: []string{"backend", "backend/redis/conn", "backend/redis/servers"},
+		why: "how scripts reach a server is the same whatever they do",
+	},
+	{
+		pkg: "backend/redis/servers", ours: []string{"backend", "backend/redis/conn"},
+		why: "where the servers are, and what is heard from them, is known without what is kept there",
+	},
+	{
+		pkg: "backend/redis/examine", ours: []string{"backend", "backend/ledger", "backend/redis", "backend/redis/conn", "backend/redlock/voting"},
 		why: "the doctor looks at a store from outside, so that what serves locks is free of it",
 	},
 	{
-		pkg: "backend/redlock", ours: []string{"backend", "backend/boottime", "backend/redis/conn"},
-		why: "as every store; it speaks to Redis, too",
+		pkg: "backend/redlock", ours: []string{"backend", "backend/ledger", "backend/redis", "backend/redis/conn", "backend/redlock/voting"},
+		why: "as every store; it is made of several of Redis",
+	},
+	{
+		pkg: "backend/floor", ours: []string{"backend", "backend/ledger"}, closed: true,
+		why: "where fences begin is the same for every store, so it names none",
 	},
 	{
 		pkg: "backend/resplimit", closed: true,
 		why: "what a Redis server may answer is the same for all stores over one, so this knows none",
 	},
 	{
-		pkg: "backend/backendtest", ours: []string{"backend"},
+		pkg: "backend/tabletest", ours: []string{"backend", "backend/ledger"},
 		why: "the conformance suite is the same for every store, so it names none",
 	},
 	{
-		pkg: "session", ours: []string{"backend", "backend/boottime", "session/journal"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
+		pkg: "session", ours: []string{"backend", "backend/boottime", "backend/ledger", "session/contender", "session/engine", "session/journal"},
+		closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "who holds a lock is decided here for all stores and all fronts: no client of a store, no web framework, no telemetry",
 	},
 	{
@@ -132,7 +153,7 @@ var rules = []rule{
 	{
 		pkg: "cmd/lockgw",
 		ours: []string{
-			"cmd/lockgw/cli", "cmd/lockgw/config", "cmd/lockgw/doctor", "cmd/lockgw/run", "cmd/lockgw/serve", "cmd/lockgw/top", "cmd/lockgw/verbs",
+			"cmd/lockgw/cli", "cmd/lockgw/config", "cmd/lockgw/doctor", "cmd/lockgw/floor", "cmd/lockgw/run", "cmd/lockgw/serve", "cmd/lockgw/top", "cmd/lockgw/verbs",
 		},
 		why: "the program is its commands, put together here and nowhere else",
 	},
@@ -141,7 +162,7 @@ var rules = []rule{
 		why: "what the commands share knows none of them",
 	},
 	{
-		pkg: "cmd/lockgw/config", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "session", "session/access", "backend", "backend/redis", "backend/redlock"},
+		pkg: "cmd/lockgw/config", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "session", "session/access", "backend", "backend/etcd", "backend/postgres", "backend/redis", "backend/redlock"},
 		why: "what was configured is read and checked before anything is opened with it",
 	},
 	{
@@ -162,7 +183,11 @@ var rules = []rule{
 		why: "the screen is a client of a gateway like any other",
 	},
 	{
-		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend/redis", "backend/redis/examine", "backend/redlock"},
+		pkg: "cmd/lockgw/floor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "cmd/lockgw/serve"},
+		why: "it reads the store that a gateway would open",
+	},
+	{
+		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend/etcd", "backend/postgres", "backend/redis", "backend/redis/examine", "backend/redlock"},
 		why: "it asks the gateway that runs, and else looks at what one would need",
 	},
 	{
@@ -178,7 +203,7 @@ var rules = []rule{
 		why: "who starts and stops servers needs no tests around it, as the tutorial and the benchmarks",
 	},
 	{
-		pkg: "cmd/lockgw/", ours: []string{"cmd/lockgw/e2e", "socket/client", "backend/redis/redistest"},
+		pkg: "cmd/lockgw/", ours: []string{"cmd/lockgw/e2e", "socket/client", "backend/redis/redistest", "backend/postgres/pgtest"},
 		why: "what watches real gateways from outside is a client like any other",
 	},
 	{
@@ -254,7 +279,7 @@ func TestImportRules(t *testing.T) {
 		{"backend/redis", "session", false},
 		{"backend/redis/examine", "backend/memory", false},
 		{"backend", "session", false},
-		{"backend/backendtest", "backend/memory", false},
+		{"backend/tabletest", "backend/memory", false},
 		{"session", "backend", true},
 		{"session", "backend/memory", false},
 		{"session", "session/peer", false},

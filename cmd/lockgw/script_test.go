@@ -217,7 +217,8 @@ func dial(ts *testscript.TestScript, dir []string) (*client.Client, error) {
 	return client.Dial(ctx, filepath.Join(path, cli.RespSocket), client.Options{})
 }
 
-// scriptLock: lock NAME free|held|waiters=N waits until the name is so.
+// scriptLock: lock NAME free|held|waiters=N|by=COMMAND waits until the name is so. A run tells
+// of its command only when that has been started.
 func scriptLock(ts *testscript.TestScript, _ bool, args []string) {
 	var st client.Status
 	var err error
@@ -231,7 +232,8 @@ func scriptLock(ts *testscript.TestScript, _ bool, args []string) {
 		if st, err = c.Info(context.Background(), args[0]); err != nil {
 			return false
 		}
-		ok = string(st.State) == args[1] || fmt.Sprintf("waiters=%d", st.Waiters) == args[1]
+		ok = string(st.State) == args[1] || fmt.Sprintf("waiters=%d", st.Waiters) == args[1] ||
+			st.Holder != nil && "by="+st.Holder.Command == args[1]
 		return ok
 	})
 	if !ok {

@@ -20,8 +20,8 @@ engine() {
 	podman --root "$work/store" --runroot "$work/run" --storage-driver overlay "$@"
 }
 
-# Its timers for health checks are systemd's, and not every machine has the cgroup
-# that counts processes.
+# podman runs health checks by timers of systemd, which not every machine has; and not every
+# machine has the cgroup that counts processes.
 run() {
 	engine run --pull=never --no-healthcheck --pids-limit=-1 "$@"
 }

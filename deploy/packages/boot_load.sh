@@ -1,6 +1,6 @@
 # boot_load.sh DIRECTORY: takes and gives back locks, each time on a new connection,
 # until DIRECTORY/enough exists. Whatever goes wrong is a line in DIRECTORY/wrong;
-# to be told that the gateway goes away is not wrong, one asks again.
+# an answer that the gateway is stopping is not wrong: the command asks again.
 dir=$1
 
 ask() { # name, arguments of curl...

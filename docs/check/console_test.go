@@ -75,12 +75,14 @@ func plain(s string) string {
 
 var (
 	moments   = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
+	instants  = regexp.MustCompile(`\b(0s|\d{1,3}ms)\b`)
 	durations = regexp.MustCompile(`\b(\d+(\.\d+)?(d|h|m|s|ms|µs))+\b`)
 )
 
-// timeless has all moments alike, and all durations.
+// timeless has all moments alike, and all durations. What takes less than a second on a slow
+// machine takes no time on another, and is shown as "-" or 0s.
 func timeless(s string) string {
-	return durations.ReplaceAllString(moments.ReplaceAllString(s, "MOMENT"), "DURATION")
+	return durations.ReplaceAllString(instants.ReplaceAllString(moments.ReplaceAllString(s, "MOMENT"), "-"), "DURATION")
 }
 
 // looksLike says whether got is what a page shows, in which "..." stands for

@@ -115,7 +115,7 @@ func until(ok func() bool) bool {
 	return false
 }
 
-var redisCLI = regexp.MustCompile(`\bredis-cli ([^-])`)
+var redisCLI = regexp.MustCompile(`\bredis-cli (--raw |[^-])`)
 
 // here is a block's code with the addresses of this place.
 func (p *place) here(code string) string {

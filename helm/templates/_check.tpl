@@ -1,4 +1,4 @@
-{{/* What the schema cannot say, because it takes several values together. */}}
+{{/* Checks that need several values at once, which the schema cannot express. */}}
 {{- define "lockgw.check" -}}
 {{- if not (or .Values.backend.url .Values.backend.existingSecret.name) -}}
 {{- fail "backend.url or backend.existingSecret.name is needed: the store that all gateways share, such as redis://redis:6379" -}}

@@ -1,4 +1,4 @@
-{{/* lockgw.yaml: what the chart sets over what the user did. No secrets. */}}
+{{/* lockgw.yaml: the keys of the user, and over them those that the chart sets. No secrets. */}}
 {{- define "lockgw.config" -}}
 {{- $socket := dict "dir" (include "lockgw.socketDir" .) -}}
 {{- if eq .Values.mode "daemonset" -}}

@@ -11,7 +11,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What pods are chosen by. */}}
+{{/* The labels by which the pods are selected. */}}
 {{- define "lockgw.selector" -}}
 app.kubernetes.io/name: lockgw
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -42,7 +42,7 @@ For the pods of other charts, called with the values of this one:
   mountPath: /run/lockgw
 {{- end -}}
 
-{{/* Of a pod whose metrics are to be read. */}}
+{{/* The labels of a pod whose metrics are to be read. */}}
 {{- define "lockgw.sidecar.labels" -}}
 lockgw.io/sidecar: {{ .Release.Name }}
 {{- end -}}

@@ -2,14 +2,14 @@
 // administer which names, who is known over the network at all, and how often
 // somebody may ask. Both fronts ask the same Control.
 //
-// It decides by what is known of a connection (the user of a Unix socket, a
-// client certificate) and by tokens that its owner has been given. Sessions and
-// their tokens are the business of package session: who has the token of a session
-// may renew and release what it holds, whatever the rules say by then.
+// It decides by what is known of a connection (the user of a Unix socket, a client
+// certificate) and by access tokens. Package session is responsible for sessions and their
+// tokens: whoever has the token of a session may renew and release what it holds, even if the
+// rules have changed since.
 //
-// Rules only allow. What no rule allows is refused, and no rule takes away what
-// another one gives, so their order does not matter. Without any rule everybody
-// may lock and look at every name.
+// Rules can only allow. What no rule allows is refused, and no rule takes away what
+// another rule gives, so their order does not matter. Without any rule everybody may lock
+// and look at every name.
 package access
 
 import (

@@ -286,9 +286,9 @@ func TestBadTokens(t *testing.T) {
 		{"robot", "line 1 has 1 words"},
 		{"# x\nrobot " + secret + " x", "line 2 has 3 words"},
 		{"robot sesame", "a token of 6 characters"},
-		{"ro:bot " + secret, "begins with no name"},
-		{strings.Repeat("r", 65) + " " + secret, "begins with no name"},
-		{"a " + secret + "\nb " + secret, "line 2 has the token of a again"},
+		{"ro:bot " + secret, "must begin with a name"},
+		{strings.Repeat("r", 65) + " " + secret, "must begin with a name"},
+		{"a " + secret + "\nb " + secret, "line 2 repeats the token of a"},
 	} {
 		_, err := ParseTokens([]byte(tt.text))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -62,13 +62,14 @@ func (by Caller) WithCertificate(state *tls.ConnectionState) Caller {
 	return by
 }
 
-// Remote: by comes over the network.
+// Remote tells whether by comes over the network.
 func (by Caller) Remote() bool { return by.via == viaNetwork }
 
-// Named: by has shown an access token.
+// Named tells whether by has shown an access token.
 func (by Caller) Named() bool { return by.token != "" }
 
-// Identified: it is known who by is, so that it can be told from every other caller.
+// Identified tells whether it is known who by is, so that it can be told from every other
+// caller.
 func (by Caller) Identified() bool { return by.user() != "" }
 
 // String is by for people and for the audit record. It has no secret.
@@ -95,7 +96,7 @@ func (by Caller) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// is: p is about by. A token that was taken away is none any more.
+// is tells whether p means by. A token that was removed from the configuration does not count.
 func (p *policy) is(by Caller, who principal) bool {
 	switch who.kind {
 	case kindUser:

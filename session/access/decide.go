@@ -8,8 +8,8 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// Show is by with a token. ok is false if it is neither an access token nor the
-// admin token; then it may be that of a session.
+// Show is by with the rights of a token. ok is false if that is neither an access token nor
+// the admin token; it may be the token of a session then.
 func (c *Control) Show(by Caller, token string) (_ Caller, ok bool) {
 	p := c.policy.Load()
 	if token == "" {
@@ -31,7 +31,7 @@ func (c *Control) Show(by Caller, token string) (_ Caller, ok bool) {
 // HasAdminToken says whether there is one that could be shown.
 func (c *Control) HasAdminToken() bool { return c.policy.Load().admin != nil }
 
-// Known refuses who comes over the network and has neither a certificate nor a
+// Known refuses a caller that comes over the network and has neither a certificate nor a
 // token: CodeNoSession.
 func (c *Control) Known(by Caller) error {
 	p := c.policy.Load()
@@ -45,8 +45,8 @@ func (c *Control) Known(by Caller) error {
 	}
 }
 
-// May says why by has not that right to name: CodeForbidden. It tells by's own
-// rules, and nobody else's.
+// May returns an error if by lacks that right for name: CodeForbidden. The error tells by's
+// own rules, and nobody else's.
 func (c *Control) May(by Caller, right Right, name string) error {
 	if c.Sees(by, right, name) {
 		return nil
@@ -76,18 +76,17 @@ func (c *Control) May(by Caller, right Right, name string) error {
 	return e
 }
 
-// Sees is May, without the reason.
+// Sees is May as a bool, without the reason.
 func (c *Control) Sees(by Caller, right Right, name string) bool {
 	return c.policy.Load().any(by, right, func(r rule) bool { return r.covers(name) })
 }
 
-// Some says whether by has that right to any name.
+// Some says whether by has that right for at least one name.
 func (c *Control) Some(by Caller, right Right) bool {
 	return c.policy.Load().any(by, right, func(rule) bool { return true })
 }
 
-// Restrict leaves out of q what by does not administer. CodeForbidden, if that is all
-// there is.
+// Restrict narrows q to what by administers. CodeForbidden, if by administers nothing.
 func (c *Control) Restrict(by Caller, q *session.Query) error {
 	if !c.Some(by, Admin) {
 		return c.May(by, Admin, "")
@@ -119,8 +118,8 @@ func (p *policy) concerns(by Caller, r rule) bool {
 	return false
 }
 
-// administers: root, the user of this process and whoever shows the admin token have
-// all rights, so that no rule can lock them out.
+// administers tells whether by has all rights: root, the user of this process and whoever
+// shows the admin token have, so that no rule can lock them out.
 func (p *policy) administers(by Caller) bool {
 	if by.via == viaUnix && (by.peer.UID == 0 || by.peer.UID == os.Geteuid()) {
 		return true

@@ -13,8 +13,9 @@ const Reserved = "lockgw:"
 // restart of the gateway.
 const metaToken = Reserved + "token"
 
-// Sign notes in o that by opens the session, so that its token is as good as the one it
-// was opened with. A request with the same key by another caller is another one.
+// Sign writes into o that by opens the session, so that the session's token has the rights of
+// the token that it was opened with. A request with the same key by another caller is another
+// request.
 func (c *Control) Sign(by Caller, o *session.Options) {
 	o.User, o.Administers = by.user(), c.policy.Load().administers(by)
 	if uid, ok := strings.CutPrefix(o.Account, "uid "); ok && o.User == "" { // as the kernel tells over TCP, too
@@ -32,8 +33,8 @@ func (c *Control) Sign(by Caller, o *session.Options) {
 	}
 }
 
-// For is by, speaking for a session over TCP. On a Unix socket the user counts, who
-// may have the token from somebody else.
+// For is by when it uses the token of a session over TCP. On a Unix socket the user counts,
+// because the token may come from somebody else.
 func (by Caller) For(o session.Options) Caller {
 	if by.via != viaUnix && by.token == "" {
 		by.token = o.Meta[metaToken]

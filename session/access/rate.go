@@ -27,8 +27,8 @@ func (r Rate) burst() int {
 // maxBuckets bounds what is kept: callers beyond it share one.
 const maxBuckets = 1 << 14
 
-// buckets are what callers have left. One that is full says nothing and is dropped
-// when room is needed.
+// buckets are what callers have left. A full bucket tells nothing, and is dropped when room is
+// needed.
 type buckets struct {
 	mu    sync.Mutex // guards the fields below
 	of    map[string]*rate.Limiter
@@ -39,8 +39,8 @@ type buckets struct {
 // else by the session that it speaks for. session.CodeTooManyHolds, which is
 // rate_limited, says when to ask again.
 //
-// What begins something is counted, and releases are, see SpendBack. Nobody is kept from
-// renewing.
+// Requests that start something are counted, and so are releases, see SpendBack. Renewals are
+// not.
 func (c *Control) Spend(by Caller, session string) error {
 	p := c.policy.Load()
 	if p.rate.PerSecond == 0 || p.administers(by) {
@@ -49,8 +49,8 @@ func (c *Control) Spend(by Caller, session string) error {
 	return c.buckets.take(by.key(session), p.rate, time.Now())
 }
 
-// SpendBack is Spend for a release: that of something that is held is counted too, but
-// not refused, for as long as it is held others wait for it.
+// SpendBack is Spend for a release. The release of a lock that is held is counted but never
+// refused, because others may wait for the lock.
 func (c *Control) SpendBack(by Caller, session string, held bool) error {
 	if err := c.Spend(by, session); err != nil && !held {
 		return err
@@ -107,7 +107,7 @@ func (b *buckets) sweepLocked(now time.Time) {
 	}
 }
 
-// Account is who by is found to be, over the network: what is counted together.
+// Account is the name under which everything of by is counted, if it comes over the network.
 func (by Caller) Account() string {
 	switch {
 	case by.token != "":
@@ -119,7 +119,7 @@ func (by Caller) Account() string {
 	}
 }
 
-// key is by whom the requests of by are counted.
+// key is the name under which the requests of by are counted.
 func (by Caller) key(session string) string {
 	if user := by.user(); user != "" {
 		return user
@@ -127,7 +127,7 @@ func (by Caller) key(session string) string {
 	return "session:" + session
 }
 
-// user is by whom by is counted, in the words of the rules; "" if it is not known who by is.
+// user is by in the words of the rules; "" if it is not known who by is.
 func (by Caller) user() string {
 	switch {
 	case by.token != "":

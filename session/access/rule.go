@@ -153,7 +153,7 @@ func checkPattern(text string) error {
 	return nil
 }
 
-// covers: the rule is about that name.
+// covers tells whether the rule is about that name.
 func (r rule) covers(name string) bool {
 	return slices.ContainsFunc(r.Locks, func(pattern string) bool {
 		if prefix, open := strings.CutSuffix(pattern, "*"); open {

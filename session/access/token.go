@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// LeastToken is how many characters a token has at least: it is sent as it is, and
-// nothing limits how often somebody tries.
+// LeastToken is how many characters a token has at least. Nothing limits how often somebody
+// guesses, so a token has to be long.
 const LeastToken = 16
 
 // hash of a token is what is kept. Looking it up takes no time that depends on the
@@ -19,7 +19,7 @@ type hash [sha256.Size]byte
 
 func hashOf(token string) hash { return sha256.Sum256([]byte(token)) }
 
-// Tokens are what callers show to be known by a name. The zero value has none.
+// Tokens are the access tokens, each with the name of its caller. The zero value has none.
 type Tokens struct {
 	names map[hash]string
 	known map[string]bool
@@ -27,7 +27,7 @@ type Tokens struct {
 
 // ParseTokens reads lines of a name and a token. Empty lines and those that begin
 // with # are skipped. A name may have several tokens, so that one can follow the
-// other. No error tells a token.
+// other. No error contains a token.
 func ParseTokens(text []byte) (Tokens, error) {
 	t := Tokens{names: map[hash]string{}, known: map[string]bool{}}
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -51,13 +51,13 @@ func (t Tokens) add(line string) error {
 	name, token := words[0], words[1]
 	switch {
 	case len(name) > 64 || strings.ContainsFunc(name, notInName):
-		return errors.New("begins with no name; that is at most 64 letters, digits and . _ -")
+		return errors.New("must begin with a name of at most 64 letters, digits and . _ -")
 	case len(token) < LeastToken:
 		return fmt.Errorf("has a token of %d characters, it needs at least %d; `head -c 32 /dev/urandom | base64` makes one", len(token), LeastToken)
 	}
 	h := hashOf(token)
 	if other, twice := t.names[h]; twice {
-		return fmt.Errorf("has the token of %s again", other)
+		return fmt.Errorf("repeats the token of %s", other)
 	}
 	t.names[h], t.known[name] = name, true
 	return nil

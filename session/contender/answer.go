@@ -14,11 +14,17 @@ func (c *Contender) Reply(now time.Duration, r ledger.Reply, err error) Effects 
 	c.now = now
 	q := c.flight
 	c.flight = nil
+	if q.describe && (err != nil || !r.Written) {
+		c.describe = c.describe || c.hold.id != 0
+	}
 	switch {
 	case errors.Is(err, backend.ErrRefused):
 		c.retryLater(err)
 		c.look = c.look || q.Swap == nil
-		c.hold.giving = c.hold.giving && c.unresolved
+		if !c.unresolved {
+			c.kept()
+			c.refuseAll(Refused, func(w *Caller) bool { return w.NoWait })
+		}
 	case err != nil:
 		c.retryLater(err)
 		if q.Swap == nil {
@@ -26,11 +32,23 @@ func (c *Contender) Reply(now time.Duration, r ledger.Reply, err error) Effects 
 		} else {
 			c.unresolved = true
 		}
+		if !errors.Is(err, backend.ErrUnavailable) { // to ask again will hardly help those who wait
+			c.refuseAll(Failed, func(*Caller) bool { return true })
+		}
 	default:
 		c.retryAt, c.pause = 0, 0
 		c.answered(q, r)
 	}
 	return c.advance()
+}
+
+// kept: what was to be given back is ours still.
+func (c *Contender) kept() {
+	h := &c.hold
+	h.giving = false
+	if mine := c.copy.Firm(c.cfg.Node); mine != nil && mine.ID == h.id {
+		h.count = mine.Count
+	}
 }
 
 // retryLater has the next request wait: a little longer each time, or until the store
@@ -64,9 +82,6 @@ func (c *Contender) answered(q *Request, r ledger.Reply) {
 
 // wrote: the swap q is what the store has now.
 func (c *Contender) wrote(q *Request, r ledger.Reply) {
-	if q.describe {
-		c.describe = false
-	}
 	if q.bar {
 		c.bar = 0
 	}
@@ -79,8 +94,8 @@ func (c *Contender) wrote(q *Request, r ledger.Reply) {
 		}
 	}
 	for _, w := range c.in {
-		if w.phase == told && w.written != w.Entries && q.describe {
-			w.written = w.Entries
+		if q.describe && w.phase == told && w.stale && w.sent == w.Entries {
+			w.stale = false
 			c.out.Written = append(c.out.Written, w)
 		}
 	}
@@ -113,16 +128,25 @@ func (c *Contender) compare(q *Request, written bool) (more bool) {
 
 // missing: the store does not have the hold. One that may have forgotten is told of it.
 func (c *Contender) missing() {
-	if c.cfg.Restores && !c.hold.broken && slices.ContainsFunc(c.in, func(w *Caller) bool { return w.phase == told || w.phase == kept }) {
+	if c.restores(c.hold.id) && !c.hold.broken && slices.ContainsFunc(c.in, func(w *Caller) bool { return w.phase == told || w.phase == kept }) {
 		c.recovers, c.reclaiming = true, c.hold.id
 		return
 	}
-	reason := Gone
-	if c.hold.broken {
-		reason = ByForce
-	}
-	c.loseAll(reason)
+	c.loseAll(c.goneWhy(c.hold.id))
 	c.forget()
+}
+
+// goneWhy says why the store does not have the hold any more.
+func (c *Contender) goneWhy(id backend.Fence) Reason {
+	if c.hold.broken || id != 0 && c.copy.Broken == id {
+		return ByForce
+	}
+	return Gone
+}
+
+// restores: the store may have forgotten the hold, and is to be told of it again.
+func (c *Contender) restores(id backend.Fence) bool {
+	return c.cfg.Restores && !slices.Contains(c.deleted, id)
 }
 
 // grantedHold: a write of ours has got the name.
@@ -138,6 +162,7 @@ func (c *Contender) grantedHold(q *Request, mine *ledger.Hold) {
 // confirmed: the store has our hold, changed perhaps by our write.
 func (c *Contender) confirmed(q *Request, mine *ledger.Hold, written bool) (more bool) {
 	h := &c.hold
+	c.endBroken(mine)
 	grew := mine.Count - h.count
 	if !c.unresolved {
 		h.count = mine.Count
@@ -164,6 +189,15 @@ func (c *Contender) confirmed(q *Request, mine *ledger.Hold, written bool) (more
 		return true
 	}
 	return false
+}
+
+// endBroken ends the holds of those callers that an administrator has broken.
+func (c *Contender) endBroken(mine *ledger.Hold) {
+	for _, w := range slices.Clone(c.in) {
+		if w.Holds() && slices.Contains(mine.Breaks, w.Fence) {
+			c.lose(w, ByForce)
+		}
+	}
 }
 
 // settled: the store knows the lease of those who were let in before q was sent.
@@ -203,15 +237,17 @@ func (c *Contender) seeOthers(fresh bool) {
 func (c *Contender) reclaimed(q *Request, mine *ledger.Hold) {
 	c.recovers = false
 	if mine == nil || mine.ID != c.reclaiming || len(c.in) == 0 || c.now >= c.hold.deadline {
-		c.loseAll(Gone)
+		c.loseAll(c.goneWhy(c.reclaiming))
 		c.forget()
 		c.leaving = c.copy.Has(c.cfg.Node)
 		return
 	}
 	before := c.hold.deadline
 	c.hold.id, c.hold.count, c.hold.mode = mine.ID, mine.Count, mine.Mode
+	c.hold.block, c.hold.used = mine.Block, c.cfg.Turns // which of its fences were given is not known
 	c.stamp(q)
 	c.hold.deadline = max(c.hold.deadline, before)
 	c.prolonged(before)
 	c.settled(q)
+	c.endBroken(mine)
 }

@@ -10,15 +10,39 @@ import (
 // Enter puts w at the end of the queue.
 func (c *Contender) Enter(now time.Duration, w *Caller) Effects {
 	c.now = now
-	w.phase, w.came = waiting, c.storeTime()
+	w.phase, w.came, w.Ahead = waiting, c.storeTime(), c.queue.len()
 	if c.clashes(w) {
 		return c.refuse(w, Conflict)
 	}
 	c.queue.push(w)
 	c.admit()
-	if w.phase == waiting && w.NoWait && (c.queue.len() > 1 || len(c.in) > 0 || c.copy.Entry(c.cfg.Node) != nil) {
+	switch {
+	case w.phase != waiting:
+	case w.NoWait && (c.behind(w) || c.copy.Entry(c.cfg.Node) != nil):
 		c.queue.remove(w)
 		return c.refuse(w, Held)
+	case c.cfg.MostWaiting > 0 && c.queue.len() > c.cfg.MostWaiting:
+		c.queue.remove(w)
+		return c.refuse(w, Full)
+	}
+	return c.advance()
+}
+
+// behind: callers of this node have the name so that w has to wait for them, or stand
+// before w.
+func (c *Contender) behind(w *Caller) bool {
+	return c.queue.head() != w || len(c.in) > 0 && (w.Mode == backend.Exclusive || c.in[0].Mode == backend.Exclusive)
+}
+
+// Hurry has w, who waits, want an answer now, as if it had come with NoWait.
+func (c *Contender) Hurry(now time.Duration, w *Caller) Effects {
+	c.now = now
+	if w.phase == waiting && !w.NoWait {
+		c.queue.hurry(w)
+		if c.behind(w) {
+			c.queue.remove(w)
+			return c.refuse(w, Held)
+		}
 	}
 	return c.advance()
 }
@@ -46,6 +70,7 @@ func (c *Contender) Accept(now time.Duration, w *Caller) (bool, Effects) {
 		if w.MaxHold > 0 {
 			w.MaxHoldAt = now + w.MaxHold
 		}
+		c.journal(LetIn, w)
 	}
 	return ok, c.advance()
 }
@@ -59,6 +84,9 @@ func (c *Contender) Release(now time.Duration, w *Caller) Effects {
 	case w.phase == waiting:
 		c.queue.remove(w)
 		w.phase = over
+		if c.queue.len() == 0 { // what was asked for it is undone at once
+			c.retryAt = 0
+		}
 	case w.phase == told && w.MinHoldAt > now:
 		w.phase, w.Kept = kept, true
 		c.journal(Released, w)
@@ -84,8 +112,16 @@ func (c *Contender) SetEntries(now time.Duration, w *Caller, n int) Effects {
 	c.now = now
 	c.expire()
 	if w.phase == told {
-		w.Entries, c.describe = n, true
+		w.Entries, w.stale, c.describe = n, true, true
 	}
+	return c.advance()
+}
+
+// Describe has what people are told about the callers (Caller.About) written again, if
+// the name is held here.
+func (c *Contender) Describe(now time.Duration) Effects {
+	c.now = now
+	c.describe = c.describe || c.hold.id != 0 && len(c.in) > 0
 	return c.advance()
 }
 
@@ -113,19 +149,21 @@ func (c *Contender) admit() {
 		if c.hold.others {
 			c.hold.allow--
 		}
-		w.phase, w.Entries, w.written = granted, 1, 1
+		w.phase, w.Entries, w.sent, w.stale = granted, 1, 1, false
 		w.Fence = c.hold.block + backend.Fence(c.hold.used) - 1
 		c.top = max(c.top, w.Fence)
 		w.began, w.MinHoldAt, w.MaxHoldAt, w.Until, w.Kept = c.now, 0, 0, 0, false
 		if w.MinHold > 0 {
 			w.MinHoldAt = c.now + w.MinHold
 		}
+		if c.hold.mode == backend.Exclusive {
+			c.given = w.Fence
+		}
 		w.settle = c.settles(w)
-		c.hold.fresh = false
+		c.hold.fresh, c.hold.last, w.Since = false, w.Fence, c.shownTime()
 		if w.Fixed && !w.settle {
 			w.Until = c.hold.stamped + w.TTL - c.cfg.Margin(w.TTL)
 		}
-		c.journal(LetIn, w)
 		if !w.settle {
 			c.out.Granted = append(c.out.Granted, w)
 		}
@@ -137,9 +175,17 @@ func (c *Contender) admit() {
 	}
 }
 
-// settles: the lease in the store is not the one that w asked for.
+// settles: the lease in the store is not the one that w asked for, or the owner there not
+// w where that has to be so.
 func (c *Contender) settles(w *Caller) bool {
-	return w.TTL > c.hold.ttl || c.hold.mode == backend.Exclusive && w.TTL < c.hold.ttl || w.Fixed && !c.hold.fresh
+	return w.TTL > c.hold.ttl || c.hold.mode == backend.Exclusive && w.TTL < c.hold.ttl || w.Fixed && !c.hold.fresh ||
+		c.cfg.Exact && c.hold.mode == backend.Exclusive && !c.shown(w)
+}
+
+// shown: other nodes see that w has the name.
+func (c *Contender) shown(w *Caller) bool {
+	h := c.copy.Firm(c.cfg.Node)
+	return h != nil && len(h.Callers) > 0 && h.Callers[0].Owner == w.Owner
 }
 
 // comers is how many of those at the head of the queue may come in now. One who needs
@@ -148,6 +194,9 @@ func (c *Contender) comers() int {
 	n := c.fitting()
 	if c.hold.mode == backend.Exclusive {
 		n = min(n, 1-len(c.in))
+	}
+	if h := &c.hold; !h.fresh && h.deadline-c.now <= h.ttl/3 { // too little to give away
+		n = 0
 	}
 	if h := &c.hold; h.others {
 		n = min(n, h.allow)
@@ -223,7 +272,7 @@ func (c *Contender) loseAll(reason Reason) {
 // lose ends the hold of w. One who was not told waits again, in front.
 func (c *Contender) lose(w *Caller, reason Reason) {
 	was := w.phase
-	c.end(w)
+	c.over(w, reason)
 	switch was {
 	case told:
 		c.out.Ended = append(c.out.Ended, Ended{w, reason})
@@ -234,13 +283,31 @@ func (c *Contender) lose(w *Caller, reason Reason) {
 	}
 }
 
-// end takes w out of those who are in.
-func (c *Contender) end(w *Caller) {
+// end takes w, who gives back what it has, out of those who are in.
+func (c *Contender) end(w *Caller) { c.over(w, 0) }
+
+func (c *Contender) over(w *Caller, reason Reason) {
 	c.in = slices.DeleteFunc(c.in, func(x *Caller) bool { return x == w })
+	if w.Holds() {
+		c.journal(End, w)
+		c.out.Journal[len(c.out.Journal)-1].Reason = reason
+	}
 	w.phase, w.settle = over, false
-	c.journal(End, w)
 }
 
 func (c *Contender) journal(k EntryKind, w *Caller) {
-	c.out.Journal = append(c.out.Journal, Entry{Kind: k, Caller: w, Hold: c.hold.id, Deadline: c.hold.deadline})
+	e := Entry{Kind: k, Caller: w, Hold: c.hold.id, Deadline: c.hold.deadline}
+	if w != nil {
+		e.Deadline = c.Deadline(w)
+	}
+	c.out.Journal = append(c.out.Journal, e)
+}
+
+// journalDeadline tells the journal until when all have what they were told of.
+func (c *Contender) journalDeadline() {
+	for _, w := range c.in {
+		if w.Holds() {
+			c.journal(Deadline, w)
+		}
+	}
 }

@@ -6,11 +6,11 @@
 // A node stands in the store's queue once, however many callers it has. What it holds
 // it shares out among them in the order in which they came:
 //
-//	          Enter                 let in (journaled)           Accept
-//	caller ──────────▶ waiting ──────────────────────▶ granted ─────────▶ told
-//	                      ▲                               │               │ Release
-//	                      └── hold lost before it was told┘               ▼
-//	                                                                 kept (MinHold), over
+//	          Enter                    let in               Accept (journaled)
+//	caller ──────────▶ waiting ──────────────────▶ granted ────────────────────▶ told
+//	                      ▲                           │                           │ Release
+//	                      └─ hold lost before told ◀──┘                           ▼
+//	                                                                     kept (MinHold), over
 //
 // The machine keeps a copy of the record that the store has. What it needs it derives
 // from its callers (needs), computes the record that should be there (ledger.Step), and
@@ -53,14 +53,21 @@ type Config struct {
 	TurnTime time.Duration
 	// Strict: first in, first out over all nodes. Turns is 1.
 	Strict bool
+	// Exact: the store has the owner of every turn before that is told.
+	Exact bool
 	// Offer is how long a node has to take what it was offered.
 	Offer time.Duration
 	// Retain is how long a hold that nobody here uses is kept, if nobody else waits.
 	Retain time.Duration
+	// Recall is how long one who does not want to wait waits for another node to give up a
+	// name that it retains; 0: it is refused.
+	Recall time.Duration
 	// Delay is for how long nobody is granted a name that was lost.
 	Delay time.Duration
 	// Margin is how long before the end of a lease of ttl its holder counts it as over.
 	Margin func(ttl time.Duration) time.Duration
+	// MostWaiting is how many callers may wait; 0: any number.
+	MostWaiting int
 	// Retry is how long to wait after a request that got no answer; twice as long after
 	// each further one, but no longer than RetryMost.
 	Retry, RetryMost time.Duration
@@ -75,9 +82,11 @@ type Contender struct {
 	// What the store has, as far as is known.
 	copy    ledger.Record
 	version ledger.Version
-	clock   int64         // of the store, at the time read
-	read    time.Duration // when the copy was received
-	top     backend.Fence // highest fence that this node has seen
+	deleted []backend.Fence // holds whose lock somebody outside lockgw has deleted or taken
+	clock   int64           // of the store, at the time read
+	read    time.Duration   // when the copy was received
+	top     backend.Fence   // highest fence that this node has seen
+	given   backend.Fence   // newest with which a caller of this node had the name alone
 
 	// What was asked of it.
 	flight     *Request
@@ -92,9 +101,13 @@ type Contender struct {
 	bar        time.Duration   // to keep the name from everybody when we have left
 	reclaiming backend.Fence   // the hold that the journal names, until the store has answered
 	recovers   bool
-	renewing   bool
-	describe   bool // the callers have to be written down
-	intent     bool // the journal says that something of ours may be in the store
+	renewing   bool          // a renewal of the watchdog is under way
+	asking     int           // renewals under way, those of callers among them
+	least      time.Duration // shortest lease of the writes beside them; 0: there were none
+	describe   bool          // the callers have to be written down
+	intent     bool          // the journal says that something of ours may be in the store
+
+	recall recall
 
 	// What we hold, and for whom.
 	hold  hold
@@ -112,6 +125,7 @@ type hold struct {
 	block    backend.Fence
 	used     int // fences of the block
 	ttl      time.Duration
+	last     backend.Fence // newest that was given to a caller
 	stamped  time.Duration // when the last write that set the lease was sent
 	deadline time.Duration
 	renewAt  time.Duration
@@ -127,7 +141,8 @@ type hold struct {
 
 // Caller is one who wants the name, or has it.
 type Caller struct {
-	// Mode, TTL and so on are what it asked for. They are not changed by a Contender.
+	// Mode, TTL and so on are what it asked for. A Contender changes them only where
+	// Hurry, Loosen and Prolong say so.
 	Mode backend.Mode
 	TTL  time.Duration
 	// Fixed: the lease ends after TTL; no watchdog.
@@ -139,24 +154,35 @@ type Caller struct {
 	MinHold, MaxHold time.Duration
 	Owner            backend.Owner
 	About            string
+	// Curious: it wants to hear, once, that it has to wait.
+	Curious bool
+	// Data is for who made the caller.
+	Data any
 
-	// What follows is set once it is let in, and has to come back with Past.
+	// What follows is set once it is let in, and has to come back with Past. From the
+	// entry LetIn on, the journal has it.
 
+	// Ahead is how many waited at this node already when it came.
+	Ahead   int
 	Fence   backend.Fence
 	Entries int
+	// Since is when it was let in, in microseconds of the store's clock; 0: that is not known.
+	Since int64
 	// Until is when a fixed lease is over, MaxHoldAt when it was held for as long as it
 	// may be, MinHoldAt until when it is kept; 0: there is no such time.
 	Until, MaxHoldAt, MinHoldAt time.Duration
 	// Kept: it was released, and is kept until MinHoldAt.
 	Kept bool
 
-	phase   phase
-	came    int64 // in microseconds of the store's clock
-	seen    bool  // an answer of the store has come since it entered
-	asked   bool  // a request has gone out since
-	settle  bool  // the store has to be told of its lease before it is told
-	began   time.Duration
-	written int // entries that the store knows of
+	phase  phase
+	came   int64 // in microseconds of the store's clock
+	seen   bool  // an answer of the store has come since it entered
+	asked  bool  // a request has gone out since
+	queued bool  // it has heard that it has to wait
+	settle bool  // the store has to be told of its lease before it is told
+	began  time.Duration
+	sent   int  // entries of the last write that told of them
+	stale  bool // the store has to be told of Entries
 }
 
 type phase int
@@ -175,6 +201,8 @@ type Effects struct {
 	Journal []Entry
 	// Granted are let in: they may be told, by Accept.
 	Granted []*Caller
+	// Queued have to wait, as is known now, and are Curious.
+	Queued []*Caller
 	// Ended are over.
 	Ended []Ended
 	// Written are callers of whom the store knows now what was asked to be written
@@ -184,6 +212,9 @@ type Effects struct {
 	Send *Request
 	// Renew is to be sent to the store, and its answer given to Renewed.
 	Renew *ledger.Renewal
+	// Ask has nodes asked how many of their callers have the name or wait for it, and the
+	// answer given to Told, once.
+	Ask []string
 	// Jeopardy: a renewal got no answer; the hold still stands.
 	Jeopardy bool
 	// Timer is when Tick has to be called; 0: never.
@@ -212,14 +243,49 @@ const (
 	ByForce
 	// MaxHold: it was held for as long as it may be.
 	MaxHold
+	// Full: as many callers wait as may.
+	Full
+	// Refused: it did not want to wait, and the store does not serve now.
+	Refused
+	// Failed: the store has answered with an error of its own.
+	Failed
 )
+
+// String names the reason.
+func (r Reason) String() string {
+	switch r {
+	case Held:
+		return "held"
+	case Conflict:
+		return "conflict"
+	case Expired:
+		return "expired"
+	case Gone:
+		return "gone"
+	case ByForce:
+		return "by force"
+	case MaxHold:
+		return "max hold"
+	case Full:
+		return "full"
+	case Refused:
+		return "refused"
+	case Failed:
+		return "failed"
+	default:
+		return "none"
+	}
+}
 
 // Entry is what the journal is told.
 type Entry struct {
-	Kind     EntryKind
-	Caller   *Caller
+	Kind   EntryKind
+	Caller *Caller
+	// Hold is what the store has granted, Deadline when that is over.
 	Hold     backend.Fence
 	Deadline time.Duration
+	// Reason, of an End: why it was lost; 0: it was given back.
+	Reason Reason
 }
 
 // EntryKind of an Entry.
@@ -230,14 +296,18 @@ const (
 	Intent EntryKind = iota + 1
 	// Clear: nothing is.
 	Clear
-	// LetIn: Caller has Caller.Fence under Hold.
+	// LetIn: Caller has Caller.Fence under Hold, and is about to be told. What follows
+	// comes only for callers of whom this was said.
 	LetIn
 	// Released: Caller has given it back, and it is Kept.
 	Released
 	// End of what Caller has.
 	End
-	// Deadline: that of all who are in is Entry.Deadline from now on.
+	// Deadline: that of what Caller has is Entry.Deadline from now on. There is one for
+	// each who has something.
 	Deadline
+	// Lease: Caller.TTL, Caller.Fixed and Caller.Until are others now.
+	Lease
 )
 
 // Request to the store: a Swap, a Join or a Look.

@@ -19,6 +19,8 @@ type bench struct {
 	last Effects
 	sent *Request // not yet carried out
 	n    int
+	// clock: the store's goes on as now does; else it stands.
+	clock bool
 }
 
 func newBench(t *testing.T, change func(*Config)) *bench {
@@ -53,11 +55,15 @@ func (b *bench) carryOut() ledger.Reply {
 	b.sent = nil
 	b.n++
 	version, written := ledger.Version(rune('a'+b.n)), false
+	clock := backend.Fence(1000)
+	if b.clock {
+		clock = backend.Fence(b.now.Microseconds())
+	}
 	switch {
 	case q.Swap != nil:
-		written = b.row.Swap(*q.Swap, version, b.now, 1000)
+		written = b.row.Swap(*q.Swap, version, b.now, clock)
 	case q.Join != nil:
-		b.row.Join(*q.Join, version, 1000)
+		b.row.Join(*q.Join, version)
 	}
 	r := b.row.Reply(b.now)
 	r.Written = written

@@ -24,11 +24,17 @@ func (c *Contender) Fingerprint(p Printer) {
 	p.Version(c.version)
 	p.Record(&c.copy)
 	p.Int(bit(c.unresolved), bit(c.look), bit(c.nudged), bit(c.watch), bit(c.leaving), bit(c.recovers), bit(c.renewing), bit(c.describe), bit(c.intent), bit(h.giving))
+	p.Int(c.asking)
+	if c.least != 0 {
+		p.Int(int(c.least))
+	}
 	p.Time(c.retryAt)
 	if c.cfg.RetryMost > c.cfg.Retry {
 		p.Int(int(c.pause))
 	}
 	p.Time(c.bar)
+	p.Int(bit(c.recall.unused))
+	p.Time(c.recall.until)
 	for _, id := range c.unheard {
 		p.Fence(id)
 	}
@@ -52,7 +58,7 @@ func (c *Contender) Fingerprint(p Printer) {
 		p.Text("|")
 		for _, w := range list {
 			p.Text(string(w.Owner))
-			p.Int(int(w.phase), bit(w.seen), bit(w.asked), bit(w.settle), w.Entries, w.written)
+			p.Int(int(w.phase), bit(w.seen), bit(w.asked), bit(w.settle), bit(w.Fixed), bit(w.NoWait), int(w.TTL), w.Entries, w.sent, bit(w.stale))
 			p.Time(w.Until)
 			p.Time(w.MaxHoldAt)
 			p.Time(w.MinHoldAt)

@@ -19,8 +19,8 @@ func (c *Contender) stamp(q *Request) {
 
 // prolonged tells the journal, if the deadline is a later one.
 func (c *Contender) prolonged(before time.Duration) {
-	if c.hold.deadline > before && len(c.in) > 0 {
-		c.journal(Deadline, nil)
+	if c.hold.deadline > before {
+		c.journalDeadline()
 	}
 }
 
@@ -31,7 +31,7 @@ func (c *Contender) renew() {
 		return
 	}
 	c.renewing = true
-	c.out.Renew = &ledger.Renewal{ID: h.id, TTL: h.ttl}
+	c.out.Renew = c.ask(h.ttl)
 }
 
 func (c *Contender) renews() bool {
@@ -46,26 +46,36 @@ func (c *Contender) renews() bool {
 func (c *Contender) Renewed(now time.Duration, r ledger.Renewal, sentAt time.Duration, err error) Effects {
 	c.now = now
 	c.renewing = false
+	c.answeredFor(r, sentAt, err)
+	return c.advance()
+}
+
+// answeredFor takes the answer to a renewal, and returns how long the lease lasts at
+// least from its sending; 0: not longer than before.
+func (c *Contender) answeredFor(r ledger.Renewal, sentAt time.Duration, err error) time.Duration {
 	c.expire()
+	ttl := c.sure(r.TTL)
 	h := &c.hold
 	if r.ID != h.id || h.id == 0 {
-		return c.advance()
+		return 0
 	}
 	switch {
 	case err == nil:
 		before := h.deadline
-		h.deadline = max(h.deadline, sentAt+r.TTL-c.cfg.Margin(r.TTL))
-		h.renewAt, h.failing = sentAt+r.TTL/3, false
+		h.ttl = max(h.ttl, ttl)
+		h.deadline = max(h.deadline, sentAt+ttl-c.cfg.Margin(ttl))
+		h.renewAt, h.failing = max(h.renewAt, sentAt+ttl/3), false
 		c.prolonged(before)
+		return ttl
 	case errors.Is(err, backend.ErrNotHeld):
 		c.look = true // and say what became of it
-		h.renewAt = now + h.ttl/3
+		h.renewAt = c.now + h.ttl/3
 	default:
-		h.renewAt = now + c.cfg.Retry
+		h.renewAt = c.now + c.cfg.Retry
 		c.out.Jeopardy = !h.failing
 		h.failing = true
 	}
-	return c.advance()
+	return 0
 }
 
 // timer is when something is due next.
@@ -79,6 +89,7 @@ func (c *Contender) timer() time.Duration {
 	if c.flight == nil {
 		due(c.retryAt)
 	}
+	due(c.recall.until)
 	if h := &c.hold; h.id != 0 {
 		due(h.deadline)
 		if !c.renewing && c.renews() {

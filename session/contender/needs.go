@@ -11,6 +11,9 @@ import (
 // refuseTries answers those who do not want to wait, and those who want the name as
 // another kind than it is in use as, once the store has said how things are.
 func (c *Contender) refuseTries() {
+	if c.queue.noWait == 0 {
+		c.recall = recall{}
+	}
 	if c.recovers || c.leaving || c.unresolved {
 		return
 	}
@@ -25,10 +28,27 @@ func (c *Contender) refuseTries() {
 			c.queue.remove(w)
 			w.phase = over
 			c.out.Ended = append(c.out.Ended, Ended{w, Conflict})
-		case w.NoWait && !c.changes(c.needs()):
+		case w.NoWait && !c.changes(c.needs()) && !c.recalls():
 			c.queue.remove(w)
 			w.phase = over
 			c.out.Ended = append(c.out.Ended, Ended{w, Held})
+		}
+	}
+	if c.now >= c.recall.until { // who comes later asks anew
+		c.recall = recall{}
+	}
+}
+
+// refuseAll ends the waits of those who have asked and of whom which is true.
+func (c *Contender) refuseAll(why Reason, which func(*Caller) bool) {
+	for _, w := range slices.Clone(c.queue.ws) {
+		if w.asked && which(w) {
+			c.queue.remove(w)
+			w.phase = over
+			c.out.Ended = append(c.out.Ended, Ended{w, why})
+			if c.queue.len() == 0 { // what was asked for it is undone at once
+				c.retryAt = 0
+			}
 		}
 	}
 }
@@ -39,12 +59,17 @@ func (c *Contender) needs() ledger.Op {
 		Verb: ledger.Sync, Node: c.cfg.Node, Hold: c.hold.id, Keep: len(c.in), Mode: c.hold.mode,
 		Turns: c.cfg.Turns, Floor: max(c.top, backend.Fence(max(c.storeTime(), 0))),
 		OfferTTL: c.cfg.Offer, Strict: c.cfg.Strict, Unheard: c.unheard, Lapse: true,
-		Callers: c.tellable(), Waiters: c.queue.len(),
+		Callers: c.tellable(), Waiters: c.queue.len(), Last: c.given, At: c.shownTime(),
+		Retains: c.cfg.Retain > 0,
 	}
 	for _, w := range c.in {
-		op.TTL = max(op.TTL, w.TTL)
-		if w.phase != granted { // it knows its deadline, which must not become an earlier one
-			op.TTL = max(op.TTL, c.hold.ttl)
+		switch {
+		case w.Fixed && w.Until != 0: // no longer than it was told
+			op.TTL = max(op.TTL, w.Until-c.now+c.cfg.Margin(w.TTL))
+		case w.phase != granted: // it knows its deadline, which must not become an earlier one
+			op.TTL = max(op.TTL, w.TTL, c.hold.ttl)
+		default:
+			op.TTL = max(op.TTL, w.TTL)
 		}
 	}
 	if len(c.in) == 0 && c.queue.len() == 0 {
@@ -53,7 +78,10 @@ func (c *Contender) needs() ledger.Op {
 	switch {
 	case c.recovers:
 		op.Verb, op.Hold = ledger.Reclaim, c.reclaiming
-		op.Restore, op.Floor = c.cfg.Restores, c.top
+		op.Restore, op.Floor = c.restores(c.reclaiming), c.top
+		if op.Keep == 0 {
+			op.Bar = c.bar
+		}
 		return op
 	case c.leaving:
 		op.Verb, op.Bar = ledger.Leave, c.bar
@@ -69,9 +97,9 @@ func (c *Contender) needs() ledger.Op {
 	}
 	head := c.queue.head()
 	h := &c.hold
-	block := h.id != 0 && h.mode == head.Mode && !h.others && h.used >= c.cfg.Turns
+	block := h.id != 0 && h.mode == head.Mode && !h.others && h.used > c.cfg.Turns/2 && c.queue.len() > c.cfg.Turns-h.used
 	if h.id != 0 && h.mode == backend.Exclusive && op.Keep > 0 {
-		op.Extend = block // in the last turn, so that the next one need not wait
+		op.Extend = block // while turns go on, so that none need wait for it
 		return op
 	}
 	op.Mode, op.Want, op.TTL = head.Mode, 1, max(op.TTL, head.TTL)
@@ -82,7 +110,7 @@ func (c *Contender) needs() ledger.Op {
 		op.Since = head.came
 		op.Want = 1
 	}
-	op.Try = c.queue.noWait == c.queue.len()
+	op.Try = c.queue.noWait == c.queue.len() && !c.recall.unused
 	op.Extend = block && (head.Mode.Limit() == 0 || op.Keep < h.count)
 	return op
 }
@@ -91,11 +119,11 @@ func (c *Contender) needs() ledger.Op {
 func (c *Contender) tellable() []ledger.Caller {
 	var out []ledger.Caller
 	for _, w := range c.in[:min(len(c.in), backend.MaxSeveral)] {
-		out = append(out, ledger.Caller{Owner: w.Owner, Entries: w.Entries, Fence: w.Fence, About: w.About})
+		out = append(out, ledger.Caller{Owner: w.Owner, Entries: w.Entries, Fence: w.Fence, Since: w.Since, About: w.About})
 	}
 	if len(out) == 0 && c.queue.len() > 0 { // who will be next
 		w := c.queue.head()
-		out = append(out, ledger.Caller{Owner: w.Owner, Entries: 1, About: w.About})
+		out = append(out, ledger.Caller{Owner: w.Owner, Entries: 1, Since: c.shownTime(), About: w.About})
 	}
 	return out
 }
@@ -122,10 +150,10 @@ func (c *Contender) due() bool {
 // question.
 func (c *Contender) unseen() bool {
 	q := &c.queue
-	if c.hold.id != 0 || q.unasked == 0 {
+	if q.unasked == 0 || c.hold.id != 0 && c.hold.mode == backend.Exclusive {
 		return false
 	}
-	return c.copy.Conflicts(c.cfg.Node, q.head().Mode) ||
+	return c.hold.id == 0 && c.copy.Conflicts(c.cfg.Node, q.head().Mode) ||
 		q.noWait > 0 && slices.ContainsFunc(q.ws, func(w *Caller) bool { return w.NoWait && !w.asked })
 }
 
@@ -160,6 +188,8 @@ func (c *Contender) send() {
 	default:
 		q.Swap = &ledger.Swap{Base: c.version, Record: next, Effects: effects, Floor: c.top, Absolute: absolute}
 		q.bar = op.Bar > 0
+		c.shortens(op.TTL)
+		c.describes()
 		c.giveBack(&next, op.TTL)
 	}
 	if (q.Swap != nil || q.Join != nil) && !c.intent {
@@ -168,6 +198,14 @@ func (c *Contender) send() {
 	}
 	c.flight = q
 	c.out.Send = q
+}
+
+// describes: the write that is sent tells of the callers as they are now.
+func (c *Contender) describes() {
+	c.describe = false
+	for _, w := range c.in {
+		w.sent = w.Entries
+	}
 }
 
 // joins: all that the write would do is to put this node at the end of the queue.
@@ -192,8 +230,8 @@ func (c *Contender) giveBack(next *ledger.Record, ttl time.Duration) {
 		h.giving = true
 		return
 	}
+	h.count = min(h.count, mine.Count)
 	if ttl < h.ttl {
 		h.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))
-		c.journal(Deadline, nil)
 	}
 }

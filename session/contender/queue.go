@@ -9,6 +9,7 @@ type queue struct {
 	ws      []*Caller
 	noWait  int // those that do not want to wait
 	unasked int // those that came after the last request was sent
+	curious int // those that are to hear that they have to wait, and have not
 }
 
 func (q *queue) len() int      { return len(q.ws) }
@@ -46,6 +47,16 @@ func (q *queue) count(w *Caller, d int) {
 	if !w.asked {
 		q.unasked += d
 	}
+	if w.Curious && !w.queued {
+		q.curious += d
+	}
+}
+
+// hurry: w does not want to wait any more.
+func (q *queue) hurry(w *Caller) {
+	q.count(w, -1)
+	w.NoWait = true
+	q.count(w, 1)
 }
 
 // sent: a request goes out, whose answer is for all who wait now.

@@ -49,13 +49,14 @@ func TestQueueCounts(t *testing.T) {
 	var gone []*Caller
 	check := func() {
 		t.Helper()
-		noWait, unasked := 0, 0
+		noWait, unasked, curious := 0, 0, 0
 		for _, w := range q.ws {
 			noWait += bit(w.NoWait)
 			unasked += bit(!w.asked)
+			curious += bit(w.Curious && !w.queued)
 		}
-		if q.noWait != noWait || q.unasked != unasked {
-			t.Fatalf("it counts %d and %d, there are %d and %d", q.noWait, q.unasked, noWait, unasked)
+		if q.noWait != noWait || q.unasked != unasked || q.curious != curious {
+			t.Fatalf("it counts %d, %d and %d, there are %d, %d and %d", q.noWait, q.unasked, q.curious, noWait, unasked, curious)
 		}
 	}
 	for i := range 500 {
@@ -66,11 +67,13 @@ func TestQueueCounts(t *testing.T) {
 			gone = append(gone, q.pop())
 		case i%11 == 4 && q.len() > 2:
 			q.remove(q.ws[1])
+		case i%17 == 9 && q.len() > 0 && !q.ws[0].NoWait:
+			q.hurry(q.ws[0])
 		case i%13 == 6 && len(gone) > 0:
 			q.pushFront(gone[0])
 			gone = gone[1:]
 		default:
-			q.push(&Caller{NoWait: i%3 == 0})
+			q.push(&Caller{NoWait: i%3 == 0, Curious: i%5 == 0})
 		}
 		check()
 	}

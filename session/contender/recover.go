@@ -22,6 +22,7 @@ type Past struct {
 // last block.
 func Recover(now time.Duration, cfg *Config, past Past) (*Contender, Effects) {
 	c := &Contender{cfg: cfg, now: now, recovers: true, intent: true, reclaiming: past.ID, in: slices.Clone(past.Callers)}
+	c.least = 1 // a write of the earlier process may come
 	if len(c.in) > 0 {
 		c.hold = hold{id: past.ID, mode: past.Mode, count: len(c.in), used: cfg.Turns, deadline: past.Deadline}
 	}
@@ -29,9 +30,13 @@ func Recover(now time.Duration, cfg *Config, past Past) (*Contender, Effects) {
 		if w.phase = told; w.Kept {
 			w.phase = kept
 		}
-		w.written = w.Entries
+		w.sent = w.Entries
 		c.hold.ttl = max(c.hold.ttl, w.TTL, past.Deadline-now+cfg.Margin(w.TTL))
 		c.top = max(c.top, w.Fence+backend.Fence(cfg.Turns))
+		c.hold.last = max(c.hold.last, w.Fence)
+		if past.Mode == backend.Exclusive {
+			c.given = max(c.given, w.Fence)
+		}
 	}
 	return c, c.advance()
 }

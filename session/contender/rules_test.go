@@ -164,3 +164,62 @@ func TestWhoComesWhileTheGrantIsUnderWay(t *testing.T) {
 		b.did(b.c.Reply(b.now, r, nil))
 	}
 }
+
+// A grant whose answer comes after its deadline lets nobody in.
+func TestGrantAfterTheDeadline(t *testing.T) {
+	b := newBench(t, nil)
+	w := b.enter(exclusive())
+	r := b.carryOut()
+	b.now += ttl
+	b.did(b.c.Reply(b.now, r, nil))
+	if len(b.last.Granted) > 0 || !w.Waits() {
+		t.Errorf("let in %v after the deadline of what was granted", ttl)
+	}
+}
+
+// As long as it is not known what became of a write, something of this node may be in the
+// store, also between two tries.
+func TestOwesBetweenTries(t *testing.T) {
+	b := newBench(t, nil)
+	w := b.enter(exclusive())
+	b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrUnavailable))
+	b.did(b.c.Release(b.now, w)) // undone at once
+	b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrUnavailable))
+	if b.last.Send != nil || !b.c.Owes() {
+		t.Errorf("sent %v, owed %v, want a pause in which something is owed", b.last.Send, b.c.Owes())
+	}
+}
+
+// A permit that nobody here uses is given back, also if nobody is known to wait for it: one
+// who does not want to wait elsewhere would be refused. From the sending on it is not ours.
+func TestSparePermitIsGivenBack(t *testing.T) {
+	for name, err := range map[string]error{"written": nil, "refused": backend.ErrRefused} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			first, second := b.enter(permit()), b.enter(permit())
+			b.settle()
+			b.accept(first)
+			b.accept(second)
+			b.did(b.c.Release(b.now, first))
+			if b.sent == nil || !b.c.Owes() {
+				t.Fatal("a permit that nobody uses is kept")
+			}
+			next := b.enter(permit())
+			if b.accept(next) {
+				t.Error("let in under a permit that is being given back")
+			}
+			if err != nil {
+				b.sent = nil
+				b.did(b.c.Reply(b.now, ledger.Reply{}, err))
+			} else if b.answer(); b.row.Record.Firm("me").Count != 1 || b.c.Owes() {
+				t.Errorf("the store has %+v, owed %v", b.row.Record.Firm("me"), b.c.Owes())
+			}
+			b.now += time.Second
+			b.did(b.c.Tick(b.now))
+			b.settle()
+			if !b.accept(next) || b.row.Record.Firm("me").Count != 2 {
+				t.Errorf("the next is not let in: the store has %+v", b.row.Record)
+			}
+		})
+	}
+}

@@ -54,8 +54,13 @@ func (c *Contender) othersWait(n int) {
 
 // take makes r the copy.
 func (c *Contender) take(r ledger.Reply) {
-	c.copy, c.version = r.Record.Clone(), r.Version
+	c.copy, c.version, c.deleted = r.Record.Clone(), r.Version, r.Deleted
 	c.copy.Shift(c.now)
+	if c.clock == 0 && r.Clock != 0 { // who waits came by our own time so far
+		for _, w := range c.queue.ws {
+			w.came += r.Clock - c.storeTime()
+		}
+	}
 	c.clock, c.read = r.Clock, c.now
 	c.top = max(c.top, r.Record.Top)
 }
@@ -65,12 +70,21 @@ func (c *Contender) storeTime() int64 {
 	return c.clock + (c.now - c.read).Microseconds()
 }
 
+// shownTime is storeTime for people; 0: the store has not said it yet.
+func (c *Contender) shownTime() int64 {
+	if c.clock == 0 {
+		return 0
+	}
+	return c.storeTime()
+}
+
 // advance does all that can be done now.
 func (c *Contender) advance() Effects {
 	c.expire()
 	c.admit()
 	c.act()
 	c.renew()
+	c.tellQueued()
 	out := c.out
 	out.Timer = c.timer()
 	c.out = Effects{}
@@ -85,13 +99,12 @@ func (c *Contender) act() {
 	if h := &c.hold; h.id != 0 && len(c.in) == 0 && (c.now >= h.deadline || c.bar > 0) { // lost: what is left of it goes
 		c.forget()
 	}
+	c.left()
 	c.refuseTries()
 	if c.hold.id != 0 && !c.hold.giving && !c.recovers && len(c.in) == 0 && c.queue.len() == 0 && !c.retains() {
 		c.forget()
 	}
-	if c.leaving && !c.unresolved && c.bar == 0 && !c.copy.Has(c.cfg.Node) {
-		c.leaving = false
-	}
+	c.left()
 	if c.now < c.retryAt {
 		return
 	}
@@ -100,6 +113,13 @@ func (c *Contender) act() {
 	} else if c.intent && c.Quiet() && !c.copy.Has(c.cfg.Node) {
 		c.intent = false
 		c.journal(Clear, nil)
+	}
+}
+
+// left: nothing of ours is in the store any more.
+func (c *Contender) left() {
+	if c.leaving && !c.unresolved && c.bar == 0 && !c.copy.Has(c.cfg.Node) {
+		c.leaving = false
 	}
 }
 

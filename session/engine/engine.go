@@ -10,11 +10,10 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session/contender"
@@ -28,6 +27,10 @@ type Config struct {
 	// Idle is how many names that nobody here uses are remembered: who uses one of them
 	// again needs one request, not two.
 	Idle int
+	// Recovers: names will be given to Recover, and no message is heard before Recovered is
+	// called. One about a name that is not known yet would have this node let go of what
+	// the process before it holds.
+	Recovers bool
 	// Clock never goes back, and goes on while the machine sleeps; Alarm goes off by it,
 	// and is closed by the Engine.
 	Clock func() time.Duration
@@ -40,13 +43,22 @@ type Owner interface {
 	// Journal has es written before anything else happens.
 	Journal(name string, es []contender.Entry)
 	// Granted: c may be told that it holds the name, by Accept.
-	Granted(c *contender.Caller)
+	Granted(c *contender.Caller, path Path)
+	// Queued: c, who is Curious, has to wait.
+	Queued(c *contender.Caller)
 	// Ended: the wait or the hold of c is over.
 	Ended(c *contender.Caller, r contender.Reason)
 	// Written: the store knows how often c has entered.
 	Written(c *contender.Caller)
-	// Jeopardy: a renewal of the name got no answer; what is held still stands.
-	Jeopardy(name string, err error)
+	// Renewed: a renewal was answered, or err says why not. in are those who are let in, r
+	// has the name. It took took, and left is what was left of the lease before, when the
+	// answer came.
+	Renewed(in []*contender.Caller, r ledger.Renewal, took, left time.Duration, err error)
+	// Jeopardy: a renewal got no answer; what those who are in hold still stands.
+	Jeopardy(in []*contender.Caller, err error)
+	// Answered: the store has answered a request, or has not; c, which must only be read,
+	// knows what it said.
+	Answered(c *contender.Contender)
 }
 
 // Engine runs the contenders of a node. Make it with New.
@@ -57,125 +69,100 @@ type Engine struct {
 	wg       sync.WaitGroup
 	timers   timers
 	renewals renewals
+	asks     asks
+	deaf     atomic.Bool // until Recovered
 
 	mu     sync.Mutex // guards the fields below; it may be locked under Name.mu
-	names  map[string]*name
-	idle   map[*name]struct{}
+	names  map[string]*Name
+	idle   map[*Name]struct{}
 	closed bool
 	empty  chan struct{} // closed when no name is in use; set by Close
 }
 
-// name is a contender with what it needs of the world.
-type name struct {
-	e    *Engine
-	name string
-
-	mu      sync.Mutex // guards the fields below
-	c       *contender.Contender
-	gone    bool  // dropped: look the name up again
-	trouble error // why the store gave no answer, the last time
-
-	due slot // guarded by timers.mu
-}
-
 // New makes an Engine over t, which it listens to. Close it before t.
 func New(t ledger.Table, o Owner, cfg Config) *Engine {
-	e := &Engine{table: t, cfg: cfg, owner: o, names: map[string]*name{}, idle: map[*name]struct{}{}}
+	e := &Engine{table: t, cfg: cfg, owner: o, names: map[string]*Name{}, idle: map[*Name]struct{}{}}
 	e.timers.start(e)
 	e.renewals.e = e
+	e.asks.start(e)
+	e.deaf.Store(cfg.Recovers)
 	t.Listen(e.heard)
 	return e
 }
 
 // Recover makes the contender of a name of which the journal says that something of
 // this node may be in the store. It is called before any other method for that name.
-// What it asks of the store is carried out before Recover returns if wait is set, as it
-// has to be in a store that ends with the process: it must know all holds before it
-// grants any.
-func (e *Engine) Recover(lock string, past contender.Past, wait bool) {
-	n := &name{e: e, name: lock}
+// Nothing happens before begin, which is called once: it may end holds. What is asked of the
+// store is carried out before begin returns if wait is set, as it has to be in a store that
+// ends with the process: it must know all holds before it grants any.
+func (e *Engine) Recover(lock string, past contender.Past) (n *Name, begin func(wait bool)) {
+	c, effects := contender.Recover(e.cfg.Clock(), &e.cfg.Config, past)
+	n = &Name{e: e, name: lock, c: c}
 	e.mu.Lock()
 	e.names[lock] = n
 	e.mu.Unlock()
-	n.mu.Lock()
-	c, effects := contender.Recover(e.cfg.Clock(), &e.cfg.Config, past)
-	n.c = c
-	errand := n.carryOut(effects, wait)
-	n.mu.Unlock()
-	errand.Do(context.Background())
+	return n, func(wait bool) {
+		errand := n.apply(Direct, func(*contender.Contender, time.Duration) contender.Effects { return effects })
+		if wait {
+			errand.Do(context.Background())
+		} else {
+			errand.Launch()
+		}
+	}
+}
+
+// Recovered says that Recover was called for all names that Config.Recovers speaks of.
+func (e *Engine) Recovered() {
+	e.deaf.Store(false)
+	e.resync()
+}
+
+// resync: messages may have been missed.
+func (e *Engine) resync() {
+	for _, n := range e.all() {
+		n.apply(Push, (*contender.Contender).Resync).Launch()
+	}
 }
 
 // ErrClosed: the Engine is going away.
 var ErrClosed = errors.New("the engine is closed")
 
 // Enter has c wait for a name. The Errand, which may be nil, has to be done by the
-// caller before it waits for anything.
-func (e *Engine) Enter(lock string, c *contender.Caller) (*Errand, error) {
-	var errand *Errand
-	err := e.with(lock, true, func(n *name) {
-		errand = n.carryOut(n.c.Enter(e.cfg.Clock(), c), true)
-	})
-	return errand, err
+// caller before it waits for anything, or launched.
+func (e *Engine) Enter(lock string, c *contender.Caller) (*Name, *Errand, error) {
+	return e.apply(lock, Direct, func(n *Name, now time.Duration) contender.Effects { return n.c.Enter(now, c) })
 }
 
-// Accept says that c is being told that it holds the name. false: it must not be, and
-// waits again.
-func (e *Engine) Accept(lock string, c *contender.Caller) (ok bool) {
-	_ = e.with(lock, false, func(n *name) {
-		var effects contender.Effects
-		ok, effects = n.c.Accept(e.cfg.Clock(), c)
-		n.carryOut(effects, false)
-	})
-	return ok
-}
-
-// Release ends the wait or the hold of c. The Errand is as that of Enter.
-func (e *Engine) Release(lock string, c *contender.Caller) (errand *Errand) {
-	_ = e.with(lock, false, func(n *name) { errand = n.carryOut(n.c.Release(e.cfg.Clock(), c), true) })
-	return errand
-}
-
-// Lose ends the hold of c for a reason.
-func (e *Engine) Lose(lock string, c *contender.Caller, r contender.Reason) {
-	e.apply(lock, func(k *contender.Contender, now time.Duration) contender.Effects { return k.Lose(now, c, r) })
-}
-
-// SetEntries has the store know how often c has entered; Owner.Written tells when it does.
-func (e *Engine) SetEntries(lock string, c *contender.Caller, entries int) {
-	e.apply(lock, func(k *contender.Contender, now time.Duration) contender.Effects {
-		return k.SetEntries(now, c, entries)
-	})
-}
-
-// Deadline is when the hold of c is over, unless it is prolonged before; 0: it is over.
-func (e *Engine) Deadline(lock string, c *contender.Caller) (d time.Duration) {
-	_ = e.with(lock, false, func(n *name) { d = n.c.Deadline(c) })
-	return d
-}
-
-func (e *Engine) apply(lock string, f func(*contender.Contender, time.Duration) contender.Effects) {
-	_ = e.with(lock, false, func(n *name) { n.carryOut(f(n.c, e.cfg.Clock()), false) })
-}
-
-// with runs f on the name, locked. add: make it if it is not there.
-func (e *Engine) with(lock string, add bool, f func(*name)) error {
+// apply is Name.apply on the name, which is made if it is not there.
+func (e *Engine) apply(lock string, cause Path, f func(n *Name, now time.Duration) contender.Effects) (*Name, *Errand, error) {
 	for {
-		n := e.find(lock, add)
+		n := e.find(lock, true)
 		if n == nil {
-			return ErrClosed
+			return nil, nil, ErrClosed
 		}
-		n.mu.Lock()
-		if !n.gone {
-			f(n)
-			n.settle()
-			n.mu.Unlock()
-			return nil
+		dropped := true
+		errand := n.apply(cause, func(_ *contender.Contender, now time.Duration) contender.Effects {
+			dropped = false
+			return f(n, now)
+		})
+		if !dropped {
+			return n, errand, nil
 		}
-		n.mu.Unlock()
 	}
 }
 
-func (e *Engine) find(lock string, add bool) *name {
+// Find is the name; nil: it is not known here.
+func (e *Engine) Find(lock string) *Name { return e.find(lock, false) }
+
+// Each calls f with each name that is known here.
+func (e *Engine) Each(f func(*Name)) {
+	for _, n := range e.all() {
+		f(n)
+	}
+}
+
+// find is the name; nil: it is not there. add: make it then, unless the Engine is closed.
+func (e *Engine) find(lock string, add bool) *Name {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := e.names[lock]
@@ -183,19 +170,17 @@ func (e *Engine) find(lock string, add bool) *name {
 		return nil
 	}
 	if n == nil && add {
-		n = &name{e: e, name: lock, c: contender.New(&e.cfg.Config)}
+		n = &Name{e: e, name: lock, c: contender.New(&e.cfg.Config)}
 		e.names[lock] = n
 	}
 	return n
 }
 
-// settle keeps or drops a name of which nothing is to be done any more.
-func (n *name) settle() {
-	e := n.e
-	quiet := n.c.Quiet()
+// keep remembers n, which is locked. If it is not in use, others may be dropped for it.
+func (e *Engine) keep(n *Name, used bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !quiet {
+	if used {
 		delete(e.idle, n)
 		return
 	}
@@ -205,7 +190,7 @@ func (n *name) settle() {
 			break
 		}
 		if old == n || old.mu.TryLock() { // one that is in use just now stays
-			old.gone = true
+			old.drop()
 			delete(e.idle, old)
 			delete(e.names, old.name)
 			e.timers.remove(old)
@@ -220,104 +205,26 @@ func (n *name) settle() {
 	}
 }
 
-// carryOut does what n's contender asks for, in its order. What it sends is returned as
-// an errand if the caller can carry it.
-func (n *name) carryOut(f contender.Effects, carries bool) *Errand {
-	e := n.e
-	if len(f.Journal) > 0 {
-		e.owner.Journal(n.name, f.Journal)
-	}
-	for _, c := range f.Granted {
-		e.owner.Granted(c)
-	}
-	for _, x := range f.Ended {
-		e.owner.Ended(x.Caller, x.Reason)
-	}
-	for _, c := range f.Written {
-		e.owner.Written(c)
-	}
-	if f.Jeopardy {
-		e.owner.Jeopardy(n.name, n.trouble)
-	}
-	if f.Renew != nil {
-		e.renewals.add(n, *f.Renew)
-	}
-	e.timers.set(n, f.Timer)
-	if f.Send == nil {
-		return nil
-	}
-	e.wg.Add(1)
-	errand := &Errand{n, f.Send}
-	if carries {
-		return errand
-	}
-	go errand.Do(context.Background())
-	return nil
-}
-
-// Errand is a request to the store that a caller carries.
-type Errand struct {
-	n *name
-	q *contender.Request
-}
-
-// Do brings the request to the store and the answer back, which takes Config.Timeout at
-// most: the end of ctx does not end it, for the answer is not the caller's alone. A
-// defect of the store counts as no answer. It is called once; on nil it does nothing.
-func (r *Errand) Do(ctx context.Context) {
-	if r == nil {
-		return
-	}
-	n, e := r.n, r.n.e
-	defer e.wg.Done()
-	reply, err := ledger.Reply{}, errDefect
-	defer func() {
-		n.do(func(c *contender.Contender, now time.Duration) contender.Effects {
-			n.trouble = err
-			return c.Reply(now, reply, err)
-		})
-	}()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timeout)
-	defer cancel()
-	switch q := r.q; {
-	case q.Swap != nil:
-		s := *q.Swap
-		s.Name = n.name
-		reply, err = e.table.Swap(ctx, s)
-	case q.Join != nil:
-		reply, err = e.table.Join(ctx, n.name, *q.Join, q.Floor)
-	default:
-		reply, err = e.table.Look(ctx, n.name)
-	}
-}
-
-var errDefect = fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)
-
 // heard takes a message from the store.
 func (e *Engine) heard(m ledger.Addressed) {
-	if m.Kind != ledger.Resync {
-		_ = e.with(m.Name, true, func(n *name) { n.carryOut(n.c.Message(e.cfg.Clock(), m.Kind, m.Reply), false) })
-		return
-	}
-	for _, n := range e.all() {
-		n.do((*contender.Contender).Resync)
-	}
-}
-
-// do carries out what f returns, unless n is gone.
-func (n *name) do(f func(c *contender.Contender, now time.Duration) contender.Effects) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !n.gone {
-		n.carryOut(f(n.c, n.e.cfg.Clock()), false)
-		n.settle()
+	switch {
+	case e.deaf.Load(): // Recovered has all names ask
+	case e.asks.heard(m):
+	case m.Kind == ledger.Resync:
+		e.resync()
+	default:
+		_, errand, _ := e.apply(m.Name, Push, func(n *Name, now time.Duration) contender.Effects {
+			n.nudged = n.c.Flight() != nil // what is asked after that answer is asked because of it
+			return n.c.Message(now, m.Kind, m.Reply)
+		})
+		errand.Launch()
 	}
 }
 
-func (e *Engine) all() []*name {
+func (e *Engine) all() []*Name {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := make([]*name, 0, len(e.names))
+	out := make([]*Name, 0, len(e.names))
 	for _, n := range e.names {
 		out = append(out, n)
 	}
@@ -359,13 +266,15 @@ func (e *Engine) Abandon() {
 	e.mu.Lock()
 	e.closed = true
 	clear(e.names)
+	clear(e.idle)
 	e.mu.Unlock()
 	for _, n := range all {
 		n.mu.Lock()
-		n.gone = true
+		n.drop()
 		n.mu.Unlock()
 	}
 	e.renewals.stop()
+	e.asks.stop()
 	e.timers.stop()
 	e.wg.Wait()
 }

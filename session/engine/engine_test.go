@@ -21,6 +21,8 @@ type counted struct {
 	requests, renewals atomic.Int64
 	away               atomic.Bool
 	panics             atomic.Bool
+	messages           atomic.Int64
+	joined             chan struct{} // closed: joins are answered
 }
 
 var errAway = errors.Join(backend.ErrUnavailable, errors.New("cut off by the test"))
@@ -34,6 +36,21 @@ func (c *counted) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error)
 		return ledger.Reply{}, errAway
 	}
 	return c.Table.Swap(ctx, s)
+}
+
+func (c *counted) Join(ctx context.Context, name string, e ledger.Entry, floor backend.Fence) (ledger.Reply, error) {
+	r, err := c.Table.Join(ctx, name, e, floor)
+	if c.joined != nil {
+		<-c.joined
+	}
+	return r, err
+}
+
+func (c *counted) Listen(f func(ledger.Addressed)) {
+	c.Table.Listen(func(m ledger.Addressed) {
+		f(m)
+		c.messages.Add(1)
+	})
 }
 
 func (c *counted) Look(ctx context.Context, name string) (ledger.Reply, error) {
@@ -72,7 +89,7 @@ func (g *gateway) enter(t *testing.T, name string, c *contender.Caller) {
 	g.mu.Lock()
 	g.wakes[c] = make(chan bool, 1)
 	g.mu.Unlock()
-	errand, err := g.Enter(name, c)
+	_, errand, err := g.Enter(name, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +107,7 @@ func (g *gateway) granted(t *testing.T, name string, c *contender.Caller) {
 	t.Helper()
 	select {
 	case ok := <-g.wake(c):
-		if !ok || !g.Accept(name, c) {
+		if !ok || !g.Find(name).Accept(c) {
 			t.Fatalf("%s does not hold %s", c.Owner, name)
 		}
 	case <-time.After(10 * time.Second):
@@ -100,7 +117,7 @@ func (g *gateway) granted(t *testing.T, name string, c *contender.Caller) {
 
 func (g *gateway) release(t *testing.T, name string, c *contender.Caller) {
 	t.Helper()
-	g.Release(name, c).Do(t.Context())
+	g.Find(name).Release(c).Do(t.Context())
 }
 
 // An undisturbed lock and unlock is one request each, and one who held the name before
@@ -149,8 +166,8 @@ func TestLossIsTold(t *testing.T) {
 	other, _ := start(t, rows, "b", nil)
 	c := caller("u:1")
 	g.hold(t, "n", c)
-	first := g.Deadline("n", c)
-	for end := time.Now().Add(10 * time.Second); g.Deadline("n", c) <= first; time.Sleep(10 * time.Millisecond) {
+	first := g.deadline("n", c)
+	for end := time.Now().Add(10 * time.Second); g.deadline("n", c) <= first; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nobody renews")
 		}
@@ -182,8 +199,8 @@ func TestRestart(t *testing.T) {
 
 	again, _ := start(t, rows, "a", g.past)
 	held := again.past["n"].past.Callers[0]
-	if held.Fence != c.Fence || again.Deadline("n", held) == 0 {
-		t.Fatalf("after the restart %+v holds until %v, before it was %+v", held, again.Deadline("n", held), c)
+	if held.Fence != c.Fence || again.deadline("n", held) == 0 {
+		t.Fatalf("after the restart %+v holds until %v, before it was %+v", held, again.deadline("n", held), c)
 	}
 	other, _ := start(t, rows, "b", nil)
 	next := caller("u:2")
@@ -244,7 +261,7 @@ func TestClose(t *testing.T) {
 	if err := g.Close(ctx); err == nil {
 		t.Error("a release without an answer counts as confirmed")
 	}
-	if _, err := g.Enter("n", caller("u:2")); !errors.Is(err, engine.ErrClosed) {
+	if _, _, err := g.Enter("n", caller("u:2")); !errors.Is(err, engine.ErrClosed) {
 		t.Errorf("a closed engine says %v", err)
 	}
 }

@@ -21,7 +21,7 @@ type renewals struct {
 }
 
 type renewal struct {
-	n *name
+	n *Name
 	r ledger.Renewal
 }
 
@@ -37,7 +37,7 @@ func (w *renewals) stop() {
 }
 
 // add has r sent as soon as a worker is free.
-func (w *renewals) add(n *name, r ledger.Renewal) {
+func (w *renewals) add(n *Name, r ledger.Renewal) {
 	r.Name = n.name
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,9 +83,16 @@ func (w *renewals) send(batch []renewal) {
 		if err == nil {
 			one = errs[i]
 		}
-		x.n.do(func(c *contender.Contender, now time.Duration) contender.Effects {
-			x.n.trouble = one
+		x.n.apply(Poll, func(c *contender.Contender, now time.Duration) contender.Effects {
+			x.n.renewed(x.r, now, sentAt, one)
 			return c.Renewed(now, x.r, sentAt, one)
-		})
+		}).Launch()
 	}
+}
+
+// renewed tells the owner of the answer to a renewal, before the contender takes it.
+func (n *Name) renewed(r ledger.Renewal, now, sentAt time.Duration, err error) {
+	n.trouble = noAnswer(err)
+	r.Name = n.name
+	n.e.owner.Renewed(n.c.In(), r, now-sentAt, n.c.End()-now, err)
 }

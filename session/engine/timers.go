@@ -47,18 +47,18 @@ func (t *timers) run() {
 			return
 		}
 		for _, n := range t.passed() {
-			n.do((*contender.Contender).Tick)
+			n.apply(Poll, (*contender.Contender).Tick).Launch()
 		}
 	}
 }
 
 // passed takes out the names whose time has come, and sets the alarm for the next.
-func (t *timers) passed() (ns []*name) {
+func (t *timers) passed() (ns []*Name) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.e.cfg.Clock()
 	for len(t.heap) > 0 && t.heap[0].due.at <= now {
-		ns = append(ns, heap.Pop(&t.heap).(*name))
+		ns = append(ns, heap.Pop(&t.heap).(*Name))
 	}
 	if t.next = 0; len(t.heap) > 0 {
 		t.wake(t.heap[0].due.at)
@@ -67,7 +67,7 @@ func (t *timers) passed() (ns []*name) {
 }
 
 // set has n called at that time, and not at the one set before; 0: never.
-func (t *timers) set(n *name, at time.Duration) {
+func (t *timers) set(n *Name, at time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -96,10 +96,10 @@ func (t *timers) wake(at time.Duration) {
 	}
 }
 
-func (t *timers) remove(n *name) { t.set(n, 0) }
+func (t *timers) remove(n *Name) { t.set(n, 0) }
 
 // schedule is a heap of names, by when they are due.
-type schedule []*name
+type schedule []*Name
 
 func (s schedule) Len() int           { return len(s) }
 func (s schedule) Less(i, j int) bool { return s[i].due.at < s[j].due.at }
@@ -111,7 +111,7 @@ func (s schedule) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (s *schedule) Push(x any) {
-	n := x.(*name)
+	n := x.(*Name)
 	*s = append(*s, n)
 	n.due.index = len(*s)
 }

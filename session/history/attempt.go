@@ -13,12 +13,12 @@ type Outcome string
 const (
 	Waiting  Outcome = "waiting"
 	Holding  Outcome = "holding"
-	Released Outcome = "released" // Reason: why, if its client did not ask for it
+	Released Outcome = "released" // Reason: why it was released, if its client did not ask for it
 	Lost     Outcome = "lost"     // Reason: as in the event
 	Broken   Outcome = "broken"   // by an administrator
 	Refused  Outcome = "refused"  // Reason: the code of the error
 	GaveUp   Outcome = "gave_up"  // its client has hung up
-	Unknown  Outcome = "unknown"  // the gateway ended before
+	Unknown  Outcome = "unknown"  // the gateway ended before the attempt did
 )
 
 // Attempt is one caller's way to a lock and through it: it asks, waits, holds. A time
@@ -38,7 +38,7 @@ type Attempt struct {
 	Behind *session.Holder
 }
 
-// Waited is for how long, until now if it still does; 0 if that is not known.
+// Waited is how long the caller waited, until now if it still does; 0 if that is not known.
 func (a *Attempt) Waited(now time.Time) time.Duration {
 	until := a.Granted
 	if until.IsZero() {
@@ -50,8 +50,8 @@ func (a *Attempt) Waited(now time.Time) time.Duration {
 	return max(0, until.Sub(a.Asked))
 }
 
-// Held is for how long, until now if it still does; 0 if it never did, or that is not
-// known.
+// Held is how long the caller held the lock, until now if it still does; 0 if it never
+// did, or if that is not known.
 func (a *Attempt) Held(now time.Time) time.Duration {
 	until := a.end(now)
 	if a.Granted.IsZero() || until.IsZero() {
@@ -60,7 +60,7 @@ func (a *Attempt) Held(now time.Time) time.Duration {
 	return max(0, until.Sub(a.Granted))
 }
 
-// end is zero if that is not known.
+// end is when the attempt ended, now if it goes on, zero if that is not known.
 func (a *Attempt) end(now time.Time) time.Time {
 	if a.Ended.IsZero() && (a.Outcome == Waiting || a.Outcome == Holding) {
 		return now
@@ -68,7 +68,7 @@ func (a *Attempt) end(now time.Time) time.Time {
 	return a.Ended
 }
 
-// began is the first that is known of it.
+// began is the first time that is known of the attempt.
 func (a *Attempt) began() time.Time {
 	switch {
 	case !a.Asked.IsZero():
@@ -80,7 +80,7 @@ func (a *Attempt) began() time.Time {
 	}
 }
 
-// last is the latest that is known of it.
+// last is the latest time that is known of the attempt.
 func (a *Attempt) last() time.Time {
 	switch {
 	case !a.Ended.IsZero():
@@ -92,13 +92,13 @@ func (a *Attempt) last() time.Time {
 	}
 }
 
-// eventful attempts are those that somebody may look for: who waited, worked for a
-// while, or did not end well.
+// eventful says that somebody may look for the attempt: the caller waited, held the lock
+// for a while, or did not end by a release.
 func (a *Attempt) eventful() bool {
 	return a.Outcome != Released || a.Waited(a.Ended) >= 100*time.Millisecond || a.Held(a.Ended) >= time.Second
 }
 
-// add is what s says of the attempt.
+// add takes over what step s says of the attempt.
 func (a *Attempt) add(s *session.Step) {
 	switch s.Kind {
 	case session.StepWaits:
@@ -125,7 +125,7 @@ func (a *Attempt) add(s *session.Step) {
 		if a.Behind == nil {
 			a.Behind = s.Behind
 		}
-	case session.StepSeen: // of a lock
+	case session.StepSeen: // says something of a lock, not of an attempt
 	}
 	if s.Kind != session.StepRefused || a.Who.Owner == "" {
 		a.Who = s.Who

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// segments are so many that the oldest may go without taking much along.
+	// segments is into how many files the space is divided: removing the oldest one loses
+	// little of the history.
 	segments = 16
-	// maxSegments bounds the number of files after many restarts, each of which begins one.
+	// maxSegments bounds the number of files: each restart begins a new one.
 	maxSegments = 256
 	ending      = ".jsonl"
-	// named is how a segment is called: by the time of its first line, so that the order
-	// of the names is that of what they tell.
+	// named is the layout of a segment's name: the time of its first line, so that the names
+	// sort by age.
 	named = "20060102T150405.000000Z"
 	// retry is how soon a file that could not be written is tried again.
 	retry = 5 * time.Second
@@ -29,14 +30,14 @@ const (
 type files struct {
 	dir     string
 	keep    time.Duration
-	most    int64 // bytes of all
-	segment int64 // bytes of one
+	most    int64 // bytes of all segments
+	segment int64 // bytes of one segment
 
 	out   *os.File
 	size  int64 // of out
 	since time.Time
-	next  time.Time // not written before
-	err   error     // why
+	next  time.Time // after an error: when to try again
+	err   error     // of the last try
 }
 
 func openFiles(cfg Config) (*files, error) {
@@ -78,7 +79,7 @@ func (f *files) tryWrite(lines []byte, now time.Time) error {
 	n, err := f.out.Write(lines)
 	if err != nil {
 		if n > 0 {
-			_ = f.out.Truncate(f.size) // half a line is skipped by who reads
+			_ = f.out.Truncate(f.size) // if that fails, readers skip the half line
 		}
 		return err
 	}
@@ -88,12 +89,12 @@ func (f *files) tryWrite(lines []byte, now time.Time) error {
 
 func (f *files) close() {
 	if f.out != nil {
-		_ = f.out.Close() // nothing is promised of what was written
+		_ = f.out.Close() // what was written may be lost: history promises nothing
 		f.out = nil
 	}
 }
 
-// trim removes what is too old, and so much that a new segment has room.
+// trim removes segments that are too old, and the oldest ones until a new one has room.
 func (f *files) trim(now time.Time) {
 	all, err := list(f.dir)
 	if err != nil {
@@ -103,7 +104,7 @@ func (f *files) trim(now time.Time) {
 	for i := len(all) - 1; i >= 0; i-- {
 		total += all[i].size
 		if total > f.most || len(all)-i >= maxSegments || now.Sub(all[i].changed) > f.keep {
-			_ = os.Remove(all[i].path) // tried again with the next segment
+			_ = os.Remove(all[i].path) // if that fails, the next segment tries again
 		}
 	}
 }
@@ -114,7 +115,7 @@ func (f *files) dropOldest() {
 	}
 }
 
-// segment is a file that was written.
+// segment is one file of the history.
 type segment struct {
 	path    string
 	size    int64
@@ -122,7 +123,7 @@ type segment struct {
 	changed time.Time
 }
 
-// list are the segments of dir, the oldest first.
+// list returns the segments in dir, the oldest first.
 func list(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

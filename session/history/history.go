@@ -34,8 +34,8 @@ const (
 	writeEvery = 200 * time.Millisecond
 	// maxBuffered is how many steps may come in that time.
 	maxBuffered = 1 << 15
-	// openAfter is how long an attempt may go on before there is a line about it: what
-	// was short has one line, and what is long survives the process.
+	// openAfter is how long an attempt may go on before a line is written about it. A short
+	// attempt has one line, and a long one is on disk if the process dies.
 	openAfter = 2 * time.Second
 	// sayEvery is how often the log says that steps are dropped.
 	sayEvery = time.Minute
@@ -117,8 +117,8 @@ func (h *History) Record(s session.Step) {
 	}
 }
 
-// Dropped is how many steps this process could not keep, and why the files cannot be
-// written at present, if they cannot.
+// Dropped returns how many steps this process could not keep. The error says why the
+// files cannot be written at present; it is nil if they can.
 func (h *History) Dropped() (uint64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +146,7 @@ type writer struct {
 	h     *History
 	files *files
 	track *tracker
-	said  uint64 // drops that the log has told
+	said  uint64 // drops that were logged
 	sayAt time.Time
 }
 
@@ -158,7 +158,7 @@ func (w *writer) run() {
 	for {
 		select {
 		case <-w.h.wake:
-			select { // more will come
+			select { // wait for more steps, to write them together
 			case <-time.After(writeEvery):
 				w.write()
 			case back := <-w.h.ask:
@@ -180,12 +180,12 @@ func (w *writer) run() {
 	}
 }
 
-// write makes lines of what has come.
+// write makes lines of the steps that have come.
 func (w *writer) write() {
 	steps := w.h.take()
 	for i := range steps {
 		w.track.step(&steps[i])
-		steps[i] = session.Step{} // nothing is kept alive by the spare buffer
+		steps[i] = session.Step{} // the spare buffer must not keep alive what a step refers to
 	}
 	w.track.tick(time.Now())
 	w.put()
@@ -207,7 +207,7 @@ func (w *writer) put() {
 	w.h.drop(lost, err)
 }
 
-// say has the log tell that something is missing, now and then.
+// say logs that something is missing, at most once in sayEvery.
 func (w *writer) say(now time.Time) {
 	n, err := w.h.Dropped()
 	if n == w.said || now.Before(w.sayAt) {
@@ -217,7 +217,8 @@ func (w *writer) say(now time.Time) {
 	w.said, w.sayAt = n, now.Add(sayEvery)
 }
 
-// open are the attempts that are not over, once all that has come is written.
+// open returns the attempts that are not over, after all steps that have come are written.
+// It is an error if ctx ends before.
 func (h *History) open(ctx context.Context) ([]Attempt, error) {
 	back := make(chan []Attempt, 1)
 	select {

@@ -6,8 +6,9 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// asking names an attempt from its beginning, holding one that came to a hold: an
-// owner asks for one lock once at a time, and no fence is given twice.
+// asking identifies an attempt by its start, because an owner asks for one lock only once
+// at a time. holding identifies an attempt that was granted, because no fence is given
+// twice.
 type (
 	asking struct {
 		lock, owner string
@@ -19,7 +20,7 @@ type (
 	}
 )
 
-// join puts the lines about attempts together: one that is long has several.
+// join puts together the lines about one attempt: a long attempt has several.
 type join struct {
 	all    []*Attempt
 	asked  map[asking]*Attempt
@@ -48,7 +49,7 @@ func (j *join) add(a Attempt) {
 	}
 }
 
-// update has a be what b says, who is later, and keep what only a knows.
+// update replaces a by b, which is the newer line, and keeps what only a knows.
 func (a *Attempt) update(b Attempt) {
 	if b.Asked.IsZero() {
 		b.Asked = a.Asked
@@ -59,8 +60,8 @@ func (a *Attempt) update(b Attempt) {
 	*a = b
 }
 
-// settle gives those that seem to go on, and are not among the open ones, the end that
-// nobody saw.
+// settle marks as Unknown the attempts that seem to go on but are not among the open ones:
+// the gateway ended before they did.
 func (j *join) settle(open []Attempt) {
 	live := newJoin()
 	for _, a := range open {
@@ -79,18 +80,18 @@ func (j *join) settle(open []Attempt) {
 	}
 }
 
-// again is how soon a client asks again that goes on waiting, as `lockgw run` does
-// when the longest wait of one request is over, or the gateway was restarted.
+// again is how soon a client that goes on waiting sends its next request, as `lockgw run`
+// does when the longest wait of one request is over or when the gateway was restarted.
 const again = 15 * time.Second
 
-// asksAgain: b goes on with the wait of a, which came before it.
+// asksAgain reports whether b continues the wait of a, which came before it.
 func (a *Attempt) asksAgain(b *Attempt) bool {
 	if !a.Granted.IsZero() || a.Asked.IsZero() || b.Asked.IsZero() || b.Asked.Before(a.Asked) {
 		return false
 	}
 	switch a.Outcome {
 	case Unknown:
-		return true // of the same session: it has come back after a restart
+		return true // the owner is the same, so its session has come back after a restart
 	case GaveUp:
 	case Refused:
 		switch session.Code(a.Reason) {
@@ -104,8 +105,8 @@ func (a *Attempt) asksAgain(b *Attempt) bool {
 	return b.Asked.Sub(a.Ended) < again
 }
 
-// chain makes one attempt of several in which one client waits on: it asked when the
-// first one did. all are in the order in which they began.
+// chain joins the attempts by which one client went on waiting into one, which began when
+// the first of them did. all has to be sorted by when the attempts began.
 func chain(all []*Attempt) []*Attempt {
 	last := map[key]*Attempt{}
 	gone := map[*Attempt]bool{}

@@ -29,14 +29,14 @@ type line struct {
 	Totals *Totals   `json:"totals,omitempty"`
 }
 
-// The kinds of lines. A later line about an attempt stands for an earlier one.
+// The kinds of lines. A later line about an attempt replaces an earlier one.
 const (
 	kindAttempt = "attempt"
-	kindSeen    = "seen" // those who waited here were told who holds the lock
-	kindMore    = "more" // attempts that have no lines of their own
+	kindSeen    = "seen" // who held the lock on another node, as waiters here were told
+	kindMore    = "more" // counts of the attempts that have no lines of their own
 )
 
-// who is a session.Holder, in few bytes.
+// who is a session.Holder as it is written, without empty fields.
 type who struct {
 	Owner   string    `json:"owner"`
 	Node    string    `json:"node,omitempty"`
@@ -89,8 +89,8 @@ func (w *who) holder() *session.Holder {
 	return h
 }
 
-// short is t as it is written: to the microsecond, which tells the attempts of one
-// owner apart.
+// short is t as it is written: to the microsecond, which is enough to distinguish the
+// attempts of one owner.
 func short(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -15,10 +15,10 @@ import (
 // maxLine is the longest line that is read; none that was written is longer.
 const maxLine = 64 << 10
 
-// scan calls f for each line that was changed at or after since and, if lock is not
-// empty, is about that lock; the oldest first. What is no line of a history, as the
-// end of one that was cut off, is left out. One scan goes on at a time: it costs a
-// core for a moment, which the callers of locks need more.
+// scan calls f for the lines of all files that were changed at or after since, the oldest
+// first; only for those about lock if lock is not empty. Anything that is not a whole line
+// of a history is left out. Only one scan runs at a time, because it occupies a core that
+// the callers of locks need more. It is an error if ctx ends before.
 func (h *History) scan(ctx context.Context, lock string, since time.Time, f func(*line)) error {
 	select {
 	case h.scans <- struct{}{}:
@@ -49,7 +49,7 @@ func (h *History) scan(ctx context.Context, lock string, since time.Time, f func
 func scanFile(ctx context.Context, path string, about []byte, f func(*line)) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was the oldest
+		return nil // it was removed meanwhile, as the oldest one is
 	}
 	if err != nil {
 		return err
@@ -60,9 +60,9 @@ func scanFile(ctx context.Context, path string, about []byte, f func(*line)) err
 		text, err := in.ReadSlice('\n')
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil // what has no end was cut off
+			return nil // a line without an end was cut off, or is being written
 		case errors.Is(err, bufio.ErrBufferFull):
-			continue // no line of ours, in parts
+			continue // too long to be one of our lines; this is a part of it
 		case err != nil:
 			return err
 		case ctx.Err() != nil:

@@ -15,7 +15,7 @@ type Span struct {
 	From, Until time.Time // zero: not known
 }
 
-// Told is an attempt as it is looked up.
+// Told is an attempt with what a report adds to it.
 type Told struct {
 	Attempt
 	// Meanwhile is who held the lock while it waited, the first of them first, and
@@ -29,8 +29,8 @@ const maxMeanwhile = 8
 // Query is what to look up. The zero value of a field asks for no restriction.
 type Query struct {
 	Lock   string
-	Since  time.Time // what was over before is left out
-	Before time.Time // what began then or later is left out: Next of the last answer
+	Since  time.Time // attempts that ended before are left out
+	Before time.Time // attempts that began then or later are left out: Next of the previous page
 	Limit  int
 }
 
@@ -39,9 +39,9 @@ type Report struct {
 	Attempts []Told // the newest first
 	Next     time.Time
 	Totals   Totals
-	// Uncounted are how many of Totals have no line of their own.
+	// Counted is how many attempts of Totals have no line of their own.
 	Counted int
-	Seen    []Span // who held it on other nodes, as those who waited here were told
+	Seen    []Span // who held the lock on other nodes, as waiters here were told
 	Oldest  time.Time
 	Dropped uint64
 }
@@ -99,7 +99,7 @@ func (h *History) Of(ctx context.Context, q Query) (Report, error) {
 	return r, nil
 }
 
-// oldest is how far back the files reach.
+// oldest is the time of the oldest line in the files; zero if there is none.
 func (h *History) oldest() time.Time {
 	all, err := list(h.cfg.Dir)
 	if err != nil || len(all) == 0 {
@@ -108,7 +108,7 @@ func (h *History) oldest() time.Time {
 	return all[0].began
 }
 
-// spansOf are the holds among attempts, in the order of their grants.
+// spansOf returns the holds among attempts, in the order of their grants.
 func spansOf(all []*Attempt) []Span {
 	var out []Span
 	for _, a := range all {
@@ -120,8 +120,8 @@ func spansOf(all []*Attempt) []Span {
 	return out
 }
 
-// between gives what was seen of other nodes an end: when somebody else was seen, or
-// granted here.
+// between sets the end of each hold that was seen on another node: it was over at the latest
+// when somebody else was seen to hold the lock, or was granted it here.
 func between(seen, holds []Span) []Span {
 	for i := range seen {
 		s := &seen[i]
@@ -143,7 +143,7 @@ func between(seen, holds []Span) []Span {
 	return seen
 }
 
-// tell adds to an attempt who held the lock while it waited.
+// tell returns an attempt with those who held the lock while it waited.
 func tell(a *Attempt, holds, seen []Span, now time.Time) Told {
 	t := Told{Attempt: *a}
 	if a.Asked.IsZero() || a.Waited(now) == 0 {
@@ -164,8 +164,8 @@ func tell(a *Attempt, holds, seen []Span, now time.Time) Told {
 	return t
 }
 
-// overlap are the spans of others that have a part in that time. Of very many that
-// came at once, those before the last few are left out.
+// overlap returns the spans, except those of the owner but, that overlap the time between
+// from and until. Only the newest 10,000 are looked at.
 func overlap(spans []Span, from, until time.Time, but string) []Span {
 	const far = 10_000
 	at, _ := slices.BinarySearchFunc(spans, until, func(s Span, t time.Time) int { return s.From.Compare(t) })
@@ -186,7 +186,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// earlier takes zero for a time that has not come.
+// earlier takes a zero time for one that has not come yet.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -194,14 +194,14 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Contended is how much was waited for one lock.
+// Contended is how long callers waited for one lock.
 type Contended struct {
 	Lock string
 	Totals
 }
 
-// Contended are the locks that were waited for most, by all the time together, those
-// of them that sees accepts and at most limit.
+// Contended returns the locks that were waited for longest, by the sum of all waits: at most
+// limit of those that sees accepts. It is an error if ctx ends before.
 func (h *History) Contended(ctx context.Context, since time.Time, limit int, sees func(lock string) bool) ([]Contended, error) {
 	open, err := h.open(ctx)
 	if err != nil {
@@ -215,7 +215,7 @@ func (h *History) Contended(ctx context.Context, since time.Time, limit int, see
 		}
 		return locks[lock]
 	}
-	waits := map[key]*Attempt{} // that may go on with another request
+	waits := map[key]*Attempt{} // waits that another request may continue
 	count := func(a *Attempt) {
 		k := key{a.Lock, string(a.Who.Owner)}
 		if w := waits[k]; w != nil {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Totals is what many attempts come to.
+// Totals counts attempts and how long they waited and held.
 type Totals struct {
 	Attempts int       `json:"attempts"`
-	Refused  int       `json:"refused,omitempty"` // and those that gave up
-	Lost     int       `json:"lost,omitempty"`    // and those that were broken
+	Refused  int       `json:"refused,omitempty"` // or gave up
+	Lost     int       `json:"lost,omitempty"`    // or broken by an administrator
 	Waited   Durations `json:"waited"`
 	Held     Durations `json:"held"`
 }
@@ -40,8 +40,8 @@ func (t *Totals) merge(o *Totals) {
 	t.Held.merge(o.Held)
 }
 
-// Durations counts durations so that their percentiles can be told within a fifth,
-// in little space: each step of the scale is a quarter of a doubling.
+// Durations counts durations in little space. Percentiles of them are at most a fifth too
+// large, because the steps of the scale are four to each doubling.
 type Durations struct {
 	n     int
 	sum   time.Duration
@@ -51,7 +51,7 @@ type Durations struct {
 
 const perDoubling = 4
 
-// Add counts one more.
+// Add counts one more duration.
 func (d *Durations) Add(x time.Duration) {
 	if d.steps == nil {
 		d.steps = map[int]int{}
@@ -74,17 +74,17 @@ func (d *Durations) merge(o Durations) {
 	}
 }
 
-// N is how many there are, Sum all of them together, Worst the longest.
+// N is how many durations were counted.
 func (d *Durations) N() int { return d.n }
 
-// Sum is all of them together.
+// Sum is the sum of the durations.
 func (d *Durations) Sum() time.Duration { return d.sum }
 
-// Worst is the longest.
+// Worst is the longest duration.
 func (d *Durations) Worst() time.Duration { return d.worst }
 
-// Percentile is what the fraction p of them does not exceed, or up to a fifth more;
-// 0 of none.
+// Percentile is the duration that the fraction p of all does not exceed, or up to a fifth
+// more; 0 if there are none.
 func (d *Durations) Percentile(p float64) time.Duration {
 	left := int(math.Ceil(p * float64(d.n)))
 	for _, step := range slices.Sorted(maps.Keys(d.steps)) {
@@ -96,7 +96,7 @@ func (d *Durations) Percentile(p float64) time.Duration {
 	return d.worst
 }
 
-// durationsLine is how Durations are written.
+// durationsLine is Durations as JSON.
 type durationsLine struct {
 	SumUS   int64       `json:"sum_us"`
 	WorstUS int64       `json:"worst_us"`

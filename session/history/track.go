@@ -7,33 +7,32 @@ import (
 )
 
 const (
-	// window is the time of which attempts without lines of their own are counted
-	// together.
+	// window is the time for which attempts without lines of their own are counted in one
+	// line.
 	window = time.Minute
-	// linesPerWindow is how many lines one lock gets in that time.
+	// linesPerWindow is how many lines one lock gets in a window.
 	linesPerWindow = 120
-	// maxWindows and maxOpen bound memory; what is beyond is dropped.
+	// maxWindows and maxOpen bound memory: what exceeds them is dropped.
 	maxWindows = 20_000
 	maxOpen    = 200_000
-	// lineSize is about what one attempt takes in a file.
+	// lineSize is about how many bytes one attempt takes in a file.
 	lineSize = 300
-	// atOnce is how many attempts that say little get lines at once, when there were
-	// none for long.
+	// atOnce is how many uneventful attempts get lines at once after a time without any.
 	atOnce = 2000
 )
 
-// key of an attempt that goes on: an owner waits for a name once at a time.
+// key of an attempt that goes on: an owner waits for a name only once at a time.
 type key struct{ lock, owner string }
 
-// tracker makes attempts of steps, and lines of attempts.
+// tracker puts steps together to attempts, and makes lines of attempts.
 type tracker struct {
 	open    map[key]*Attempt
 	young   []key // of open, in the order of their beginnings, without a line so far
 	windows map[string]*counted
 	rolled  time.Time
 
-	// What is left for lines about attempts that say little. It grows so that half of
-	// the space lasts for all of the time that history is kept.
+	// room is how many lines about uneventful attempts may be written now. It grows at a rate
+	// at which such lines fill half of the space in the time that history is kept.
 	room     float64
 	perSec   float64
 	filledAt time.Time
@@ -41,10 +40,10 @@ type tracker struct {
 	out []byte
 	n   int // lines in out
 
-	dropped uint64 // attempts of locks that were too many
+	dropped uint64 // attempts at locks beyond maxWindows
 }
 
-// counted is what happened to one lock in one window.
+// counted is what was counted of one lock in one window.
 type counted struct {
 	from  time.Time
 	lines int
@@ -58,7 +57,7 @@ func newTracker(cfg Config) *tracker {
 	}
 }
 
-// lines are those made since the last call, and how many.
+// lines returns the lines made since the last call, and how many they are.
 func (t *tracker) lines() ([]byte, int) {
 	out, n := t.out, t.n
 	t.out, t.n = nil, 0
@@ -103,7 +102,7 @@ func (t *tracker) step(s *session.Step) {
 func (t *tracker) over(a *Attempt) {
 	w := t.window(a.Lock, a.Ended)
 	switch {
-	case w == nil: // too many locks at once to tell them apart
+	case w == nil: // beyond maxWindows
 		t.dropped++
 	case w.lines < linesPerWindow && (a.eventful() || t.spend(a.Ended)):
 		w.lines++
@@ -113,7 +112,7 @@ func (t *tracker) over(a *Attempt) {
 	}
 }
 
-// spend takes room for one line about an attempt that says little.
+// spend takes room for one line about an uneventful attempt; false if there is none.
 func (t *tracker) spend(now time.Time) bool {
 	if !t.filledAt.IsZero() {
 		t.room = min(atOnce, t.room+t.perSec*max(0, now.Sub(t.filledAt).Seconds()))
@@ -135,7 +134,7 @@ func (t *tracker) window(lock string, now time.Time) *counted {
 	return w
 }
 
-// tick writes what is due.
+// tick makes the lines that are due.
 func (t *tracker) tick(now time.Time) {
 	n := 0
 	for _, k := range t.young {
@@ -153,7 +152,7 @@ func (t *tracker) tick(now time.Time) {
 	}
 }
 
-// roll begins a new window.
+// roll makes the lines of the counts, and begins a new window.
 func (t *tracker) roll(now time.Time) {
 	t.rolled = now
 	for lock, w := range t.windows {
@@ -164,7 +163,7 @@ func (t *tracker) roll(now time.Time) {
 	clear(t.windows)
 }
 
-// flush writes all there is: the process ends.
+// flush makes lines of everything: the process ends.
 func (t *tracker) flush(now time.Time) {
 	for _, k := range t.young {
 		if a := t.open[k]; a != nil {
@@ -175,7 +174,7 @@ func (t *tracker) flush(now time.Time) {
 	t.roll(now)
 }
 
-// openNow are the attempts that are not over.
+// openNow returns the attempts that are not over.
 func (t *tracker) openNow() []Attempt {
 	out := make([]Attempt, 0, len(t.open))
 	for _, a := range t.open {

@@ -46,8 +46,8 @@ func (s *State) forgetOld(now time.Time) {
 
 var answerMark = []byte(`{"o":"answer",`)
 
-// oldAnswers is how many of the first answers in b would be forgotten again while it is
-// read: so much time they do not deserve, for the locks of living clients wait meanwhile.
+// oldAnswers is how many of the first answers in b would be forgotten again while b is read.
+// Reading them is a waste of time, because the locks of living clients wait meanwhile.
 func oldAnswers(b []byte) int {
 	n := -MostAnswers
 	for len(b) > prefix && b[prefix] != 0 {

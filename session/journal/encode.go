@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// encode adds what encoding/json makes of r, to the byte. What comes with every turn
-// and every session is put together by hand: it takes a fifth of the time, and far
-// less stack, which for the goroutine of a request, a new one, has to grow.
+// encode appends r as encoding/json would, byte for byte. The records of each turn and each
+// session are written by hand. That takes a fifth of the time and far less stack, and the
+// stack of a request's goroutine is new and would have to grow.
 func (r *record) encode(b []byte) []byte {
 	b = append(b, `{"o":`...)
 	b = quote(b, string(r.Op))

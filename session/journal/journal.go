@@ -1,29 +1,29 @@
-// Package journal keeps in a file what a gateway process has to know of the one
-// before it: which sessions there are, what each of them was told to hold, and
+// Package journal keeps in a file what a gateway process has to know of the process
+// before it: which sessions there are, which holds each of them was told of, and
 // where something may be left in the store.
 //
-// A record is written before what it tells is told to anybody: it survives the
-// process, whose clients may survive it too, but it is not forced to the disk,
-// because all of them die with the machine. What is written before what:
+// A record is written before anybody is told what it says. It survives the process, as
+// the clients may. It is not forced to the disk, because the clients die with the machine.
+// Each record, what it is written before, and what would happen otherwise:
 //
-//	incarnation    the first message to the store   or an earlier self is believed
-//	want           an acquire                       or what that left is nobody's
-//	turn           "granted"                        or two are told, or a fence twice
-//	end of turn    "released", "lost", the release  or a lock is kept for nobody
-//	deadline       it counts                        or a lost hold goes on
-//	answer         it is given                      or a repeat does it again
+//	incarnation    the first message to the store   an older process is believed
+//	want           an acquire                       what it left belongs to nobody
+//	turn           "granted"                        two holders, or a fence given twice
+//	end of turn    "released", "lost", the release  a lock is kept for nobody
+//	deadline       it counts                        a lost hold goes on
+//	answer         it is sent                       a repeat acts a second time
 //
-// The highest fence of all turns is kept for good, also when the names are forgotten: an
-// embedded store that starts anew has nothing else by which a clock that goes back shows.
+// The highest fence of all turns is kept for good, also when the names are forgotten. An
+// embedded store that starts anew needs it to notice a clock that went back.
 //
 // A file that breaks off, or goes on with zeros, was written until its process died:
 // the rest of it is true. One that is damaged, of another machine start or of another
 // program is not believed at all.
 //
-// If a record cannot be written, the file is emptied, because what is behind the
-// truth is worse than nothing: a process that starts then is a new node. The
-// journal is written anew as soon as that succeeds. Until when somebody may hold
-// something all the same is kept beside it, see State.Until.
+// If a record cannot be written, the file is emptied, because an outdated journal is
+// worse than none: a process that starts without one is a new node. The journal is written
+// anew as soon as that is possible. How long somebody may still hold a lock is kept beside
+// it, see State.Until.
 package journal
 
 import (
@@ -46,8 +46,8 @@ const (
 	retry = 5 * time.Second
 	// slack is how large a file may be in any case, in bytes.
 	slack = 4 << 20
-	// most is how large it becomes: what it says of answers is left out rather, and it
-	// is written anew more often.
+	// most is how large it may become. Answers are left out before it grows beyond that,
+	// and it is written anew more often.
 	most = 64 << 20
 	// part of its file system that it may have: while it is written anew there are two.
 	part = 8
@@ -96,7 +96,7 @@ func Open(dir string) (*Journal, State, error) {
 	return j, j.state.clone(), nil
 }
 
-// lockFile: the kernel unlocks it when the process ends, however it does.
+// lockFile locks the directory. The kernel unlocks it when the process ends, in whatever way.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -210,10 +210,10 @@ func mostIn(dir string) int64 {
 // what it begins with, or it would be written all the time.
 func (j *Journal) full() int64 { return max(min(slack+4*j.base, j.most), j.base+max(j.base/4, chunk)) }
 
-// fail is for a record that could not be written. If there is no room, what is known is
-// written anew, which needs less without the answers; and if there is none for that
-// either, once more when the file has been emptied, whose room that is. A process that
-// is killed between finds it empty.
+// fail is called when a record could not be written. If there is no room, the journal is
+// written anew, which needs less without the answers. If there is no room for that either,
+// the file is emptied first, and its room is used. A process that is killed in between leaves
+// an empty journal.
 func (j *Journal) fail(err error) {
 	noRoom := errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 	if noRoom {

@@ -75,8 +75,8 @@ func (r *record) append(b []byte) []byte {
 // errForeign: the file was not written by a gateway, or was damaged since.
 var errForeign = errors.New("not a journal, or damaged")
 
-// load reads a journal. A file that is not there, or is empty, knows nothing. So
-// does one that cannot be believed; it is kept beside, for people to look at.
+// load reads a journal. The State is empty if there is no file, or an empty one, or one that
+// cannot be believed. The last is kept beside the journal, for people to look at.
 func load(path string) (State, error) {
 	b, err := readOwn(path)
 	if errors.Is(err, os.ErrNotExist) {

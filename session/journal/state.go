@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// State is what the records of a journal come to.
+// State is the sum of the records of a journal.
 type State struct {
 	Node        string
 	Incarnation uint64
-	Secret      []byte // of this node, for what must be told apart from what others make up
+	Secret      []byte // of this node: nobody else can make what is derived from it
 	Boot        string // of the machine
 	Sessions    map[string]*Session
 	Places      map[Key]*Place
 	Fence       uint64 // highest that was told, of any name
-	// Until is when, on CLOCK_BOOTTIME, the last hold is over of those that a journal told
-	// of which is lost; 0: none is.
+	// Until is the end, on CLOCK_BOOTTIME, of the last hold that a lost journal told of; 0 if no
+	// journal was lost.
 	Until    time.Duration
 	Rejected string // a file that was found and not believed, where it is now
 
@@ -149,8 +149,8 @@ func (s *State) make() {
 	}
 }
 
-// apply does what r says, and keeps what r points to. What it says of something
-// unknown is nothing.
+// apply makes the change that r tells, and keeps what r points to. A record about something
+// that is not known changes nothing.
 func (s *State) apply(r *record) {
 	switch r.Op {
 	case opNode:

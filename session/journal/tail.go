@@ -55,8 +55,8 @@ func (t *tail) append(b []byte) error {
 	return t.copy(b)
 }
 
-// copy stores the first byte of the first record last: a reader takes a zero there
-// for the end. Who is killed is killed between two stores, and those before are done.
+// copy stores the first byte of the first record last: a reader takes a zero there for the
+// end. A process that is killed has done all stores before that moment, and none after it.
 func (t *tail) copy(b []byte) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// reach is until when clients were told that they hold something, which is all that is
-// known of them when the journal is lost. It stands in the file that is locked, in room
-// that was taken when there was some, so that it can be written when a disk is full.
+// reach is the time until which clients were told that they hold something. When the journal
+// is lost, nothing else is known of them. It is in the lock file, whose room was allocated
+// before, so that it can be written when the disk is full.
 type reach struct {
 	f     *os.File
 	boot  string
 	until time.Duration // on CLOCK_BOOTTIME
 }
 
-// step: it is written for so much more at once, not for each renewal.
+// step is how far ahead it is written, so that not every renewal writes.
 const step = time.Second
 
 const reachFormat = "%-40q %20d\n"

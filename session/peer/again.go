@@ -8,8 +8,8 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// Identify tells the process pid from every other that will have its number. Who
-// watches the process already hears if it was mistaken for one that is gone.
+// Identify tells the process pid from every later process with the same number. A caller that
+// watches the process already notices if pid means another process by now.
 func Identify(pid int) (session.Process, error) {
 	began, err := readStart(pid)
 	if err != nil {

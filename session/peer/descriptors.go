@@ -10,14 +10,15 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// Descriptors divides the file descriptors that this process may have among its
-// clients: connections, and processes that are watched. Some are for no client but for
-// the store, some for administrators alone, and nobody has more than are left for all
-// others. So one user who takes as many as there are leaves half of them, two leave a
-// third, and the next one is never shut out by somebody else.
+// Descriptors divides the file descriptors that this process may have among its clients:
+// connections, and processes that are watched. Some are reserved for the store, and some for
+// administrators. No user has more than are left for all others. So one user who takes as
+// many as possible leaves half of them, two users leave a third, and nobody can shut out the
+// next user.
 //
-// A client that gets none is refused, and that is remembered: its silence says nothing
-// then. Descriptors is safe for concurrent use. Use NewDescriptors.
+// A client that gets none is refused. The refusal is remembered, because the silence of a
+// client that could not connect does not mean that it is dead. Descriptors is safe for
+// concurrent use. Use NewDescriptors.
 type Descriptors struct {
 	limit func() (uint64, error)
 
@@ -47,7 +48,7 @@ type Use struct {
 	over  bool  // released
 }
 
-// keep puts a descriptor on the account of owner, who had it before.
+// keep counts a descriptor for owner, who had it before.
 func (d *Descriptors) keep(owner Owner) *Use {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,8 +59,8 @@ func (d *Descriptors) keep(owner Owner) *Use {
 // maxRefused bounds for how many accounts a refusal is remembered one by one.
 const maxRefused = 4096
 
-// Take puts the descriptor fd on the account of owner. If there is none to spare for it,
-// the error says why: CodeTooManySessions.
+// Take counts the descriptor fd for owner. If owner may have no more, the error says why:
+// CodeTooManySessions.
 func (d *Descriptors) Take(owner Owner, fd int) (*Use, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -72,10 +73,10 @@ func (d *Descriptors) Take(owner Owner, fd int) (*Use, error) {
 	return u, nil
 }
 
-// Squeeze is for a connection that Take has refused for the reason why, and that may yet
-// ask for /livez: it is let into the room for those. Where that is full another one is
-// closed by its evict, of whoever has most of them, so that the room never fills up
-// with those who come to stay. nil: not even that is possible.
+// Squeeze accepts a connection that Take has refused for the reason why, for a request for
+// /livez alone. There is room for some such connections. When it is full, Squeeze closes one
+// of the owner that has most of them, by its evict, so that nobody can fill the room for long.
+// nil: there is no descriptor at all.
 func (d *Descriptors) Squeeze(owner Owner, fd int, why error, evict func()) *Use {
 	d.mu.Lock()
 	s, err := d.shares()
@@ -128,8 +129,8 @@ func (d *Descriptors) shares() (shares, error) {
 	return sharesOf(limit), err
 }
 
-// checkLocked: the kernel hands out the lowest number that is free, so a high one tells
-// that those below are in use, whatever for.
+// checkLocked returns an error if owner may have no more. The kernel hands out the lowest
+// number that is free, so a high fd tells that the numbers below are in use, for whatever.
 func (d *Descriptors) checkLocked(owner Owner, fd int) error {
 	s, err := d.shares()
 	if err != nil {
@@ -174,8 +175,8 @@ func tally(m map[string]int, key string, n int) {
 	}
 }
 
-// Crowded is why the connection has no share, and may ask for /livez alone; nil: it has
-// one. So it is for a nil Use, too.
+// Crowded is why the connection may ask for /livez alone; nil if it has a share of the
+// descriptors. It is nil for a nil Use.
 func (u *Use) Crowded() error {
 	if u == nil {
 		return nil
@@ -191,8 +192,8 @@ func (u *Use) Account() string {
 	return u.account
 }
 
-// Identify moves the descriptor of somebody over the network, who was not known, to the
-// account of who it was found to be. CodeTooManySessions, if that has no room for it.
+// Identify moves the descriptor of a network client whose identity was not known to the
+// account of that identity. CodeTooManySessions, if the account has no room for it.
 func (u *Use) Identify(as Owner) error {
 	if u == nil || u.why != nil {
 		return u.Crowded()
@@ -257,9 +258,9 @@ func (d *Descriptors) refuseLocked(account string) {
 	d.refused[account] = session.Boottime()
 }
 
-// Refused is when the client of a session was last refused a connection, or a request on
-// one, on CLOCK_BOOTTIME; 0: never. Of somebody over TCP of an earlier process it is when
-// anybody was of whom not more is known.
+// Refused is when the client of a session was last refused a connection or a request, on
+// CLOCK_BOOTTIME; 0: never. For a TCP client of an earlier gateway process, which cannot be
+// identified, it is when any client was refused that could not be identified.
 func (d *Descriptors) Refused(o session.Options) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

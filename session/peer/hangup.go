@@ -5,9 +5,8 @@ import (
 	"net"
 )
 
-// HungUp says whether the other side of a connection over TCP has closed it or will
-// send nothing more, be there data left to read or not. What can be told of a Unix
-// socket is told by the next write to it.
+// HungUp says whether the client of a TCP connection has closed it or will send nothing more,
+// whether there is data left to read or not. On a Unix socket the next write tells.
 func HungUp(c net.Conn) bool {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()

@@ -39,13 +39,14 @@ func open(pid int) (kqueue int, err error) {
 	return kqueue, nil
 }
 
-// openPeer: these kernels tell the number of the process that made the connection, and
-// not the process.
+// openPeer opens the process with the number that the kernel tells. These kernels do not tell
+// whether that is still the process that made the connection.
 func openPeer(_ *net.UnixConn, pid int, accepted time.Duration) (kqueue int, err error) {
 	return openOlder(pid, accepted)
 }
 
-// sameNamespace: there is one namespace, but a kernel may not tell the number.
+// sameNamespace returns an error if the kernel did not tell the number of the process. These
+// systems have one namespace.
 func sameNamespace(by session.Peer) error {
 	if by.PID <= 0 {
 		return invalid("this system does not tell which process has connected")
@@ -107,8 +108,8 @@ func began(pid int, before time.Duration) (bool, error) {
 	return start <= time.Duration(time.Now().Add(-ago).UnixNano())+apart, err
 }
 
-// command is the name of a process for people, or nothing. A process chooses its
-// name itself, so nothing may be decided by it.
+// command is the name of a process for people, "" if it is not known. A process chooses its
+// name itself, so no decision may depend on it.
 func command(pid int) string {
 	p, err := readProcess(pid)
 	if err != nil {

@@ -17,7 +17,7 @@ type Owner struct {
 	admin   bool // root, and the user of this process
 }
 
-// Accounts that are shared by all of whom no more is known.
+// Accounts of clients of whom no more is known.
 const (
 	accountLoopback = "loopback" // over TCP on this machine, where the kernel does not tell the user
 	accountNetwork  = "network"  // over TCP from elsewhere, before it is known who
@@ -32,14 +32,15 @@ func User(uid int) Owner {
 	return Owner{Account: "uid " + strconv.Itoa(uid), admin: uid == 0 || uid == os.Geteuid()}
 }
 
-// Admin: what is kept back for root and the user of this process is for them.
+// Admin tells whether the owner may have what is reserved for root and the user of this process.
 func (o Owner) Admin() bool { return o.admin }
 
 // Known is the account of somebody over the network who has shown a certificate or a
 // token; name is what access.Caller calls them.
 func Known(name string) Owner { return Owner{Account: name} }
 
-// OwnerOf is on whose account the connection c goes, before anything was read from it.
+// OwnerOf is the owner on whose account the connection c is counted, before anything was read
+// from it.
 func OwnerOf(c net.Conn) Owner {
 	if uc, ok := c.(*net.UnixConn); ok {
 		uid := -1

@@ -20,11 +20,11 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// Of is the process that connected the Unix socket c: its pid and uid at that
-// time and, where it can be read, its command name. The uid is -1 of a user whom this
-// process cannot tell from others, because it runs in a user namespace without it. Of
-// any other connection nothing is known: session.NoPeer. An error means that the kernel
-// gave no answer, as of a closed socket.
+// Of is the process that connected the Unix socket c: its pid and uid at that time and,
+// where it can be read, its command name. The uid is -1 if this process cannot tell the user
+// from others, because it runs in a user namespace without that user. Of any other
+// connection nothing is known: session.NoPeer. An error means that the kernel gave no
+// answer, as for a closed socket.
 func Of(c net.Conn) (session.Peer, error) {
 	uc, ok := c.(*net.UnixConn)
 	if !ok {
@@ -42,12 +42,11 @@ func Of(c net.Conn) (session.Peer, error) {
 }
 
 // Conn is the liveness of the process that connected the Unix socket c, which was
-// accepted at that time on session.Boottime. It is for a client that names itself,
-// and leaves less time than Process in which another one could take the number:
-// none since Linux 6.5, where the kernel hands out the process itself. Elsewhere a
-// process with that number is refused if it began after the connection. What is
-// said of Process goes for the rest. The error is errors.ErrUnsupported for other
-// sockets.
+// accepted at that time on session.Boottime. It is for a client that names itself, and
+// leaves less time than Process in which another process could take the number. Since Linux
+// 6.5 there is no such time, because the kernel hands out the process itself. Elsewhere a
+// process with that number is refused if it began after the connection. Otherwise Conn is
+// like Process. The error is errors.ErrUnsupported for other sockets.
 func (d *Descriptors) Conn(c net.Conn, accepted time.Duration) (session.Liveness, error) {
 	uc, ok := c.(*net.UnixConn)
 	if !ok {

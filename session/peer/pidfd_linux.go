@@ -53,8 +53,8 @@ func peerPidfd(c *net.UnixConn) (pidfd int, err error) {
 	return pidfd, nil
 }
 
-// sameNamespace: in a container with pids of its own a client would name one
-// process and the gateway would watch another.
+// sameNamespace returns an error if the client has pids of its own, as in a container: it
+// would name one process, and the gateway would watch another.
 func sameNamespace(by session.Peer) error {
 	if by.PID <= 0 {
 		return invalid("the caller's process ids are not those of the gateway; run both in one pid namespace")

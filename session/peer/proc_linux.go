@@ -79,8 +79,8 @@ func first(b []byte) []byte {
 	return nil
 }
 
-// command is the name of a process for people, or nothing. A process chooses its
-// name itself, so nothing may be decided by it.
+// command is the name of a process for people, "" if it is not known. A process chooses its
+// name itself, so no decision may depend on it.
 func command(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil {

@@ -33,8 +33,8 @@ func (d *Descriptors) Process(pid int, by session.Peer) (session.Liveness, error
 	if err != nil {
 		return nil, d.openError(pid, err)
 	}
-	// Only now is the owner looked at: while the handle says that the process
-	// lives, the number cannot have passed to another one.
+	// The owner is looked at only now: while the handle says that the process lives,
+	// no other process can have its number.
 	if err := allowed(pid, h, by); err != nil {
 		_ = unix.Close(h)
 		return nil, err
@@ -82,8 +82,8 @@ func allowed(pid, handle int, by session.Peer) error {
 
 func invalid(format string, args ...any) error { return session.Invalid("bind", format, args...) }
 
-// gone: the handle of a process, a descriptor, is readable once it has exited, and
-// stays so.
+// gone tells whether the process has exited: its handle, a descriptor, is readable from then
+// on.
 func gone(handle int) bool {
 	fds := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
 	for {

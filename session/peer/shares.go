@@ -47,6 +47,6 @@ func descriptorLimit() (uint64, error) {
 // unsigned: the limit is signed on FreeBSD.
 func unsigned[N int64 | uint64](n N) uint64 { return uint64(n) }
 
-// exhausted: accept or another call has failed because the process, or the machine, has
-// no descriptor left.
+// exhausted tells whether accept or another call has failed because the process, or the
+// machine, has no descriptor left.
 func exhausted(err error) bool { return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) }

@@ -41,8 +41,8 @@ const (
 // connected to remote: both on this machine. ok is false where the kernel does not say,
 // as in a sandbox without netlink, or if the socket was closed since.
 //
-// It is for sharing descriptors, and gives nobody any right: whom a process hands its
-// socket to is not known.
+// It serves to share descriptors, and gives nobody any right, because a process may have
+// handed its socket to another user.
 func socketUser(local, remote netip.AddrPort) (uid int, ok bool) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {

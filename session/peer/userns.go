@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Where this process runs in a user namespace that has not all users (a container
-// without root), the kernel shows all others as one number, the overflow uid, which is
-// mostly that of the user nobody. Whoever has it there is nobody in particular.
+// If this process runs in a user namespace that lacks some users (a container without
+// root), the kernel shows all of these as one number, the overflow uid, which is mostly the
+// uid of nobody. That number identifies no user there.
 
 // idMap is what the kernel has of one kind of ids in this process's user namespace.
 type idMap struct {
@@ -21,8 +21,8 @@ var (
 	groups = sync.OnceValue(func() idMap { return readIDMap("gid") })
 )
 
-// whole: the lines of the map (first id inside, outside, how many) leave no id out that
-// somebody could have. -1 is nobody's.
+// whole tells whether the lines of the map (first id inside, outside, how many) contain every
+// id that a user can have. -1 is not one.
 func whole(idMap []byte) bool {
 	var mapped uint64
 	for line := range bytes.Lines(idMap) {
@@ -39,10 +39,10 @@ func whole(idMap []byte) bool {
 	return mapped >= 1<<32-1
 }
 
-// is: that id stands for nobody in particular.
+// is tells whether that id stands for many users.
 func (m idMap) is(id int) bool { return m.partial && id == m.overflow }
 
-// identified is uid, or -1 if that is nobody in particular.
+// identified is uid, or -1 if uid stands for many users.
 func identified(uid int) int {
 	if users().is(uid) {
 		return -1
@@ -50,8 +50,5 @@ func identified(uid int) int {
 	return uid
 }
 
-// NobodyGroup says whether the group gid of another process is none in particular.
+// NobodyGroup says whether gid, of another process, stands for many groups.
 func NobodyGroup(gid int) bool { return groups().is(gid) }
-
-// NobodyUser says whether the user uid, of another process or of a file, is nobody in particular.
-func NobodyUser(uid int) bool { return users().is(uid) }

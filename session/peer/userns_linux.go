@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// readIDMap: what cannot be read is taken for a part, so that nobody is taken for
-// somebody else.
+// readIDMap reads an id map. One that cannot be read counts as incomplete, so that no user is
+// taken for another.
 func readIDMap(kind string) idMap {
 	m := idMap{partial: true, overflow: 65534}
 	if b, err := os.ReadFile("/proc/self/" + kind + "_map"); err == nil {

@@ -62,7 +62,7 @@ func find(t *testing.T, b bug) {
 }
 
 // real: the tests of pkg start servers, so that they may be late without any bug.
-func real(pkg string) bool { return pkg == redis || pkg == redlock }
+func real(pkg string) bool { return pkg == redis }
 
 // rounds are the arguments of the tests: first of those that take little time.
 func rounds(b bug, pkg string) [][]string {
@@ -70,7 +70,7 @@ func rounds(b bug, pkg string) [][]string {
 	case core:
 		return [][]string{{"-test.run=" + b.run, "-test.skip=^TestChaos$"}, {"-test.run=^TestChaos$"}}
 	case redis:
-		return [][]string{{"-test.run=" + cmp.Or(b.run, "^Test(Backend|Layout|NoKey|Redisson|LockTaken|String|OutOf|Fences|KeyPrefix|Options)")}}
+		return [][]string{{"-test.run=" + cmp.Or(b.run, "^TestTable")}}
 	}
 	return [][]string{slices.Concat([]string{"-test.run=" + b.run}, b.args)}
 }

@@ -3,7 +3,7 @@
 package planted
 
 // heartBugs break the rules of backend/ledger and session/contender. Each is found by a
-// test of a step, by an instance of the model, or by the simulator.
+// test of a step, by an instance of the model, or by the simulator; some bugs are of session/engine.
 var heartBugs = []bug{
 	{
 		name: "a store passes on what is not over", file: "backend/ledger/row.go",
@@ -37,7 +37,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "renewed deadline from the answer", file: "session/contender/lease.go",
-		old: "sentAt+r.TTL-c.cfg.Margin(r.TTL)", new: "now+r.TTL-c.cfg.Margin(r.TTL)",
+		old: "sentAt+ttl-c.cfg.Margin(ttl))\n\t\th.renewAt", new: "c.now+ttl-c.cfg.Margin(ttl))\n\t\th.renewAt",
 		test: contender,
 	},
 	{
@@ -54,6 +54,46 @@ var heartBugs = []bug{
 		name: "callers come in although others wait", file: "session/contender/callers.go",
 		old: "if h := &c.hold; h.others {", new: "if h := &c.hold; false {",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x"},
+	},
+	{
+		name: "a permit that nobody uses is kept", file: "backend/ledger/step.go",
+		old: "others || spare || want", new: "others || spare && false || want",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=pp,p"},
+	},
+	{
+		name: "a permit that is being given back is let in under", file: "session/contender/needs.go",
+		old: "\th.count = min(h.count, mine.Count)\n", new: "",
+		test: contender,
+	},
+	{
+		name: "one who does not want to wait is not answered when a hold has just gone", file: "session/contender/store.go",
+		old: "\tc.left()\n\tc.refuseTries()\n", new: "\tc.refuseTries()\n",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=xx,x retain try"},
+	},
+	{
+		name: "a recall has no end", file: "session/contender/recall.go",
+		old: "\treturn c.now < c.recall.until\n", new: "\treturn c.recall.until > 0\n",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x retain try"},
+	},
+	{
+		name: "a hold that was broken is restored", file: "backend/ledger/step.go",
+		old: "s.Broken == op.Hold ||", new: "",
+		test: contender,
+	},
+	{
+		name: "a caller that was broken goes on", file: "session/contender/answer.go",
+		old: "\tc.endBroken(mine)\n\tgrew", new: "\tgrew",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x break"},
+	},
+	{
+		name: "a caller that was broken while its gateway was away goes on", file: "session/contender/answer.go",
+		old: "\tc.settled(q)\n\tc.endBroken(mine)\n", new: "\tc.settled(q)\n",
+		test: contender,
+	},
+	{
+		name: "a restart writes over who was broken", file: "backend/ledger/step.go",
+		old: "if s.op.Verb != Reclaim { // which", new: "if true { // which",
+		test: contender,
 	},
 	{
 		name: "a block although others wait", file: "backend/ledger/step.go",
@@ -87,12 +127,12 @@ var heartBugs = []bug{
 	},
 	{
 		name: "no record of the end", file: "session/contender/callers.go",
-		old: "\tc.journal(End, w)\n", new: "",
+		old: "\t\tc.journal(End, w)\n\t\tc.out.Journal[len(c.out.Journal)-1].Reason = reason\n", new: "",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
 	},
 	{
 		name: "no record of a later deadline", file: "session/contender/lease.go",
-		old: "	if c.hold.deadline > before && len(c.in) > 0 {\n\t\tc.journal(Deadline, nil)\n\t}\n", new: "	_ = before\n",
+		old: "\tif c.hold.deadline > before {\n\t\tc.journalDeadline()\n\t}\n", new: "\t_ = before\n",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
 	},
 	{
@@ -128,6 +168,11 @@ var heartBugs = []bug{
 	{
 		name: "who holds is not told of one who joins", file: "backend/ledger/row.go",
 		old: "\ts.tellHolders(e.Node)\n", new: "",
+		test: ledger,
+	},
+	{
+		name: "who joins a name that nobody has stays", file: "backend/ledger/row.go",
+		old: "len(n.Holds) == 0 || !n.Join(e)", new: "!n.Join(e)",
 		test: ledger,
 	},
 	{
@@ -227,13 +272,13 @@ var heartBugs = []bug{
 	},
 	{
 		name: "a lease that somebody knows of is made shorter", file: "session/contender/needs.go",
-		old: "\t\t\top.TTL = max(op.TTL, c.hold.ttl)\n", new: "",
+		old: "op.TTL = max(op.TTL, w.TTL, c.hold.ttl)", new: "op.TTL = max(op.TTL, w.TTL)",
 		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
 	},
 	{
-		name: "no record of an earlier deadline", file: "session/contender/needs.go",
-		old: "\t\tc.journal(Deadline, nil)\n", new: "",
-		test: model, args: []string{"-test.run=Simulate", "-seeds=400"},
+		name: "a lease that is made shorter counts as long until the answer", file: "session/contender/needs.go",
+		old: "\t\th.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))\n", new: "",
+		test: contender,
 	},
 	{
 		name: "a hold kept for a while is forgotten by a restart", file: "session/contender/recover.go",
@@ -252,7 +297,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "a lock joins a semaphore", file: "backend/ledger/row.go",
-		old: "\tcase n.Conflicts(e.Node, e.Mode): // its node sees that in the reply\n\t\treturn nil, false\n", new: "",
+		old: "r.Conflicts(e.Node, e.Mode) || r.Entry", new: "r.Entry",
 		test: ledger,
 	},
 	{
@@ -277,7 +322,167 @@ var heartBugs = []bug{
 	},
 	{
 		name: "a forgotten hold is lost", file: "session/contender/answer.go",
-		old: "	if c.cfg.Restores && !c.hold.broken &&", new: "	if false &&",
+		old: "	if c.restores(c.hold.id) && !c.hold.broken &&", new: "	if false &&",
 		test: contender,
+	},
+	{
+		name: "a renewal counts in full beside a write of a shorter lease", file: "session/contender/prolong.go",
+		old: "\treturn min(ttl, c.least)\n", new: "\treturn ttl\n",
+		test: contender,
+	},
+	{
+		name: "a write of an earlier process is forgotten beside a renewal", file: "session/contender/recover.go",
+		old: "\tc.least = 1 // a write of the earlier process may come\n", new: "",
+		test: contender,
+	},
+	{
+		name: "a write without an answer is forgotten beside a renewal", file: "session/contender/prolong.go",
+		old: "c.asking == 0 && !c.unresolved && !c.recovers", new: "c.asking == 0 && !c.recovers",
+		test: contender,
+	},
+	{
+		name: "a renewal under way is forgotten when a write is sent", file: "session/contender/prolong.go",
+		old: "\tif c.asking == 0 && !c.unresolved", new: "\tif !c.unresolved",
+		test: contender,
+	},
+	{
+		name: "a lease is as short as it was for who prolongs a fixed one", file: "session/contender/prolong.go",
+		old: "\t\tw.Until = until\n", new: "",
+		test: contender,
+	},
+	{
+		name: "a fixed lease that is prolonged becomes shorter", file: "session/contender/prolong.go",
+		old: " && until > w.Until {", new: " {",
+		test: contender,
+	},
+	{
+		name: "a lease under the watchdog ends by its own time", file: "session/contender/prolong.go",
+		old: "\t\tw.Fixed, w.Until = false, 0\n", new: "\t\tw.Fixed = false\n",
+		test: contender,
+	},
+	{
+		name: "the watchdog goes back to a shorter lease", file: "session/contender/lease.go",
+		old: "\t\th.ttl = max(h.ttl, ttl)\n", new: "",
+		test: contender,
+	},
+	{
+		name: "the answer to a caller's renewal counts as the watchdog's", file: "session/contender/prolong.go",
+		old: "\tc.now = now\n\tttl := c.answeredFor(r, sentAt, err)\n", new: "\tc.now, c.renewing = now, false\n\tttl := c.answeredFor(r, sentAt, err)\n",
+		test: contender,
+	},
+	{
+		name: "a hold that is over is prolonged", file: "session/contender/prolong.go",
+		old: "\tif w.phase != told {\n", new: "\tif false {\n",
+		test: contender,
+	},
+	{
+		name: "in the journal before it is told", file: "session/contender/callers.go",
+		old: "\t\tw.settle = c.settles(w)\n", new: "\t\tw.settle = c.settles(w)\n\t\tc.journal(LetIn, w)\n",
+		test: contender,
+	},
+	{
+		name: "an end of what the journal does not have", file: "session/contender/callers.go",
+		old: "\tif w.Holds() {\n\t\tc.journal(End, w)", new: "\tif true {\n\t\tc.journal(End, w)",
+		test: contender,
+	},
+	{
+		name: "a deadline of who was not told", file: "session/contender/callers.go",
+		old: "\t\tif w.Holds() {\n\t\t\tc.journal(Deadline, w)\n\t\t}\n", new: "\t\tc.journal(Deadline, w)\n",
+		test: contender,
+	},
+	{
+		name: "no word in the journal why a hold was lost", file: "session/contender/callers.go",
+		old: "c.out.Journal[len(c.out.Journal)-1].Reason = reason", new: "_ = reason",
+		test: contender,
+	},
+	{
+		name: "one in a hurry waits", file: "session/contender/queue.go",
+		old: "\tw.NoWait = true\n", new: "",
+		test: contender,
+	},
+	{
+		name: "one in a hurry is not counted", file: "session/contender/queue.go",
+		old: "\tq.count(w, -1)\n\tw.NoWait = true\n\tq.count(w, 1)\n", new: "\tw.NoWait = true\n",
+		test: contender,
+	},
+	{
+		name: "one in a hurry is turned away although the name is free", file: "session/contender/callers.go",
+		old: "\t\tif c.behind(w) {\n\t\t\tc.queue.remove(w)\n", new: "\t\tif true {\n\t\t\tc.queue.remove(w)\n",
+		test: contender,
+	},
+	{
+		name: "one who does not want to wait is turned away from free permits", file: "session/contender/callers.go",
+		old: " || len(c.in) > 0 && (w.Mode == backend.Exclusive || c.in[0].Mode == backend.Exclusive)", new: " || len(c.in) > 0",
+		test: contender,
+	},
+	{
+		name: "one who does not want to wait for a permit waits", file: "session/contender/needs.go",
+		old: "\tif q.unasked == 0 || c.hold.id != 0 && c.hold.mode == backend.Exclusive {", new: "\tif q.unasked == 0 || c.hold.id != 0 {",
+		test: contender,
+	},
+	{
+		name: "more wait than may", file: "session/contender/callers.go",
+		old: "\tcase c.cfg.MostWaiting > 0 && c.queue.len() > c.cfg.MostWaiting:\n", new: "\tcase false:\n",
+		test: contender,
+	},
+	{
+		name: "who waits is told again and again", file: "session/contender/queued.go",
+		old: "\t\tw.queued = true\n", new: "",
+		test: contender,
+	},
+	{
+		name: "who comes in by the next answer is told that it waits", file: "session/contender/queued.go",
+		old: "\tcase c.flight != nil:\n\t\treturn false\n", new: "",
+		test: contender,
+	},
+	{
+		name: "nobody is told that it waits until the store has answered", file: "session/contender/queued.go",
+		old: "\tcase c.behind(w) && alone:\n", new: "\tcase c.behind(w) && alone && c.flight == nil:\n",
+		test: contender,
+	},
+	{
+		name: "entries that come during a write count as written", file: "session/contender/answer.go",
+		old: "w.stale && w.sent == w.Entries {", new: "w.stale {",
+		test: contender,
+	},
+	{
+		name: "entries of a refused write are forgotten", file: "session/contender/answer.go",
+		old: "\t\tc.describe = c.describe || c.hold.id != 0\n", new: "",
+		test: contender,
+	},
+	{
+		name: "what is retained counts as owed", file: "session/contender/show.go",
+		old: " && !(c.hold.id != 0 && c.retains())", new: "",
+		test: contender,
+	},
+	{
+		name: "a release without an answer is not owed", file: "session/contender/show.go",
+		old: "c.flight != nil || c.unresolved || c.recovers", new: "c.flight != nil || c.recovers",
+		test: contender,
+	},
+	{
+		name: "who waits for a release waits for ever", file: "session/engine/name.go",
+		old: "\tif n.given != nil && !n.c.Owes() {\n\t\tclose(n.given)\n\t\tn.given = nil\n\t}\n", new: "",
+		test: engine,
+	},
+	{
+		name: "who waits for a release waits for a name that is gone", file: "session/engine/name.go",
+		old: "\tn.gone = true\n\tif n.given != nil {\n\t\tclose(n.given)\n\t\tn.given = nil\n\t}\n", new: "\tn.gone = true\n",
+		test: engine,
+	},
+	{
+		name: "a lease is prolonged by less than was asked", file: "session/engine/prolong.go",
+		old: "\t\tif whole || err != nil {\n", new: "\t\tif whole = true; whole {\n",
+		test: engine,
+	},
+	{
+		name: "a message that comes beside a request is no cause", file: "session/engine/engine.go",
+		old: "\t\t\tn.nudged = n.c.Flight() != nil // what is asked after that answer is asked because of it\n", new: "",
+		test: engine,
+	},
+	{
+		name: "a grant by the store counts as one by this node", file: "session/engine/name.go",
+		old: "n.c.Reply(n.e.cfg.Clock(), r, err), next, cause)", new: "n.c.Reply(n.e.cfg.Clock(), r, err), next, Local)",
+		test: engine,
 	},
 }

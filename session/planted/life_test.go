@@ -18,8 +18,12 @@ var lifeBugs = []bug{
 		new: "	l, err = s.waitFor(ctx, k.name, a, mine.holder, r)\n	if err = s.finish(k, l, mine, err); err != nil {\n		l = nil\n	}\n",
 	},
 	{
-		name: "a panic leaves a place in the queue", file: "session/wait.go",
-		old: "if !returns && l.p != nil {", new: "if _ = returns; false {",
+		name: "a hold that is left to the next process counts as given back", file: "session/hold.go",
+		old: "if l.leftBehind() {", new: "if false {",
+	},
+	{
+		name: "a hold that is left to the next process is not held", file: "session/lease.go",
+		old: "if !there && !l.isOver() {", new: "if false {",
 	},
 	{
 		name: "silence is not looked at again", file: "session/session.go",
@@ -51,23 +55,6 @@ var lifeBugs = []bug{
 		old: "		if len(s.waiting) > 0 {\n", new: "		if false {\n",
 	},
 	{
-		name: "an unanswered describe is not repeated", file: "session/hints.go",
-		old: "		p.describeAgain()\n		p.advance()\n", new: "",
-	},
-	{
-		name: "an unanswered entry stands in for the describe", file: "session/entries.go",
-		old: "		p.describeAgain() // it may", new: "		// it may",
-	},
-	{
-		name: "a turn that is kept is not described", file: "session/turns.go",
-		old: "if l := p.cur; l != nil && l.busy == nil && p.hold.described != l.fence {",
-		new: "if l := p.cur; l != nil && l.phase == granted && l.busy == nil && p.hold.described != l.fence {",
-	},
-	{
-		name: "the mark of fences is not taken up", file: "session/restore.go",
-		old: "		m.mark = backend.Fence(past.Fence)\n", new: "",
-	},
-	{
 		name: "the mark of fences goes with a new file", file: "session/journal/state.go",
 		old: "if s.Fence > 0 && !yield(", new: "if false && !yield(",
 	},
@@ -82,10 +69,6 @@ var lifeBugs = []bug{
 	{
 		name: "a timer that does not look at the clock", file: "backend/boottime/boottime.go",
 		old: "min(at-t.now(), glance)", new: "at-t.now()",
-	},
-	{
-		name: "the alarm is not set for the next", file: "session/timers.go",
-		old: "	if t.next = 0; len(t.due) > 0 {\n", new: "	if t.next = 0; false {\n",
 	},
 	{
 		name: "no share of sessions", file: "session/share.go",
@@ -162,9 +145,5 @@ var lifeBugs = []bug{
 	{
 		name: "deadlines are not kept beside the journal", file: "session/journal/journal.go", test: "./session/journal",
 		old: "	j.reach.told(r)\n", new: "",
-	},
-	{
-		name: "a store that knows nothing grants", file: "backend/memory/memory.go", test: "./backend/memory",
-		old: "		if err := b.store.paused(); err != nil {\n			return backend.Answer{}, err\n		}\n", new: "",
 	},
 }

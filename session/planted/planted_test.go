@@ -29,25 +29,28 @@ const parts = 6
 var part = flag.Int("part", 0, "of the bugs only this sixth: 1 to 6")
 
 func TestPlanted(t *testing.T) {
-	plant(t, func(pkg string) bool { return pkg != redis && pkg != redlock && !heart(pkg) })
+	plant(t, func(pkg string) bool { return pkg != redis && !heart(pkg) })
 }
 
 // TestPlantedScripts takes longer: its tests ask a real Redis.
 func TestPlantedScripts(t *testing.T) {
-	plant(t, func(pkg string) bool { return pkg == redis || pkg == redlock })
+	plant(t, func(pkg string) bool { return pkg == redis })
 }
 
 // TestPlantedHeart has what the rules of a lock are made of.
 func TestPlantedHeart(t *testing.T) { plant(t, heart) }
 
-func heart(pkg string) bool { return pkg == ledger || pkg == contender || pkg == model }
+func heart(pkg string) bool {
+	return pkg == ledger || pkg == contender || pkg == model || pkg == engine
+}
 
 const (
 	ledger    = "./backend/ledger"
 	contender = "./session/contender"
 	model     = "./session/contender/model"
+	engine    = "./session/engine"
 	redis     = "./backend/redis"
-	redlock   = "./backend/redlock"
+	voting    = "./backend/redlock/voting"
 )
 
 func plant(t *testing.T, which func(pkg string) bool) {
@@ -55,7 +58,7 @@ func plant(t *testing.T, which func(pkg string) bool) {
 		t.Fatalf("-part = %d, want 1 to %d, or 0 for all", *part, parts)
 	}
 	n := 0
-	for _, b := range slices.Concat(bugs, lifeBugs, heartBugs) {
+	for _, b := range slices.Concat(bugs, lifeBugs, heartBugs, holdBugs, voteBugs) {
 		if !which(b.test) {
 			continue
 		}

@@ -6,10 +6,12 @@ import (
 	"strconv"
 )
 
-// Break takes name from whoever holds it with that fence. token is the admin token,
+// Break takes name from whoever holds it with that fence, if owner is the holder that
+// was seen; "" compares none. token is the admin token,
 // "" if the user of this process is enough.
-func (c *Client) Break(ctx context.Context, name string, fence uint64, token string) error {
+func (c *Client) Break(ctx context.Context, name string, fence uint64, owner, token string) error {
 	args := []string{"BREAK", name, "FENCE", strconv.FormatUint(fence, 10)}
+	args = withText(args, "OWNER", owner)
 	_, err := c.Do(ctx, withText(args, "TOKEN", token)...)
 	return err
 }

@@ -53,7 +53,7 @@ type Options struct {
 // one that waits holds up those after it.
 //
 // When the context of a call ends before the answer, the Client closes the
-// connection: nothing else takes back what was asked.
+// connection, because nothing else takes the request back.
 type Client struct {
 	nc      net.Conn
 	options Options
@@ -190,8 +190,8 @@ func (c *Client) read() {
 	}
 }
 
-// abandon ends the calls that get no answer any more. One that is added later
-// cannot be written.
+// abandon ends the calls that get no answer any more. A call that is added later fails
+// because it cannot be written.
 func (c *Client) abandon() {
 	c.write.Lock()
 	defer c.write.Unlock()

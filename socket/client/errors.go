@@ -14,7 +14,7 @@ var (
 	// ErrClosed: the Client was closed.
 	ErrClosed = errors.New("client closed")
 
-	// ErrInvalid: the call asks for what cannot be, whoever asks and whenever.
+	// ErrInvalid: an argument is wrong. The same call fails whenever it is made.
 	ErrInvalid = errors.New("invalid")
 	// ErrWaitTooLong: the wait is longer than the gateway allows (lock.max_wait). It
 	// matches ErrInvalid, too.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/peer"
@@ -28,7 +27,7 @@ type gateway struct {
 
 func start(t testing.TB) *gateway {
 	t.Helper()
-	store := memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})
+	store := memory.OpenTable(memory.NewRows(), "a")
 	m := session.New(store, session.Config{Node: "host-a"})
 	s := socket.NewServer(socket.Config{Manager: m, PeerOf: peer.Of})
 	path := filepath.Join(t.TempDir(), "resp.sock")

@@ -12,7 +12,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/peer"
@@ -44,7 +43,7 @@ func withGateway(f func() int) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	store := memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})
+	store := memory.OpenTable(memory.NewRows(), "a")
 	m := session.New(store, session.Config{Node: "host-a"})
 	s := socket.NewServer(socket.Config{Manager: m, PeerOf: peer.Of})
 	served := make(chan error, 1)

@@ -89,12 +89,12 @@ type Status struct {
 	// Shares is who holds a name together with others, the lowest fences first; not all
 	// if they are many, and none in the answer to Client.Locks.
 	Shares []Share
-	// Trouble is why the store gives no answer, here or to those who wait here, or
-	// would not grant the name though it is free; "": it does, and would.
+	// Trouble is why the store does not answer, or why it would not grant the name
+	// although it is free; "" if there is no trouble.
 	Trouble string
 }
 
-// LockQuery says which locks a list is about; a field that is empty narrows nothing.
+// LockQuery says which locks a list is about. An empty field matches every lock.
 type LockQuery struct {
 	Prefix, Contains string // of the name; small and capital letters are alike in Contains
 	State            string // held, free or waited

@@ -13,7 +13,8 @@ func (r *Reader) inline(b []byte) (args []string, size int, err error) {
 	if end >= 0 {
 		part = part[:end]
 	}
-	// Checked as it comes: whoever sends another protocol may never send a line.
+	// The bytes are checked as they arrive: a client that speaks another protocol may
+	// never end the line.
 	if err := printable(part); err != nil {
 		return nil, 0, err
 	}

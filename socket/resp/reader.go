@@ -29,17 +29,17 @@ type ProtocolError string
 
 func (e ProtocolError) Error() string { return "Protocol error: " + string(e) }
 
-// ErrHTTP: the other side speaks HTTP. No answer, so that nobody can be made to
-// take one for an answer by HTTP.
+// ErrHTTP means that the client speaks HTTP. It should get no answer, because a browser
+// could take that for an HTTP response.
 var ErrHTTP = errors.New("an HTTP request")
 
 // Reader reads requests from a stream: arrays of bulk strings, or inline lines.
-// It asks the stream in Fill only.
+// Only Fill reads from the stream.
 type Reader struct {
 	src  io.Reader
 	buf  []byte
 	r, w int // buf[r:w] was read and not yet returned
-	seen int // so much of an inline line is known to have no end
+	seen int // bytes of an inline line that are known to contain no line end
 }
 
 // NewReader reads from src.
@@ -160,7 +160,8 @@ func bulk(b []byte, pos int) (start, n int, err error) {
 	return start, n, nil
 }
 
-// show keeps what somebody sent from steering the terminal of who reads it.
+// show is c as text. A control character is not shown as it is, because it could change
+// the terminal of whoever reads the error.
 func show(c byte) string {
 	if c < ' ' || c > '~' {
 		return fmt.Sprintf("byte 0x%02x", c)

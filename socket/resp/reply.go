@@ -147,7 +147,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	return strings.TrimSuffix(line[:len(line)-1], "\r"), nil
 }
 
-// noEOF: an end in the middle of a reply is no end.
+// noEOF is for an end of the stream in the middle of a reply.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

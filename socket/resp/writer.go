@@ -95,7 +95,8 @@ func (w *Writer) number(kind byte, n int64) {
 	w.buf = append(w.buf, '\r', '\n')
 }
 
-// line: a line break in s would begin a reply that nobody gave.
+// line writes a reply of one line. A line break in s would begin another reply, so it
+// becomes a blank.
 func (w *Writer) line(kind byte, s string) {
 	if strings.ContainsAny(s, "\r\n") {
 		s = strings.NewReplacer("\r", " ", "\n", " ").Replace(s)

@@ -14,14 +14,14 @@ import { endFacts, showSessions } from "./sessions.js";
 import { clock, plural, who } from "./text.js";
 
 const lookEvery = 2000; // ms
-const mostLocks = 1000; // that the sessions are told by
+const mostLocks = 1000; // from whose holders and waiters the list of sessions is made
 const mostSessions = 500;
 
 const view = {
   locks: [], counts: { locks: 0, held: 0, waiting: 0, at_least: false }, next: "", query: {}, known: false, incomplete: "", age: 0, at: 0,
   lock: null, lockAt: 0, wrongName: "",
-  part: [], partOf: null, // the locks that the sessions are told by, and their counts
-  sessions: null, moreSessions: false, sessionsAt: 0, // null: the gateway was not asked, or did not tell
+  part: [], partOf: null, // the locks from which the list of sessions is made, and their counts
+  sessions: null, moreSessions: false, sessionsAt: 0, // null: the gateway was not asked, or refused
   ready: null, version: null,
   followed: false, trouble: "", pause: lookEvery,
 };
@@ -37,7 +37,7 @@ function route() {
     if (kind && !slash) return { page: kind };
     if (kind === "locks" && name) return { page: "lock", name: decodeURIComponent(name) };
   } catch {
-    // half a percent sign
+    // a percent sign without two digits
   }
   return { page: "nowhere", name: location.hash };
 }
@@ -68,7 +68,7 @@ function showTitle() {
   document.title = [pages[here.page] || here.name, view.version?.node, "lockgw"].filter(Boolean).join(" - ");
 }
 
-// Drawing: after each answer, and each second for what counts by itself.
+// Drawing: after each answer, and each second for the times that go on.
 
 function draw() {
   const now = performance.now();
@@ -82,8 +82,8 @@ function draw() {
   showPlace(view.version);
 }
 
-// Looking. The next look waits for four times as long as the last one took, so
-// that a page that is left open costs a slow store little.
+// Asking. The page waits four times as long as the last answer took before it asks again,
+// so that a page that is left open costs a slow store little.
 
 let timer = 0;
 let looking = false;
@@ -113,7 +113,7 @@ const lookSoon = () => {
   soon = setTimeout(look, 150); // many events come at once
 };
 
-/** lookAtPage asks for what is shown, and no more. */
+/** lookAtPage asks for what is shown, and for nothing else. */
 async function lookAtPage() {
   try {
     if (here.page === "lock") await Promise.all([lookAtLock(here.name), lookBack(here.name)]);
@@ -156,7 +156,7 @@ async function lookAtLocks(asked) {
   });
 }
 
-/** lookAtPart is for the sessions: their locks tell more of their clients, and without the admin token all. */
+/** lookAtPart asks for the locks of the sessions: they say more about the clients, and without the admin token they are all there is. */
 async function lookAtPart() {
   const list = await gateway.locks({ limit: mostLocks });
   Object.assign(view, { part: list.items, partOf: list.counts });
@@ -170,7 +170,7 @@ async function lookAtSessions() {
     const page = await gateway.sessions(mostSessions);
     Object.assign(view, { sessions: page.items, moreSessions: page.next !== "", sessionsAt: performance.now() });
   } catch (err) {
-    if (err.status === 403) view.sessions = null; // otherwise the banner tells of when it is what is shown
+    if (err.status === 403) view.sessions = null; // for other errors the old list stays, and the banner says of when it is
   }
 }
 
@@ -183,7 +183,7 @@ async function lookAtHealth() {
   }
 }
 
-/** compare says and keeps what is new; whole: both are all there is, so that what is missing is free. */
+/** compare announces and keeps what has changed; whole: both lists are complete, so that a missing lock is free. */
 function compare(before, now, whole) {
   const was = new Map(before.map((lock) => [lock.name, lock]));
   const is = new Map(now.map((lock) => [lock.name, lock]));
@@ -198,7 +198,7 @@ function compare(before, now, whole) {
   if (said.length > 0) say(said.length > 3 ? `${plural(said.length, "change")} in the list of locks` : said.join(". "));
 }
 
-/** tell says and keeps what is new of one lock. */
+/** tell announces and keeps what has changed of one lock. */
 function tell(name, changed) {
   history.look(name, changed);
   if (changed.length > 0) say(changed.map((change) => `${name} ${change.said}`).join(". "));
@@ -206,7 +206,7 @@ function tell(name, changed) {
 
 const say = (text) => setText(byId("announce"), text);
 
-// What is told at the top of the page.
+// What is shown at the top of the page.
 
 function answered() {
   byId("live-mark").dataset.state = "good";
@@ -220,7 +220,7 @@ function unanswered(err) {
   setText(byId("live"), "Not live");
 }
 
-/** warn says what is wrong, also if the locks can be read all the same. */
+/** warn shows what is wrong, even if the locks can still be read. */
 function warn() {
   const unready = view.ready && view.ready.status !== "ready" ? view.ready.detail : "";
   setText(byId("banner"), view.trouble || unready);
@@ -272,7 +272,7 @@ function unfollow() {
   look();
 }
 
-// What is done to others.
+// What an administrator does to others.
 
 /** askToBreak asks the gateway once more first: who is next may have changed since the last look. */
 async function askToBreak(name) {
@@ -282,7 +282,7 @@ async function askToBreak(name) {
     title: "Break this lock?", verb: "Break the lock", about: breakFacts(lock), hasToken: view.version?.admin_token,
     warning: "The next in the queue gets the lock. The holder is told that it has lost it, but a program that does not"
       + " listen works on: be sure that it is dead, or that what it works on compares fences.",
-    act: (token) => gateway.breakLock(lock.name, lock.fence, token),
+    act: (token) => gateway.breakLock(lock, token),
     done: () => done(`${lock.name} is taken from ${who(lock.holder)}`),
   });
 }
@@ -294,7 +294,7 @@ function askToEnd(session) {
       + " does not listen works on: be sure that it is dead, or that what it works on compares fences.",
     act: (token) => gateway.endSession(session.id, token),
     done: () => {
-      byId("sessions-title").focus(); // the button goes with its row
+      byId("sessions-title").focus(); // the button disappears with its row
       done(`The session ${session.id} has ended`);
     },
   });

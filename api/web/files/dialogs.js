@@ -22,7 +22,7 @@ function useDialog(dialog, submit) {
   });
 }
 
-/** The dialog keeps to what was shown when it was opened. */
+/** The dialog keeps what was shown when it was opened. */
 let asked = null;
 
 /**

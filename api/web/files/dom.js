@@ -13,7 +13,7 @@ export function el(tag, properties = {}, ...children) {
   return node;
 }
 
-/** setText leaves a text alone that is the same, so that selections and readers are not disturbed. */
+/** setText changes a text only if it differs, so that selections and screen readers are not disturbed. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -63,7 +63,7 @@ export function rows(body, items, keyOf, make, update) {
   for (const row of old.values()) row.remove();
 }
 
-/** facts fills a list of terms with what they are; a value is a text or an element. */
+/** facts fills a list of terms and values; a value is a text or an element. */
 export function facts(list, pairs) {
   list.replaceChildren(...pairs.filter(([, value]) => value !== "").flatMap(([term, value]) => [
     el("dt", {}, term), el("dd", {}, value),

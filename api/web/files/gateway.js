@@ -45,7 +45,7 @@ export const pathOf = (name) => `/v1/locks/${encodeURIComponent(name)}`;
 
 export const lock = (name) => json(pathOf(name));
 
-/** lockHistory is how this gateway's callers came to a lock, the newest limit of them. */
+/** lockHistory is the newest attempts of this gateway's callers at a lock, at most limit. */
 export const lockHistory = (name, since, limit) => json(`${pathOf(name)}/history?${new URLSearchParams({ since, limit })}`);
 
 /** mostContended are the locks that were waited for most. */
@@ -71,11 +71,13 @@ export async function endSession(id, token) {
   adminToken = token;
 }
 
-/** breakLock takes the lock from whoever holds it with that fence. A token that works is kept. */
-export async function breakLock(name, fence, token) {
+/** breakLock takes a lock from the holder that was shown. A token that works is kept. */
+export async function breakLock(lock, token) {
   token ||= adminToken;
-  const headers = { "If-Match": `"${fence}"` };
-  await ask(`${pathOf(name)}?force=true`, { method: "DELETE", headers, token, signal: soon() });
+  const headers = { "If-Match": `"${lock.fence}"` };
+  const query = new URLSearchParams({ force: true });
+  if (lock.holder.owner) query.set("owner", lock.holder.owner);
+  await ask(`${pathOf(lock.name)}?${query}`, { method: "DELETE", headers, token, signal: soon() });
   adminToken = token;
 }
 
@@ -112,5 +114,5 @@ function parse(block) {
     if (field === "event") event.type = value;
     if (field === "data") Object.assign(event, JSON.parse(value));
   }
-  return event.type ? event : null; // the rest are comments
+  return event.type ? event : null; // other lines are comments
 }

@@ -23,7 +23,7 @@ export function showHealth(ready, version) {
   setText(byId("health-version"), version ? `lockgw ${version.version}, ${version.go_version}` : "");
 }
 
-// A check that is passed and has something to say is limited: names that cannot be locked, a journal that is not written.
+// A check that passes with a detail is limited: some names cannot be locked, or the journal cannot be written.
 function checkText(check) {
   const [state, word] = !check.ok ? ["bad", "failed"] : check.detail ? ["jeopardy", "limited"] : ["good", "good"];
   return el("span", {}, mark(state), word + (check.detail ? `: ${check.detail}` : ""));

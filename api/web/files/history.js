@@ -13,14 +13,14 @@ function add(all, name, event) {
   const list = all.get(name) ?? [];
   list.unshift(event);
   list.length = Math.min(list.length, keptOfLock);
-  all.delete(name); // so that the name that was silent for longest goes first
+  all.delete(name); // so that the name without an event for longest is forgotten first
   all.set(name, list);
   if (all.size > keptLocks) all.delete(all.keys().next().value);
 }
 
-const people = new Map(); // owner -> who that is, as far as a look has shown it
+const people = new Map(); // owner -> who that is, as far as an answer has shown it
 
-/** meet remembers who stands behind the owner ids that events name. */
+/** meet remembers whose the owner ids are that events name. */
 export function meet(locks) {
   for (const lock of locks) {
     for (const one of lock.holder ? [lock.holder, ...lock.queue] : lock.queue) people.set(one.owner, who(one));
@@ -28,7 +28,7 @@ export function meet(locks) {
   while (people.size > keptLocks) people.delete(people.keys().next().value);
 }
 
-/** whoDid is what is known of the one that an event is about. */
+/** whoDid is what is known of the owner that an event is about. */
 export const whoDid = (event) => people.get(event.owner) ?? event.owner ?? "";
 
 /** tell adds an event of the gateway. Renewals are left out: they say nothing new. */
@@ -36,7 +36,7 @@ export function tell(event) {
   if (event.lock && event.type !== "renewed") add(told, event.lock, event);
 }
 
-/** changes is what is different between two looks at one lock; was or is may be missing. */
+/** changes is what differs between two states of one lock; was or is may be missing. */
 export function changes(was, is) {
   const out = [];
   const [before, now] = [was?.holder, is?.holder];

@@ -15,7 +15,7 @@ let askedFor = "";
 
 const range = () => byId("late-range").value;
 
-/** lookBack asks for the history of a lock, or "" for the list, unless that was done just now. */
+/** lookBack asks for the history of a lock, or with "" for the list, unless it has just asked. */
 export async function lookBack(name) {
   const asked = JSON.stringify([name, range(), byId("contended-range").value]);
   if (asked === askedFor && performance.now() - askedAt < askEvery) return;
@@ -24,7 +24,7 @@ export async function lookBack(name) {
   askedFor = asked;
   try {
     const answer = name ? await lockHistory(name, range(), mostBars) : await mostContended(byId("contended-range").value);
-    if (asked !== askedFor) return; // another one was asked for meanwhile
+    if (asked !== askedFor) return; // the page shows another lock or range by now
     if (name) told = answer;
     else contended = answer;
   } catch (err) {
@@ -38,7 +38,7 @@ export function useRanges(look) {
   for (const id of ["late-range", "contended-range"]) byId(id).addEventListener("change", look);
 }
 
-/** took is a duration in as much detail as people want to know. */
+/** took is a duration in as much detail as a reader needs. */
 export function took(ms) {
   if (ms < 1000) return `${ms} ms`;
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;

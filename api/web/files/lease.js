@@ -1,6 +1,6 @@
-// The bar of a lease. A status says how much is left of it, not how long it was
-// at first, so the bar is as long as the most that was seen of this grant,
-// rounded up to what people choose.
+// The bar of a lease. A status says how much of the lease is left, not how long it was at
+// first, so the full bar is the longest rest that was seen of this grant, rounded up to a
+// common length.
 
 import { el, setText } from "./dom.js";
 import { duration } from "./text.js";
@@ -21,7 +21,7 @@ export function leaseBar() {
   return el("div", { className: "lease" }, el("progress", { max: 1, value: 0 }), el("span"));
 }
 
-/** showLease draws what is left now; age is how long ago the gateway said it. */
+/** showLease draws what is left now; age is how old the gateway's answer is. */
 export function showLease(node, lock, age) {
   const [bar, text] = node.children;
   const endless = lock.state !== "held" || lock.ttl_ms === 0;

@@ -22,7 +22,7 @@ export function showLock(name, lock, age, followed, wrong) {
   showHistory(name, followed);
 }
 
-/** unknown is what to say of a name that nobody ever held, as far as the store remembers. */
+/** unknown is the text for a name that nobody ever held, as far as the store remembers. */
 const unknown = (lock) => (lock && lock.state === "free" && !lock.fence && lock.waiters === 0
   ? "Nobody holds this lock, and the store remembers no earlier holder: look whether the name is right." : "");
 
@@ -126,7 +126,7 @@ function commandLine([what, text]) {
   return el("div", { className: "curl" }, el("p", {}, what), button, el("pre", {}, code));
 }
 
-/** copy selects the text where the browser gives no clipboard, as over plain HTTP from afar. */
+/** copy selects the text where the browser offers no clipboard, as over plain HTTP from another machine. */
 async function copy(text, code, button) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// How things are told to people.
+// Texts for values.
 
 /** duration is 12s, 3m 12s, 4h 5m, 2d 4h. */
 export function duration(ms) {
@@ -26,7 +26,7 @@ export function clock(time) {
   return [t.getHours(), t.getMinutes(), t.getSeconds()].map(two).join(":");
 }
 
-/** moment is the day too, in an order that nobody can mistake. */
+/** moment is the day and the time, the year first. */
 export function moment(time) {
   const t = new Date(time);
   return `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${clock(time)}`;
@@ -39,7 +39,7 @@ export function state(lock) {
   return lock.state;
 }
 
-/** stateInList is the same in a narrow column: that several hold it says that it is held. */
+/** stateInList is the same for a narrow column: without "held" where several hold it. */
 export const stateInList = (lock) => state(lock).replace(/^held, /, "");
 
 /** command is the note of a process of lockgw itself: it tells more than its name. */
@@ -54,7 +54,7 @@ export function who(holder) {
   return parts.join(" ") || holder.owner;
 }
 
-/** noteBeside is the note where who does not tell it. */
+/** noteBeside is the note, if who does not already show it. */
 export const noteBeside = (holder) => (holder.note && holder.note !== command(holder) ? holder.note : "");
 
 /** sessionOf is the part of an owner id that names the session. */

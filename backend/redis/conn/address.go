@@ -15,9 +15,6 @@ import (
 const (
 	IOTimeout   = 500 * time.Millisecond // to connect, to write, and to wait for replies
 	PoolTimeout = 200 * time.Millisecond
-	// userTimeout bounds how long the kernel keeps a connection on which sent
-	// bytes are not acknowledged; by default that is a quarter of an hour.
-	userTimeout = 3 * time.Second
 )
 
 // Options reads the address of one Redis server:

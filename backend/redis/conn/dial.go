@@ -8,46 +8,30 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strings"
-	"syscall"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/dialer"
 	"github.com/lockgw/lockgw/backend/resplimit"
 )
 
 // Dialer connects so that a peer which vanishes without a word is noticed in
-// seconds, while idle by keep-alives and while sending by userTimeout.
+// seconds; see package dialer.
 func Dialer(timeout time.Duration, config *tls.Config) func(context.Context, string, string) (net.Conn, error) {
-	d := &net.Dialer{
-		Timeout:         timeout,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 2},
-		Control:         setUserTimeout,
-	}
-	dial := d.DialContext
+	d := dialer.New(timeout)
+	connect := d.DialContext
 	if config != nil {
-		dial = (&tls.Dialer{NetDialer: d, Config: config}).DialContext
+		connect = (&tls.Dialer{NetDialer: d, Config: config}).DialContext
 	}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dial(ctx, network, addr)
+		c, err := connect(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
 		return resplimit.Conn(c), nil
 	}
-}
-
-func setUserTimeout(network, _ string, c syscall.RawConn) error {
-	if !strings.HasPrefix(network, "tcp") {
-		return nil
-	}
-	var failed error
-	err := c.Control(func(fd uintptr) {
-		failed = limitUnanswered(int(fd))
-	})
-	return errors.Join(err, failed)
 }
 
 // TLSFiles are PEM files, "" where not given.

@@ -3,7 +3,6 @@ package conn
 import (
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/lockgw/lockgw/backend"
 )
@@ -47,8 +46,3 @@ func (a Reply) Number(i int) int64 {
 
 // Fence is element i.
 func (a Reply) Fence(i int) backend.Fence { return backend.Fence(max(a.Number(i), 0)) }
-
-// Millis is element i, a time.
-func (a Reply) Millis(i int) time.Duration {
-	return time.Duration(max(a.Number(i), 0)) * time.Millisecond
-}

@@ -40,23 +40,21 @@ const timeout = 3 * time.Second
 
 // Servers looks for what is wrong with the server of cfg, its settings and what this
 // user may do there. It takes locks of a name that nobody else uses; what is left
-// of it ends within a minute. cfg.Node and cfg.FenceTTL are not used.
+// of it ends within a minute or so. cfg.Node, cfg.FenceTTL and cfg.Guard are not used.
 func Servers(ctx context.Context, cfg redis.Config) []Finding {
-	cfg.Node = backend.Node{ID: "doctor-" + rand.Text(), Incarnation: 1}
-	cfg.FenceTTL = time.Minute
-	guard := cfg.Guard
-	cfg.Guard = redis.GuardNone // the lock that is taken here may be forgotten
-	b, err := redis.Open(ctx, cfg)
+	cfg.Node = backend.Node{ID: "doctor-" + rand.Text()}
+	cfg.FenceTTL, cfg.Guard = 0, redis.GuardNone // the lock that is taken here may be forgotten
+	t, err := redis.OpenTable(cfg)
 	if err != nil {
 		return []Finding{{Fail, "address", err.Error(), "correct backend.url or backend.key_prefix"}}
 	}
-	defer b.Close()
-	x := &examination{b: b, prefix: cfg.KeyPrefix, clustered: conn.Clustered(cfg.URL), guard: guard}
+	defer t.Close()
+	x := &examination{table: t, prefix: cfg.KeyPrefix, clustered: conn.Clustered(cfg.URL)}
 	if strings.Contains(cfg.URL, "+sentinel://") {
-		x.sentinel, _ = conn.SentinelOptions(cfg.URL) // Open has read it
+		x.sentinel, _ = conn.SentinelOptions(cfg.URL) // OpenTable has read it
 	}
 	if err := x.connect(ctx); err != nil {
-		if redis.RefusedLogin(err) {
+		if conn.RefusedLogin(err) {
 			return []Finding{{Fail, "password", err.Error(), loginRemedy}}
 		}
 		return []Finding{{Fail, "connection", err.Error(), connectionRemedy}}
@@ -75,10 +73,9 @@ const loginRemedy = "correct the user and password in backend.url, or in the fil
 
 // examination of one server, or of all masters of a cluster.
 type examination struct {
-	b         *redis.Backend
+	table     *redis.Table
 	prefix    string // Config.KeyPrefix
 	clustered bool
-	guard     string                   // what gateways are told
 	sentinel  *goredis.FailoverOptions // nil: none
 	masters   []*goredis.Client
 	findings  []Finding
@@ -92,7 +89,7 @@ func (x *examination) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	began := time.Now()
-	found, err := x.b.Survey(ctx)
+	found, err := x.table.Survey(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,7 +105,7 @@ func (x *examination) connect(ctx context.Context) error {
 func (x *examination) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return conn.Each(x.masters, func(_ int, c *goredis.Client) error { return redis.Outcome(c.Ping(ctx).Err()) })
+	return conn.Each(x.masters, func(_ int, c *goredis.Client) error { return conn.Outcome(c.Ping(ctx).Err()) })
 }
 
 // askedSettings are those that the checks look at; others may be secret.
@@ -120,17 +117,17 @@ func (x *examination) settings(ctx context.Context, c *goredis.Client) (found []
 	defer cancel()
 	info, err := conn.ReadInfo(ctx, c)
 	if err != nil {
-		found = append(found, Finding{Warn, "info", "not told, so that its version and role are not known: " + redis.Outcome(err).Error(), "allow this user INFO: ACL SETUSER ... +info"})
+		found = append(found, Finding{Warn, "info", "not told, so that its version and role are not known: " + conn.Outcome(err).Error(), "allow this user INFO: ACL SETUSER ... +info"})
 	}
 	asked := goredis.NewMapStringStringCmd(ctx, askedSettings...)
 	if err := c.Process(ctx, asked); err != nil {
 		found = append(found, Finding{
-			Warn, "configuration", "not told, so that only what INFO tells was looked at: " + redis.Outcome(err).Error(),
+			Warn, "configuration", "not told, so that only what INFO tells was looked at: " + conn.Outcome(err).Error(),
 			"allow this user to read it, ACL SETUSER ... +config|get, or look yourself at timeout, tcp-keepalive, save and min-replicas-to-write",
 		})
 	}
 	for _, check := range serverChecks {
-		if f := check(serverFacts{info, asked.Val(), x.clustered, x.guard}); f.Level != "" {
+		if f := check(serverFacts{info, asked.Val(), x.clustered}); f.Level != "" {
 			found = append(found, f)
 		}
 	}
@@ -146,7 +143,7 @@ func (x *examination) clock(ctx context.Context) {
 		began := time.Now()
 		theirs, err := c.Time(ctx).Result()
 		if err != nil {
-			x.add(Finding{Fail, "clock", redis.Outcome(err).Error(), "allow this user TIME: ACL SETUSER ... +time"})
+			x.add(Finding{Fail, "clock", conn.Outcome(err).Error(), "allow this user TIME: ACL SETUSER ... +time"})
 			return
 		}
 		if ahead := theirs.Sub(began.Add(time.Since(began) / 2)); ahead.Abs() >= worst.Abs() {

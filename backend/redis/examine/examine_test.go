@@ -45,8 +45,11 @@ func TestServers(t *testing.T) {
 		t.Errorf("found = %+v, want the twelve above and latency", found)
 	}
 	for _, key := range s.Client().Keys(t.Context(), "*").Val() {
-		if ttl := s.Client().PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > time.Minute || !strings.Contains(key, "app:lockgw-doctor-") {
-			t.Errorf("left behind: %s for %v, want nothing that is not the probe's or lasts longer than a minute", key, ttl)
+		if key == "lockgw:mark:{0}" {
+			continue // all gateways share it
+		}
+		if ttl := s.Client().PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > 2*time.Minute || !strings.Contains(key, "app:lockgw-doctor-") {
+			t.Errorf("left behind: %s for %v, want nothing that is not the probe's or lasts longer than two minutes", key, ttl)
 		}
 	}
 }
@@ -78,7 +81,7 @@ func TestServersReplicas(t *testing.T) {
 	s := redistest.Start(t)
 	host, port, _ := strings.Cut(s.Addr, ":")
 	redistest.Start(t, "--replicaof", host, port)
-	awaits(t, "the replica is connected", func() bool {
+	redistest.Await(t, "the replica is connected", func() bool {
 		return strings.Contains(s.Client().Info(t.Context(), "replication").Val(), "state=online")
 	})
 	wantFinding(t, examine(t, s.URL(), ""), "replicas", Warn, "min-replicas-to-write")
@@ -86,21 +89,6 @@ func TestServersReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFinding(t, examine(t, s.URL(), ""), "replicas", OK, "")
-}
-
-// A gateway that is told to wait for a replica grants nothing without one.
-func TestServersWithoutReplica(t *testing.T) {
-	s := redistest.Start(t)
-	for guard, want := range map[string]Level{redis.GuardWait: Fail, redis.GuardQuarantine: ""} {
-		found := map[string]Finding{}
-		for _, f := range Servers(t.Context(), redis.Config{URL: s.URL(), Guard: guard}) {
-			found[f.Check] = f
-		}
-		if f := found["replicas"]; f.Level != want || want == Fail && !strings.Contains(f.Remedy, "connect a replica") {
-			t.Errorf("%s: replicas = %+v, want %q", guard, f, want)
-		}
-		wantFinding(t, found, "locks", OK, "")
-	}
 }
 
 // user is the rights of an ACL user, with its password.
@@ -213,15 +201,6 @@ func TestFindings(t *testing.T) {
 	} {
 		if f := tt.found; f.Level != tt.level || !strings.Contains(f.Detail+" "+f.Remedy, tt.text) {
 			t.Errorf("%s: %+v, want %q with %q", tt.name, f, tt.level, tt.text)
-		}
-	}
-}
-
-func awaits(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	for began := time.Now(); !f(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
-			t.Fatalf("waited 10 s until %s", what)
 		}
 	}
 }

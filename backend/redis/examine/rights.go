@@ -11,13 +11,15 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
 // NeededRights is what ACL SETUSER has to be told of a user of lockgw, with a %s for
 // the key prefix. scripting, because a script may do no more than its user.
 const NeededRights = "~%[1]s* ~lockgw:* ~redisson_lock_token:* &lockgw:node:* &redisson_lock__channel:* " +
-	"+@connection +@scripting +@hash +@sortedset +@pubsub +@string +@keyspace -@dangerous +info +config|get +time +cluster|slots +cluster|info"
+	"+@connection +@scripting +@hash +@pubsub +@string +@keyspace -@dangerous +info +config|get +time +cluster|slots +cluster|info"
 
 // rights finds out whether this user may do what a gateway does, by doing it.
 func (x *examination) rights(ctx context.Context) {
@@ -43,26 +45,27 @@ func (x *examination) rights(ctx context.Context) {
 	x.add(Finding{OK, "locks", "one was taken, renewed, passed on and given back", ""})
 }
 
-// probe is two contenders for a lock of its own.
+// probe is two nodes that want a lock of their own. The second one listens.
 type probe struct {
-	b        *redis.Backend
-	name     string
-	channels redis.Channels
-	home     *goredis.Client // has the lock
-	ps       *goredis.PubSub
-	seq      uint64
+	table         *redis.Table
+	name          string
+	first, second string
+	channels      redis.Channels
+	home          *goredis.Client // has the lock
+	ps            *goredis.PubSub
+	seen          ledger.Reply
 }
 
 // probe chooses a name that a server has which answers.
 func (x *examination) probe(ctx context.Context) (*probe, error) {
 	for {
-		p := &probe{b: x.b, name: "lockgw-doctor-" + rand.Text()}
+		p := &probe{table: x.table, name: "lockgw-doctor-" + rand.Text(), first: x.table.Node() + "-1", second: x.table.Node()}
 		var err error
-		if p.home, err = x.b.Home(ctx, p.name); err != nil {
+		if p.home, err = x.table.Home(ctx, p.name); err != nil {
 			return nil, err
 		}
 		if slices.Contains(x.masters, p.home) {
-			p.ps, p.channels = p.home.Subscribe(ctx), x.b.Channels(p.name)
+			p.ps, p.channels = p.home.Subscribe(ctx), x.table.Channels(p.name)
 			return p, nil
 		}
 		if ctx.Err() != nil {
@@ -88,9 +91,9 @@ func (p *probe) listen(ctx context.Context) (trip time.Duration, err error) {
 	}
 	began := time.Now()
 	if err := p.home.Publish(ctx, p.channels.Node, redis.ProbePrefix).Err(); err != nil {
-		return 0, fmt.Errorf("PUBLISH: %w", redis.Outcome(err))
+		return 0, fmt.Errorf("PUBLISH: %w", conn.Outcome(err))
 	}
-	if _, err := p.hear(ctx, func(payload string) bool { return payload == redis.ProbePrefix }); err != nil {
+	if err := p.hear(ctx, func(payload string) bool { return payload == redis.ProbePrefix }); err != nil {
 		return 0, fmt.Errorf("a message to ourselves did not come back: %w", err)
 	}
 	return time.Since(began), nil
@@ -102,104 +105,91 @@ func (p *probe) subscribe(ctx context.Context, word string, command func(context
 		_, err = p.ps.ReceiveTimeout(ctx, timeout)
 	}
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", word, channel, redis.Outcome(err))
+		return fmt.Errorf("%s %s: %w", word, channel, conn.Outcome(err))
 	}
 	return nil
 }
 
-// hear returns the first message to this node that is wanted.
-func (p *probe) hear(ctx context.Context, wanted func(payload string) bool) (string, error) {
+// hear waits for a message to this node that is wanted.
+func (p *probe) hear(ctx context.Context, wanted func(payload string) bool) error {
 	for {
 		received, err := p.ps.ReceiveTimeout(ctx, timeout)
 		if err != nil {
-			return "", redis.Outcome(err)
+			return conn.Outcome(err)
 		}
 		if m, ok := received.(*goredis.Message); ok && m.Channel == p.channels.Node && wanted(m.Payload) {
-			return m.Payload, nil
+			return nil
 		}
 	}
 }
 
-// passOn takes the lock for one contender, who passes it on to the other if that
-// can hear of it, and gives it back.
+// passOn takes the lock for one node, which passes it on to the other if that can hear of
+// it, and gives it back.
 func (p *probe) passOn(ctx context.Context, hears bool) error {
-	first := p.request("1")
-	a, err := p.b.Acquire(ctx, first)
-	if err != nil {
-		return fmt.Errorf("take a lock: %w", err)
+	if err := p.does(ctx, "take a lock", ledger.Op{Node: p.first, Want: 1}); err != nil {
+		return err
 	}
-	second := p.request("2")
-	if _, err := p.b.Acquire(ctx, second); err != nil {
+	hold := p.seen.Record.Firm(p.first)
+	if hold == nil {
+		return errors.New("take a lock: somebody else has it, though nobody knows its name")
+	}
+	var err error
+	if p.seen, err = p.table.Join(ctx, p.name, ledger.Entry{Node: p.second, Want: 1, Waiters: 1}, 0); err != nil {
 		return fmt.Errorf("wait for a lock: %w", err)
 	}
-	if _, err := p.b.Renew(ctx, []backend.Renewal{{Name: p.name, Slot: "1", Hold: a.Hold, TTL: first.TTL}}); err != nil {
+	if _, err := p.table.Renew(ctx, []ledger.Renewal{{Name: p.name, ID: hold.ID, TTL: probeTTL}}); err != nil {
 		return fmt.Errorf("renew a lock: %w", err)
 	}
 	if err := p.look(ctx); err != nil {
 		return err
 	}
-	if err := p.release(ctx, first, a.Hold); err != nil {
+	if err := p.does(ctx, "give a lock back", ledger.Op{Verb: ledger.Leave, Node: p.first, Hold: hold.ID}); err != nil {
 		return err
 	}
 	if hears {
-		return p.take(ctx, second)
+		if err := p.take(ctx); err != nil {
+			return err
+		}
 	}
-	return p.cancel(ctx, second)
+	return p.does(ctx, "give a lock back", ledger.Op{Verb: ledger.Leave, Node: p.second})
 }
 
 // look reads the lock as `status` and `ls` do.
-func (p *probe) look(ctx context.Context) error {
-	if _, err := p.b.Inspect(ctx, p.name); err != nil {
+func (p *probe) look(ctx context.Context) (err error) {
+	if p.seen, err = p.table.Look(ctx, p.name); err != nil {
 		return fmt.Errorf("look at a lock: %w", err)
 	}
-	if _, _, err := p.b.List(ctx, p.name, "", 0); err != nil && !errors.Is(err, backend.ErrPartly) { // 0: one step
+	if _, _, err := p.table.List(ctx, p.name, "", 0); err != nil && !errors.Is(err, backend.ErrPartly) { // 0: one step
 		return fmt.Errorf("list locks: %w", err)
 	}
 	return nil
 }
 
-// take confirms the lock that was passed on to r and gives it back.
-func (p *probe) take(ctx context.Context, r backend.Request) error {
-	payload, err := p.hear(ctx, func(payload string) bool {
-		h, ok := redis.ParseHint(payload)
-		return ok && h.Kind == backend.HintGranted
+// take makes the lock that was passed on to the second node its own.
+func (p *probe) take(ctx context.Context) error {
+	err := p.hear(ctx, func(payload string) bool {
+		name, k, ok := redis.ParseMessage(payload)
+		return ok && name == p.name && k == ledger.Look
 	})
 	if err != nil {
 		return fmt.Errorf("hear that a lock was passed on: %w", err)
 	}
-	h, _ := redis.ParseHint(payload)
-	r.Hold, r.Attempt = h.Fence, r.Seq
-	if _, err := p.b.Confirm(ctx, r); err != nil && !errors.Is(err, backend.ErrNotHeld) { // or it came late, which is no fault of the server
-		return fmt.Errorf("confirm a lock: %w", err)
-	}
-	return p.release(ctx, r, h.Fence)
+	return p.does(ctx, "take a lock that was passed on", ledger.Op{Node: p.second, Want: 1})
 }
 
-func (p *probe) release(ctx context.Context, r backend.Request, hold backend.Fence) error {
-	r.Attempt, r.Hold, r.Turn, r.Queue = r.Seq, hold, hold, false
-	p.seq++
-	r.Seq = p.seq
-	if _, err := p.b.Release(ctx, r); err != nil {
-		return fmt.Errorf("give a lock back: %w", err)
+const probeTTL = 10 * time.Second
+
+// does writes what op makes of the lock, which nobody else uses.
+func (p *probe) does(ctx context.Context, what string, op ledger.Op) error {
+	op.Turns, op.TTL, op.OfferTTL = 1, probeTTL, probeTTL
+	next, effects := ledger.Step(p.seen.Record, op, 0)
+	r, err := p.table.Swap(ctx, ledger.Swap{Name: p.name, Base: p.seen.Version, Record: next, Effects: effects})
+	if err == nil && !r.Written {
+		err = errors.New("the record is another than before, though nobody knows its name")
 	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	p.seen = r
 	return nil
-}
-
-func (p *probe) cancel(ctx context.Context, r backend.Request) error {
-	r.Attempt = r.Seq
-	p.seq++
-	r.Seq = p.seq
-	if err := p.b.Cancel(ctx, r); err != nil {
-		return fmt.Errorf("wait no longer for a lock: %w", err)
-	}
-	return nil
-}
-
-// request is an acquire of a contender of this node.
-func (p *probe) request(slot string) backend.Request {
-	p.seq++
-	return backend.Request{
-		Name: p.name, Slot: slot, Seq: p.seq, Owner: backend.Owner(p.name + ":" + slot), TTL: 10 * time.Second,
-		Turns: 1, Count: 1, Queue: true, Waiters: 1,
-	}
 }

@@ -10,7 +10,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
@@ -61,7 +60,7 @@ func (x *examination) cluster(ctx context.Context) {
 	defer cancel()
 	text, err := x.masters[0].ClusterInfo(ctx).Result()
 	if err != nil {
-		x.add(Finding{Warn, "cluster", "not told: " + redis.Outcome(err).Error(), "allow this user CLUSTER INFO: ACL SETUSER ... +cluster|info"})
+		x.add(Finding{Warn, "cluster", "not told: " + conn.Outcome(err).Error(), "allow this user CLUSTER INFO: ACL SETUSER ... +cluster|info"})
 		return
 	}
 	x.add(clusterFinding(conn.InfoLines(text), len(x.masters)))
@@ -88,7 +87,7 @@ func (x *examination) watched(ctx context.Context) {
 	defer cancel()
 	told, err := x.askSentinels(ctx)
 	if err != nil {
-		x.add(Finding{Warn, "sentinel", "not told: " + redis.Outcome(err).Error(), "see that the Sentinels answer SENTINEL MASTER " + x.sentinel.MasterName})
+		x.add(Finding{Warn, "sentinel", "not told: " + conn.Outcome(err).Error(), "see that the Sentinels answer SENTINEL MASTER " + x.sentinel.MasterName})
 		return
 	}
 	x.add(sentinelFinding(told))

@@ -14,8 +14,7 @@ type serverFacts struct {
 	info   map[string]string // INFO
 	config map[string]string // CONFIG GET; nil where it is forbidden
 
-	clustered bool   // it is to be part of a cluster
-	guard     string // Config.Guard of the gateways
+	clustered bool // it is to be part of a cluster
 }
 
 // text is what INFO says under the one name, or else CONFIG GET under the other.
@@ -112,8 +111,6 @@ func checkReplicas(f serverFacts) Finding {
 	replicas := number(f.info["connected_slaves"])
 	least, told := f.config["min-replicas-to-write"]
 	switch {
-	case replicas == 0 && f.guard == redis.GuardWait && f.info["role"] == "master":
-		return Finding{Fail, "replicas", "none, and with backend.redis.guard: wait each grant waits for one and is refused", redis.ReplicaRemedy}
 	case replicas == 0 || !told:
 		return Finding{}
 	case number(least) == 0:

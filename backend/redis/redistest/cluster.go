@@ -168,7 +168,7 @@ func (c *Cluster) Move(key string, from, to *Server) {
 func (c *Cluster) spreadEpochs() {
 	c.t.Helper()
 	epochs := map[*Server]int{}
-	await(c.t, "all masters know the newest epoch", func() bool {
+	Await(c.t, "all masters know the newest epoch", func() bool {
 		newest := 0
 		for _, s := range c.Masters {
 			_ = s.control().Publish(c.t.Context(), "redistest:epoch", "").Err() // one that is down knows it later
@@ -242,7 +242,7 @@ func (c *Cluster) AwaitReplica(master, replica *Server) { awaitReplica(c.t, mast
 func (c *Cluster) await(what string, is func(*Server) bool) {
 	c.t.Helper()
 	for _, s := range c.Servers() {
-		await(c.t, what, func() bool { return is(s) })
+		Await(c.t, what, func() bool { return is(s) })
 	}
 }
 
@@ -255,7 +255,8 @@ func (c *Cluster) do(s *Server, args ...any) any {
 	return v
 }
 
-func await(t testing.TB, what string, is func() bool) {
+// Await waits until is returns true, and fails the test if that takes more than 20 s.
+func Await(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -268,7 +269,7 @@ func await(t testing.TB, what string, is func() bool) {
 func awaitReplica(t testing.TB, master, replica *Server) {
 	t.Helper()
 	m, r := master.control(), replica.control()
-	await(t, "a replica has what its master has", func() bool {
+	Await(t, "a replica has what its master has", func() bool {
 		_, written, _ := strings.Cut(m.Info(t.Context(), "replication").Val(), "master_repl_offset:")
 		written, _, _ = strings.Cut(written, "\r\n")
 		has := r.Info(t.Context(), "replication").Val()
@@ -285,7 +286,7 @@ func CutOff(t testing.TB, master, replica *Server) {
 	if err := m.Do(t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err(); err != nil {
 		t.Fatalf("CLIENT KILL TYPE replica: %v", err)
 	}
-	await(t, "the master has no replica", func() bool {
+	Await(t, "the master has no replica", func() bool {
 		return strings.Contains(m.Info(t.Context(), "replication").Val(), "connected_slaves:0\r\n")
 	})
 }

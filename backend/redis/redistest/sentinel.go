@@ -35,7 +35,7 @@ func StartWatched(t testing.TB, sentinels int, args ...string) *Watched {
 		w.Sentinels = append(w.Sentinels, w.sentinel(sentinels/2+1))
 	}
 	for _, s := range w.Sentinels {
-		await(t, "a Sentinel knows all", func() bool {
+		Await(t, "a Sentinel knows all", func() bool {
 			told := ask(t, s).Master(t.Context(), MasterName).Val()
 			return told["num-slaves"] == "1" && told["num-other-sentinels"] == strconv.Itoa(sentinels-1)
 		})
@@ -80,7 +80,7 @@ func (w *Watched) URL() string {
 // AwaitMaster waits until all Sentinels that run say that s is the master.
 func (w *Watched) AwaitMaster(s *Server) {
 	w.t.Helper()
-	await(w.t, "the Sentinels have a new master", func() bool {
+	Await(w.t, "the Sentinels have a new master", func() bool {
 		for _, sentinel := range w.Sentinels {
 			told := ask(w.t, sentinel).GetMasterAddrByName(w.t.Context(), MasterName).Val()
 			if len(told) != 2 || told[1] != s.port() {
@@ -94,7 +94,7 @@ func (w *Watched) AwaitMaster(s *Server) {
 // SwitchTo has to take the place of from, which then follows it, without a fault.
 func (w *Watched) SwitchTo(from, to *Server) {
 	w.t.Helper()
-	await(w.t, "a Sentinel begins a failover", func() bool { // unless it has not heard of the replica lately
+	Await(w.t, "a Sentinel begins a failover", func() bool { // unless it has not heard of the replica lately
 		return ask(w.t, w.Sentinels[0]).Failover(w.t.Context(), MasterName).Err() == nil
 	})
 	w.AwaitMaster(to)

@@ -40,7 +40,7 @@ func DefaultSocketDir() string {
 }
 
 // UserTempDir is a directory name of this user among everybody's temporary files.
-// Whether it is really this user's has to be checked by who uses it.
+// The caller has to check whether it really belongs to this user.
 func UserTempDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("lockgw-%d", os.Geteuid()))
 }

@@ -37,7 +37,7 @@ func DurationVar(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 	flags.Var(flagValue[time.Duration]{p: p, kind: "duration", read: session.ParseDuration, show: ShowDuration}, name, usage)
 }
 
-// PositiveVar is DurationVar where 0 makes no sense.
+// PositiveVar is DurationVar for durations longer than 0.
 func PositiveVar(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 	read := func(text string) (time.Duration, error) {
 		d, err := session.ParseDuration(text)

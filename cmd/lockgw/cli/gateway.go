@@ -38,10 +38,10 @@ func (g Gateway) Path() (string, error) {
 	return findSocket(DefaultSocketDir(), systemSocketDir(), os.Geteuid())
 }
 
-// findSocket is the gateway of the machine, and else that of this user. What this user may
-// not use, and what somebody else may have put there (anybody may make UserTempDir), is
-// an error of its own: it is not a gateway that is away, without which a command may be
-// run or skipped.
+// findSocket is the socket of the machine's gateway, or else that of this user's gateway. A
+// socket that this user may not use, or that another user may have put there (anybody can
+// make UserTempDir), is an error of its own: it must not count as a gateway that is away,
+// without which a command may be run or skipped.
 func findSocket(own, system string, uid int) (string, error) {
 	machine, path := filepath.Join(system, RespSocket), filepath.Join(own, RespSocket)
 	err := unix.Faccessat(unix.AT_FDCWD, machine, unix.R_OK|unix.W_OK, unix.AT_EACCESS)
@@ -67,7 +67,7 @@ func checkOwnDir(dir string, uid int) error {
 	return CheckSafeDir(dir, info, uid)
 }
 
-// Exists is also true of what this user may not look at.
+// Exists is also true for a path that this user may not look at.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil || errors.Is(err, fs.ErrPermission)

@@ -16,9 +16,9 @@ import (
 // askTimeout bounds how long the gateway may take for an answer over HTTP.
 const askTimeout = 30 * time.Second
 
-// Get asks the gateway over HTTP what only HTTP has words for, and decodes the answer
-// into v: http.sock stands beside resp.sock. The path has a query if it needs one.
-// Its error is that of a command.
+// Get asks the gateway over HTTP what resp.sock has no command for, and decodes the answer
+// into v. It uses the http.sock beside resp.sock. The path has a query if it needs one. Its
+// error has the exit code for a command.
 func (g Gateway) Get(ctx context.Context, path, token string, v any) error {
 	response, file, err := g.ask(ctx, path, token)
 	if err != nil {
@@ -34,7 +34,7 @@ func (g Gateway) Get(ctx context.Context, path, token string, v any) error {
 	return nil
 }
 
-// GetAny is Get of what is told whatever the status, as /readyz does.
+// GetAny is Get for answers that have a body with every status, as those of /readyz.
 func (g Gateway) GetAny(ctx context.Context, path string, v any) error {
 	response, file, err := g.ask(ctx, path, "")
 	if err != nil {

@@ -40,7 +40,7 @@ func workText(h *client.Holder) string {
 	}
 }
 
-// Printable keeps what others have chosen from commanding the terminal.
+// Printable is s without the characters that control a terminal: others have chosen s.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockgw/lockgw/backend/etcd"
+	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redlock"
 )
 
 // laterSchemes are of stores that the next versions bring.
 var laterSchemes = []string{
-	"postgres", "mysql", "zookeeper", "etcd",
+	"mysql", "zookeeper",
 }
 
 // StoreText is where a store is, for everybody who may see that: without a user, a
@@ -29,10 +31,10 @@ func StoreText(raw string) string {
 	return scheme + "://" + hosts[strings.LastIndexByte(hosts, '@')+1:] + path
 }
 
-const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster:// and redlock://"
+const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster://, redlock://, etcd:// and postgres://"
 
-// CheckBackendURL says why openBackend would not know what to open. It does not
-// repeat the URL, which may have a password in it.
+// CheckBackendURL says why openBackend cannot open a store by that URL. The error does not
+// repeat the URL, because it may have a password in it.
 func CheckBackendURL(raw string) error {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	switch {
@@ -48,6 +50,10 @@ func CheckBackendURL(raw string) error {
 		return redis.CheckURL(raw)
 	case scheme == "redlock": // several hosts, which package url does not know
 		return redlock.CheckURL(raw)
+	case scheme == "etcd":
+		return etcd.CheckURL(raw)
+	case scheme == "postgres", scheme == "postgresql":
+		return postgres.CheckURL(raw)
 	case scheme != "redis" && scheme != "rediss" && scheme != "redis+unix":
 		return fmt.Errorf("unknown scheme %q; this version has "+presentSchemes, scheme)
 	}

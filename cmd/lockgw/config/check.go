@@ -8,15 +8,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redlock"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
 
-// check reports every value that is well formed and still cannot be: what
-// depends on another key, or on more than a type can say. Keys in bad are left out.
+// check reports every value that is well formed and wrong all the same, because of another
+// key or of a rule that no type can express. Keys in bad are left out.
 func (s Settings) check(bad map[string]bool) (problems []error) {
 	report := func(key string, err error) {
 		if err != nil && !bad[key] {
@@ -26,6 +28,8 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 	report("node", checkText(s.Node, true))
 	report("backend.key_prefix", errors.Join(checkText(s.Backend.KeyPrefix, false), backend.CheckKeyPrefix(s.Backend.KeyPrefix)))
 	report("backend.url", CheckBackendURL(s.Backend.URL))
+	report("backend.fence_floor", s.checkFenceFloor(time.Now()))
+	report("backend.postgres.listen_url", postgres.CheckListenURL(s.Backend.Postgres.ListenURL))
 	report("socket.dir", checkSocketDir(s.Socket.Dir))
 	for _, address := range s.HTTP.Listen {
 		report("http.listen", CheckListen(address, s.HTTP.TLS, s.Access.TokensFile != ""))
@@ -33,7 +37,7 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 	report("http.tls.cert_file", s.checkTLS())
 	report("limits.max_ttl", s.checkTTLRange())
 	report("lock.ttl", s.checkTTL())
-	report("fairness.mode", s.checkOrder())
+	report("fairness.retain", s.checkRetain())
 	return problems
 }
 
@@ -64,8 +68,8 @@ func checkSocketDir(dir string) error {
 	return cli.CheckSocketPath(filepath.Join(abs, cli.RespSocket))
 }
 
-// CheckListen refuses what other machines could reach while nothing tells who they
-// are, or while everybody on the way could read the tokens.
+// CheckListen refuses an address that other machines can reach if nothing identifies the
+// callers, or if the tokens would travel unencrypted.
 func CheckListen(address string, tls TLS, tokens bool) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -89,7 +93,7 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// checkTLS reads the files: a gateway that cannot would not start again.
+// checkTLS reads the files, because a gateway that cannot read them would not start.
 func (s Settings) checkTLS() error {
 	t := s.HTTP.TLS
 	if t.Enabled() && (t.CertFile == "" || t.KeyFile == "") {
@@ -99,10 +103,26 @@ func (s Settings) checkTLS() error {
 	return err
 }
 
-// checkOrder refuses an order that the store cannot keep.
-func (s Settings) checkOrder() error {
-	if s.Fairness.Mode == "strict" && strings.HasPrefix(s.Backend.URL, "redlock://") {
-		return errors.New("strict needs a queue in the store, which redlock:// has not")
+// checkFenceFloor refuses what cannot be a fence: they are microseconds since 1970 at least,
+// and a number that is far ahead would never be undone.
+func (s Settings) checkFenceFloor(now time.Time) error {
+	if most := now.AddDate(1, 0, 0).UnixMicro(); int64(s.Backend.FenceFloor) > most {
+		return fmt.Errorf("%d is more than a year ahead of the clock, which says %d; lockgw floor prints the number of a store", s.Backend.FenceFloor, now.UnixMicro())
+	}
+	return nil
+}
+
+// mostRetained is how long a name may be kept that nobody uses: programs outside lockgw
+// and callers elsewhere that do not wait are kept out meanwhile.
+const mostRetained = time.Second
+
+func (s Settings) checkRetain() error {
+	r := s.Fairness.Retain
+	switch {
+	case r > mostRetained:
+		return fmt.Errorf("%s is longer than %s, for which nobody may be kept from a name that nobody uses", cli.Duration(r), cli.Duration(mostRetained))
+	case r > s.Lock.TTL/3:
+		return fmt.Errorf("%s is longer than a third of lock.ttl, which is %s (%s)", cli.Duration(r), cli.Duration(s.Lock.TTL), s.Origins["lock.ttl"])
 	}
 	return nil
 }

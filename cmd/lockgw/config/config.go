@@ -19,7 +19,8 @@ import (
 // jsonschema tags say what is allowed, to the schema and to the loader alike.
 //
 // Own tags: positive:"true" refuses a duration of 0; reload:"true" marks a key whose
-// change a reload applies; secret:"true" a file that not everybody should read.
+// change a reload applies; secret:"true" a file that not everybody should read;
+// gone:"text=why" a text that was allowed once.
 type Config struct {
 	Node     string   `yaml:"node" jsonschema_description:"name shown to others"`
 	StateDir string   `yaml:"state_dir" jsonschema_description:"directory of what survives a restart"`
@@ -62,20 +63,28 @@ type Socket struct {
 
 // Backend is the store.
 type Backend struct {
-	URL          string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path, redis+sentinel://h1,h2,h3/master, redis+cluster://h1,h2, redlock://h1,h2,h3"`
+	URL          string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path, redis+sentinel://h1,h2,h3/master, redis+cluster://h1,h2, redlock://h1,h2,h3, etcd://h1,h2,h3, postgres://user@host:5432/database"`
 	URLFile      string        `yaml:"url_file" secret:"true" jsonschema_description:"file with the URL, in place of url"`
 	PasswordFile string        `yaml:"password_file" secret:"true" jsonschema_description:"file with the password that belongs to the URL"`
 	KeyPrefix    string        `yaml:"key_prefix" jsonschema_description:"put before every lock name in the store"`
 	Timeout      time.Duration `yaml:"timeout" positive:"true" jsonschema_description:"how long one operation may wait for the store"`
+	FenceFloor   int           `yaml:"fence_floor" jsonschema:"minimum=0" jsonschema_description:"fences of names that the store does not know begin above it; lockgw floor prints the number when another store is left"`
 	Redis        Redis         `yaml:"redis"`
+	Postgres     Postgres      `yaml:"postgres"`
 }
 
 // Redis is what matters to a Redis alone.
 type Redis struct {
-	Guard    string        `yaml:"guard" jsonschema:"enum=quarantine,enum=wait,enum=none" jsonschema_description:"what happens when Redis was restarted or failed over and may have forgotten a grant: quarantine grants nothing new for lock.ttl, wait has each grant wait for a replica, none does nothing"`
-	FenceTTL time.Duration `yaml:"fence_ttl" positive:"true" jsonschema_description:"how long a fence counter outlives its last use"`
+	Guard    string        `yaml:"guard" jsonschema:"enum=quarantine,enum=none" gone:"wait=a replica that has heard of a grant need not be the one that takes over; use quarantine" jsonschema_description:"what happens when Redis was restarted or failed over and may have forgotten a grant: quarantine grants nothing new for lock.ttl, none does nothing"`
+	FenceTTL time.Duration `yaml:"fence_ttl" jsonschema_description:"how long a fence counter for RFencedLock outlives its last use by a gateway; 0 makes none, and raises the one that a Java program has made"`
 	Eviction string        `yaml:"eviction" jsonschema:"enum=refuse,enum=read-only" jsonschema_description:"when Redis may drop locks: refuse does not start; read-only starts and grants no new ones"`
 	Publish  string        `yaml:"publish" jsonschema:"enum=auto,enum=publish,enum=spublish,enum=both" jsonschema_description:"how Redisson's programs hear of a release; auto as Redisson: spublish in a cluster, publish otherwise"`
+}
+
+// Postgres is what matters to a PostgreSQL alone.
+type Postgres struct {
+	Guard     string `yaml:"guard" jsonschema:"enum=quarantine,enum=none" jsonschema_description:"what happens when PostgreSQL was restarted, failed over or restored and may have forgotten a grant: quarantine grants nothing new for lock.ttl, none does nothing"`
+	ListenURL string `yaml:"listen_url" jsonschema_description:"address of the same database without a pooler in between, where url goes through one: messages to the gateway need it; without a user, those of url count"`
 }
 
 // Lock are defaults and bounds of holds and waits.
@@ -98,6 +107,7 @@ type Fairness struct {
 	MaxTurns    int           `yaml:"max_turns" jsonschema:"minimum=1" jsonschema_description:"turns that a node takes while another node waits"`
 	MaxTurnTime time.Duration `yaml:"max_turn_time" positive:"true" jsonschema_description:"how long a node goes on with turns while another node waits"`
 	ExactOwner  bool          `yaml:"exact_owner" jsonschema_description:"write the owner of every turn into the store"`
+	Retain      time.Duration `yaml:"retain" jsonschema_description:"how long a node keeps a name that nobody uses for its own next caller; who wants it elsewhere gets it at once; at most 1s, and a third of lock.ttl"`
 }
 
 // Limits bound what callers may ask for.
@@ -153,7 +163,7 @@ func Default() Config {
 		StateDir: defaultStateDir(),
 		HTTP:     HTTP{Listen: []string{"127.0.0.1:7420"}},
 		Socket:   Socket{Dir: cli.DefaultSocketDir(), Mode: 0o660},
-		Backend:  Backend{URL: "memory://", Timeout: 2 * time.Second, Redis: Redis{Guard: "quarantine", FenceTTL: 72 * time.Hour, Eviction: "refuse", Publish: "auto"}},
+		Backend:  Backend{URL: "memory://", Timeout: 2 * time.Second, Redis: Redis{Guard: "quarantine", Eviction: "refuse", Publish: "auto"}, Postgres: Postgres{Guard: "quarantine"}},
 		Lock:     Lock{TTL: 30 * time.Second, MaxWait: 5 * time.Minute},
 		Session:  Session{Keepalive: time.Minute, Reattach: 10 * time.Second, AnonymousMaxHold: time.Hour},
 		Fairness: Fairness{Mode: "turns", MaxTurns: 64, MaxTurnTime: 50 * time.Millisecond},
@@ -204,8 +214,11 @@ func (c Config) Manager() session.Config {
 
 		KeepHolds: c.Shutdown.Holds == "keep",
 
-		Fairness: session.Fairness{Strict: c.Fairness.Mode == "strict", MaxTurns: c.Fairness.MaxTurns, MaxTurnTime: c.Fairness.MaxTurnTime, ExactOwner: c.Fairness.ExactOwner},
-		Session:  session.Lifetime{Keepalive: c.Session.Keepalive, AnonymousMaxHold: c.Session.AnonymousMaxHold, Reattach: c.Session.Reattach},
+		Fairness: session.Fairness{
+			Strict: c.Fairness.Mode == "strict", MaxTurns: c.Fairness.MaxTurns, MaxTurnTime: c.Fairness.MaxTurnTime,
+			ExactOwner: c.Fairness.ExactOwner, Retain: c.Fairness.Retain,
+		},
+		Session: session.Lifetime{Keepalive: c.Session.Keepalive, AnonymousMaxHold: c.Session.AnonymousMaxHold, Reattach: c.Session.Reattach},
 		Limits: session.Limits{
 			MaxWait: c.Lock.MaxWait, MinTTL: c.Limits.MinTTL, MaxTTL: c.Limits.MaxTTL,
 			WaitersPerLock: c.Limits.WaitersPerLock, HoldsPerSession: c.Limits.HoldsPerSession,

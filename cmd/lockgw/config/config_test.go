@@ -109,7 +109,10 @@ func TestConfigBadValues(t *testing.T) {
 		{"socket: {dir: ''}", "socket.dir: must not be empty"},
 		{"socket: {dir: " + strings.Repeat("/0123456789", 10) + "}", "the kernel allows 107"},
 		{"backend: {url: localhost:6379}", "must be the URL of a store"},
-		{"backend: {url: etcd://a,b,c}", "etcd:// is not in this version"},
+		{"backend: {url: mysql://a}", "mysql:// is not in this version"},
+		{"backend: {url: 'etcd://a,,c'}", "member 2 is empty"},
+		{"backend: {url: 'etcd://u@a'}", "not user:password"},
+		{"backend: {url: 'etcd://a?ca_file=x'}", "need tls=true"},
 		{"backend: {url: 'redlock://a,b'}", "2 nodes are too few"},
 		{"http: {listen: ['10.0.0.1:1'], tls: {client_ca_file: c}}", "needs both cert_file and key_file"},
 		{"http: {listen: ['10.0.0.1:1']}\naccess: {tokens_file: /nosuch}", "can be reached from other machines"},
@@ -135,17 +138,19 @@ func TestConfigBadValues(t *testing.T) {
 		{"backend: {timeout: -1s}", "must not be negative"},
 		{"backend: {timeout: 1e3}", "no duration"},
 		{"backend: {key_prefix: \"a\\tb\"}", "white space"},
-		{"backend: {redis: {guard: perhaps}}", "not one of quarantine, wait, none"},
+		{"backend: {redis: {guard: perhaps}}", "not one of quarantine, none"},
+		{"backend: {redis: {guard: wait}}", "wait is gone: a replica that has heard of a grant need not be the one that takes over; use quarantine"},
 		{"backend: {url: 'redis://h/x'}", "path has to be a database number"},
 		{"backend: {url: 'redlock://a,b,c?max_ttl=10s'}", "is longer than max_ttl of backend.url, which is 10s"},
 		{"lock: {ttl: 500ms}", "not between limits.min_ttl 1s (default) and limits.max_ttl 24h (default)"},
 		{"lock: {ttl: 25h}", "not between"},
-		{"{backend: {url: 'redlock://a,b,c'}, fairness: {mode: strict}}", "strict needs a queue in the store"},
 		{"limits: {min_ttl: 2h, max_ttl: 1h}", "limits.max_ttl: 1h is shorter than limits.min_ttl, which is 2h"},
 		{"limits: {sessions: 0}", "0 is less than 1"},
 		{"limits: {sessions: 1.5}", "no whole number"},
 		{"limits: {sessions: 99999999999999999999}", "no whole number"},
 		{"fairness: {exact_owner: 'yes'}", "not true or false"},
+		{"fairness: {retain: 1001ms}", "fairness.retain: 1.001s is longer than 1s"},
+		{"{fairness: {retain: 700ms}, lock: {ttl: 2s}}", "700ms is longer than a third of lock.ttl, which is 2s (f.yaml:1)"},
 		{"log: {format: xml}", "not one of auto, json, text"},
 		{"Log: {level: info}", `unknown key "Log", did you mean "log"?`},
 		{"backend.url: memory://", `unknown key "backend.url"`},
@@ -189,6 +194,7 @@ func TestConfigGoodValues(t *testing.T) {
 		"socket: {mode: 0660}", "socket: {mode: '0o600'}", "socket: {mode: 600}",
 		"backend: {url: 'redis://u:p@h:1/2'}", "backend: {url: 'rediss://h'}", "backend: {url: 'redis+unix:///r.sock'}",
 		"lock: {ttl: &x 20s, delay: *x}",
+		"{backend: {url: 'redlock://a,b,c'}, fairness: {mode: strict}}", "fairness: {retain: 1s}", "{fairness: {retain: 0.5}, lock: {ttl: 1500ms}}",
 	} {
 		if _, err := loadWith(t, file); err != nil {
 			t.Errorf("%q: %v, want it accepted", file, err)
@@ -200,7 +206,7 @@ func TestConfigGoodValues(t *testing.T) {
 func TestConfigHidesPassword(t *testing.T) {
 	for _, raw := range []string{
 		"redis://user:sesame@host:1/0", "redis://:sesame@host", "redis://user:x#sesame@host", "redis://u:sesame@host:port",
-		"redis://u:%zzsesame@host", "rediss://host?password=sesame", "redis://host?password=sesame;x", "redis://host?password=sesame%zz", "etcd://u:sesame@h1", "sesame",
+		"redis://u:%zzsesame@host", "rediss://host?password=sesame", "redis://host?password=sesame;x", "redis://host?password=sesame%zz", "etcd://u:sesame@h1:x", "etcd://u:ses/ame@h1", "etcd://u:%zzsesame@h1", "sesame",
 	} {
 		if err := CheckBackendURL(raw); err != nil && strings.Contains(err.Error(), "sesame") {
 			t.Errorf("checkBackendURL(%q) = %v, which tells the password", raw, err)
@@ -229,7 +235,7 @@ node: n
 backend: {timeout: 1s}
 lock: {ttl: 2s, max_wait: 3s, delay: 4s}
 session: {keepalive: 5s, anonymous_max_hold: 6s, reattach: 7s}
-fairness: {mode: strict, max_turns: 7, max_turn_time: 8s, exact_owner: true}
+fairness: {mode: strict, max_turns: 7, max_turn_time: 8s, exact_owner: true, retain: 250ms}
 shutdown: {holds: keep}
 limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12, waits_per_session: 13, sessions: 14, sessions_per_user: 16, entries_per_hold: 15, answers_per_user: 17, answers: 18}
 `)
@@ -238,7 +244,7 @@ limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12
 	}
 	want := session.Config{
 		Node: "n", Store: "memory://", Timeout: time.Second, TTL: 2 * time.Second, Delay: 4 * time.Second, KeepHolds: true,
-		Fairness: session.Fairness{Strict: true, MaxTurns: 7, MaxTurnTime: 8 * time.Second, ExactOwner: true},
+		Fairness: session.Fairness{Strict: true, MaxTurns: 7, MaxTurnTime: 8 * time.Second, ExactOwner: true, Retain: 250 * time.Millisecond},
 		Session:  session.Lifetime{Keepalive: 5 * time.Second, AnonymousMaxHold: 6 * time.Second, Reattach: 7 * time.Second},
 		Limits: session.Limits{
 			MaxWait: 3 * time.Second, MinTTL: 1500 * time.Millisecond, MaxTTL: 10 * time.Second,

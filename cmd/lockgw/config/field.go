@@ -20,6 +20,7 @@ type field struct {
 	key      string // backend.redis.fence_ttl
 	help     string
 	oneOf    []string // the texts allowed; empty: any of the type
+	gone     string   // a text that was allowed once, =, and what to do in its place
 	min      int      // of a number
 	positive bool     // a duration must not be 0
 	reload   bool     // a reload applies a change
@@ -48,7 +49,7 @@ func fieldsOf(t reflect.Type, prefix string, index []int) []field {
 		f := field{
 			key: key, index: at, typ: sf.Type, help: sf.Tag.Get("jsonschema_description"),
 			positive: sf.Tag.Get("positive") != "",
-			reload:   sf.Tag.Get("reload") != "", secret: sf.Tag.Get("secret") != "",
+			gone:     sf.Tag.Get("gone"), reload: sf.Tag.Get("reload") != "", secret: sf.Tag.Get("secret") != "",
 		}
 		f.readRules(sf.Tag.Get("jsonschema"))
 		fields = append(fields, f)
@@ -95,6 +96,9 @@ func (f field) set(c *Config, text string) error {
 }
 
 func (f field) setString(p *string, text string) error {
+	if was, why, _ := strings.Cut(f.gone, "="); was != "" && was == text {
+		return fmt.Errorf("%s is gone: %s", text, why)
+	}
 	if len(f.oneOf) > 0 && !slices.Contains(f.oneOf, text) {
 		return fmt.Errorf("%q is not one of %s", text, strings.Join(f.oneOf, ", "))
 	}

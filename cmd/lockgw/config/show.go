@@ -50,8 +50,11 @@ func (s Settings) Shown() map[string]ShownValue {
 }
 
 func (f field) shown(c *Config) string {
-	if f.key == "backend.url" {
+	switch f.key {
+	case "backend.url":
 		return withoutPassword(c.Backend.URL)
+	case "backend.postgres.listen_url":
+		return withoutPassword(c.Backend.Postgres.ListenURL)
 	}
 	return f.text(c)
 }

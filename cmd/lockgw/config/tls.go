@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Enabled: there is TLS.
+// Enabled tells whether TLS is configured.
 func (t TLS) Enabled() bool       { return t != TLS{} }
 func (t TLS) asksForClient() bool { return t.ClientCAFile != "" }
 

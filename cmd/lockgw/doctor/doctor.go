@@ -1,6 +1,6 @@
 // Package doctor is `lockgw doctor`: it says what is wrong with a gateway, its store and
-// its machine, and what to do. A running gateway examines itself; without one doctor looks
-// as one would that was started from here.
+// its machine, and what to do. A running gateway examines itself. If none runs, doctor looks
+// as a gateway would that was started from this shell.
 package doctor
 
 import (
@@ -97,16 +97,21 @@ func examineStore(ctx context.Context, c config.Backend) (found []finding) {
 	if strings.HasPrefix(c.URL, "memory:") {
 		return nil
 	}
-	servers, guard := []string{c.URL}, c.Redis.Guard
+	if strings.HasPrefix(c.URL, "etcd:") {
+		return examineEtcd(ctx, c)
+	}
+	if strings.HasPrefix(c.URL, "postgres") {
+		return examinePostgres(ctx, c)
+	}
+	servers := []string{c.URL}
 	if strings.HasPrefix(c.URL, "redlock:") {
 		var err error
 		if servers, _, err = redlock.Servers(c.URL); err != nil {
 			return []finding{{examine.Fail, "address", err.Error(), "correct backend.url"}}
 		}
-		guard = redis.GuardNone // it is not for these
 	}
 	for i, address := range servers {
-		for _, f := range examine.Servers(ctx, redis.Config{URL: address, KeyPrefix: c.KeyPrefix, Publish: c.Redis.Publish, Guard: guard}) {
+		for _, f := range examine.Servers(ctx, redis.Config{URL: address, KeyPrefix: c.KeyPrefix, Publish: c.Redis.Publish}) {
 			if len(servers) > 1 {
 				f.Check = fmt.Sprintf("server %d: %s", i+1, f.Check)
 			}

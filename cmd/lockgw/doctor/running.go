@@ -40,8 +40,7 @@ func askGateway(ctx context.Context, g cli.Gateway, s config.Settings) []finding
 	return append(append(found, compared(x, s)), x.Findings...)
 }
 
-// absent is that no gateway answers. One that this user may not use is no gateway that
-// is away.
+// absent tells whether no gateway answers. A gateway that this user may not use is not absent.
 func absent(err error) finding {
 	var e *cli.ExitError
 	if errors.As(err, &e) && e.Code == cli.ExitNoPermission {
@@ -53,7 +52,7 @@ func absent(err error) finding {
 	}
 }
 
-// compared says which configuration is in force. That of this shell is another one where the
+// compared says which configuration is in force. It differs from that of this shell if the
 // gateway was started with variables or flags of its own, or before the file was changed.
 func compared(x examination, s config.Settings) finding {
 	const key = "backend.url"

@@ -75,7 +75,7 @@ func TestFloodOnASmallDisk(t *testing.T) {
 		select {
 		case err := <-done:
 			if flooding--; err != nil {
-				t.Logf("the flood was cut off: %v", err)
+				t.Errorf("the flood was cut off: %v", err)
 			}
 		case <-time.After(100 * time.Millisecond):
 		}

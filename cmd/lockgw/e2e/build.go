@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Build makes the program in dir, as the tests were made: under the race detector the
-// gateways run with it, too. flags are further ones of go build.
+// Build builds the program in dir, with the race detector if the test has it. flags are
+// added to those of go build.
 func Build(dir string, flags ...string) (program string, err error) {
 	program = filepath.Join(dir, "lockgw")
 	args := append([]string{"build", "-buildvcs=false", "-o", program}, raceFlags...)

@@ -28,7 +28,7 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// Gateway is a node, whose process may be ended and started again.
+// Gateway is a node whose process may be ended and started again.
 type Gateway struct {
 	Name    string
 	Program string
@@ -65,7 +65,7 @@ func NewGateway(t testing.TB, dir, name, program, config string) *Gateway {
 	return g
 }
 
-// Path is that of a file in its directory.
+// Path is the path of a file in its directory.
 func (g *Gateway) Path(file string) string { return filepath.Join(g.Dir, file) }
 
 // Socket is the path of resp.sock.
@@ -178,7 +178,8 @@ func (g *Gateway) Starts() (n int, last time.Duration) {
 	return len(g.begun), g.begun[len(g.begun)-1]
 }
 
-// WasAwayAt: that moment has passed, and the present process was not ready by then.
+// WasAwayAt reports whether that moment has passed and the present process was not ready by
+// then.
 func (g *Gateway) WasAwayAt(at time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -188,8 +189,8 @@ func (g *Gateway) WasAwayAt(at time.Duration) bool {
 // Log is what its processes have written.
 func (g *Gateway) Log() string { return g.process().Said() }
 
-// Complaint is what the gateway wrote when it died of itself, or one of signs and what
-// follows it; "" if there is nothing of the kind.
+// Complaint is what the gateway wrote when it crashed, or the first of signs in its log with
+// what follows it; "" if there is neither.
 func (g *Gateway) Complaint(signs ...string) string {
 	log := g.Log()
 	for _, sign := range append([]string{"panic:", "fatal error:", "DATA RACE"}, signs...) {

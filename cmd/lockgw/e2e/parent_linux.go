@@ -2,5 +2,5 @@ package e2e
 
 import "syscall"
 
-// dieWithParent has a gateway end with the test, however that ends.
+// dieWithParent has the kernel kill a gateway when the test ends, however it ends.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

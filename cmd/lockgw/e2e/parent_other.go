@@ -4,5 +4,5 @@ package e2e
 
 import "syscall"
 
-// dieWithParent is not to be had here: a test that is killed leaves its gateways.
+// dieWithParent does nothing: on this system, a test that is killed leaves its gateways.
 func dieWithParent() *syscall.SysProcAttr { return nil }

@@ -2,7 +2,7 @@
 
 package e2e
 
-// Race: the gateways are built with the race detector, which makes them some five times
+// Race says whether the gateways are built with the race detector, which makes them some five times
 // slower.
 const Race = true
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// SecretFile has that text, and its owner alone may read it.
+// SecretFile writes text to a file that only its owner may read.
 func SecretFile(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")

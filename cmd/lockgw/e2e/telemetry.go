@@ -41,7 +41,7 @@ func NewReceiver(t *testing.T) *Receiver {
 	return r
 }
 
-// Env makes a program export here, at once.
+// Env is the environment by which a program exports here, without delay.
 func (r *Receiver) Env() []string {
 	return []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=" + r.URL, "OTEL_LOGS_EXPORTER=otlp",
@@ -49,7 +49,7 @@ func (r *Receiver) Env() []string {
 	}
 }
 
-// All is what has come to path.
+// All is what was sent to path.
 func (r *Receiver) All(path string) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Patience is how long a script waits for what has to come.
+// Patience is how long a test waits for what has to happen.
 const Patience = 30 * time.Second
 
 // Until waits until f is true, for Patience at most.

@@ -132,7 +132,8 @@ func (c *caller) once() {
 		c.hold(&o, cl)
 	case errors.As(err, &no):
 		o.Outcome, o.Why = history.Refused, no.Error()
-		if no.word != "" && no.word != "UNAVAILABLE" {
+		lost := no.word == "LOST" && o.Answer-o.Call > cl.ttl/2 // it ran out before it was told
+		if no.word != "" && no.word != "UNAVAILABLE" && !lost {
 			c.rec.strange("%s: an acquire was refused by %q", o, no)
 		}
 	default:

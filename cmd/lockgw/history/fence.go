@@ -11,7 +11,8 @@ import (
 // of the name, fences given twice, and re-entries that changed the fence.
 //
 // A grant is earlier than another if it was answered before the other was asked
-// for. With exclusive, which holds while the store forgets nothing, it is also
+// for. Of two that may stand at the same time that is not known: each gateway gives fences
+// of a block of its own. With exclusive, which holds while the store forgets nothing, it is also
 // earlier if the two may not stand at the same time, it was answered first and the
 // other was valid when it was answered: the other was granted by then, so it cannot
 // have come before.
@@ -19,7 +20,7 @@ func Fences(ops []Op, exclusive bool) (vs []Violation) {
 	for name, part := range byName(ops) {
 		part = grants(part)
 		vs = append(vs, repeated(name, part)...)
-		vs = append(vs, regressed(name, part, func(o Op) time.Duration { return o.Call }, never)...)
+		vs = append(vs, regressed(name, part, func(o Op) time.Duration { return o.Call }, beside)...)
 		if exclusive {
 			valid := slices.DeleteFunc(slices.Clone(part), func(o Op) bool { return o.Answer >= o.Deadline })
 			vs = append(vs, regressed(name, valid, func(o Op) time.Duration { return o.Answer }, beside)...)
@@ -50,8 +51,6 @@ func repeated(name string, part []Op) (vs []Violation) {
 	}
 	return vs
 }
-
-func never(_, _ Mode) bool { return false }
 
 // regressed: part is in the order of answers; begun is when a grant came at the
 // earliest, as far as is to be relied on. Of grants in two modes for which open is

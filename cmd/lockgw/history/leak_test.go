@@ -9,6 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
@@ -24,9 +25,9 @@ func (r *rig) clean() []history.Violation {
 	return []history.Violation{{Rule: "leak", Text: "left behind: " + strings.Join(left, "; ")}}
 }
 
-// keysLeft are the keys in Redis that should not be there when nobody holds or
-// waits. Fence counters stay for a while, and so does the place in a queue of a
-// gateway that was killed: it ends by itself, and is passed over until then.
+// keysLeft are the keys in Redis that should not be there when nobody holds or waits. The
+// record of a name may stay for a minute, without anybody in it; and one mark of the
+// server, from which fences count.
 func (r *rig) keysLeft() (left []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -36,15 +37,12 @@ func (r *rig) keysLeft() (left []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	channels := c.PubSubChannels(ctx, "lockgw:node:*").Val()
 	for _, k := range keys {
-		last := strings.HasPrefix(k, "lockgw:") && strings.HasSuffix(k, ":f")
-		floor := strings.HasPrefix(k, "lockgw:") && strings.Contains(k, "}:r:")
-		ends := c.PTTL(ctx, k).Val() > 0
+		ends := c.PTTL(ctx, k).Val()
 		switch {
-		case ends && (strings.HasPrefix(k, "redisson_lock_token:") || last || floor):
 		case strings.HasPrefix(k, "lockgw:guard:"): // of the server, not of a name
-		case ends && !alive(queued(ctx, c, k), channels):
+		case ends > 0 && strings.HasPrefix(k, "lockgw:mark:"): // likewise
+		case ends > 0 && ends <= time.Minute && strings.HasPrefix(k, "lockgw:{") && nobody(c.Get(ctx, k).Val()):
 		default:
 			left = append(left, k+content(ctx, c, k))
 		}
@@ -52,39 +50,23 @@ func (r *rig) keysLeft() (left []string) {
 	return left
 }
 
-// content of a key, if it is a hash: it says whose it was.
+// nobody holds the name of which this is the record, or waits for it.
+func nobody(record string) bool {
+	head, rest, _ := strings.Cut(record, "\n")
+	body, joined, _ := strings.Cut(rest, "\n")
+	r, err := ledger.Decode([]byte(body))
+	return err == nil && head != "" && joined == "" && len(r.Holds) == 0 && len(r.Queue) == 0
+}
+
+// content of a key: it says whose it was.
 func content(ctx context.Context, c *goredis.Client, key string) (text string) {
+	if c.Type(ctx, key).Val() == "string" {
+		return " " + c.Get(ctx, key).Val()
+	}
 	for field, value := range c.HGetAll(ctx, key).Val() {
 		text += fmt.Sprintf(" %s=%q", field, value)
 	}
 	return text
-}
-
-// queued are the contenders in one of the two keys of a queue; another key has
-// "", which no channel is without.
-func queued(ctx context.Context, c *goredis.Client, key string) []string {
-	switch {
-	case !strings.HasPrefix(key, "lockgw:"):
-		return []string{""}
-	case strings.HasSuffix(key, "}:q"):
-		return c.ZRange(ctx, key, 0, -1).Val()
-	case strings.HasSuffix(key, "}:w"):
-		return c.HKeys(ctx, key).Val()
-	default:
-		return []string{""}
-	}
-}
-
-// alive: one of the contenders is of a node that listens.
-func alive(contenders, channels []string) bool {
-	for _, c := range contenders {
-		for _, channel := range channels {
-			if strings.Contains(channel, c) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // gatewaysLeft is what the gateways still have.

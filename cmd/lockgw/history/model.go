@@ -22,12 +22,13 @@ type lockState struct {
 	mode  Mode     // of the present holds
 	held  []uint64 // their fences
 	top   uint64   // the newest fence
+	floor uint64   // the newest one before those who may hold it together
 	grant int      // how many there were
 }
 
 // step takes the lock with a fence, or ends the hold of that fence. Grants are
-// numbered by their fences: as all of a history took place, each comes right after
-// the one of the fence before, and Porcupine need not try another order.
+// numbered, see line: as all of a history took place, each comes right after the one
+// before, and Porcupine need not try another order.
 type step struct {
 	end    bool
 	mode   Mode
@@ -39,8 +40,12 @@ type step struct {
 func (s lockState) take(in step) (bool, lockState) {
 	limit := in.mode.Limit()
 	room := len(s.held) == 0 || beside(s.mode, in.mode) && (limit == 0 || len(s.held) < limit)
-	return room && in.fence > s.top && in.number == s.grant+1,
-		lockState{mode: in.mode, held: append(slices.Clip(s.held), in.fence), top: in.fence, grant: in.number}
+	floor := s.floor
+	if s.grant == 0 || !beside(s.mode, in.mode) {
+		floor = s.top
+	}
+	return room && in.fence > floor && in.number == s.grant+1,
+		lockState{mode: in.mode, held: append(slices.Clip(s.held), in.fence), top: max(s.top, in.fence), floor: floor, grant: in.number}
 }
 
 // drop is s after the end of the hold with fence, if there is that hold.
@@ -53,7 +58,7 @@ func (s lockState) drop(fence uint64) (bool, lockState) {
 }
 
 func (s lockState) equal(o lockState) bool {
-	return s.mode == o.mode && s.grant == o.grant && s.top == o.top && slices.Equal(s.held, o.held)
+	return s.mode == o.mode && s.grant == o.grant && s.top == o.top && s.floor == o.floor && slices.Equal(s.held, o.held)
 }
 
 // model of one lock. A refusal is always right, so it is no part of a history.
@@ -83,8 +88,7 @@ var model = porcupine.Model{
 // at which its caller could rely on it.
 func Linearizable(ops []Op, timeout time.Duration) (vs []Violation) {
 	for name, part := range byName(ops) {
-		part = grants(part)
-		slices.SortFunc(part, func(a, b Op) int { return cmp.Compare(a.Fence, b.Fence) })
+		part = line(grants(part))
 		for len(part) > 0 {
 			n := min(maxHolds, len(part))
 			if got := porcupine.CheckOperationsTimeout(model, operations(part[:n]), timeout); got != porcupine.Ok {
@@ -100,6 +104,22 @@ func Linearizable(ops []Op, timeout time.Duration) (vs []Violation) {
 		}
 	}
 	return vs
+}
+
+// line has grants in the order of their fences; but those that may stand together, and
+// follow each other, in the order in which they came to count for their callers, as late
+// as may be: where there is room for them so, there is no other order with less.
+func line(part []Op) []Op {
+	slices.SortFunc(part, func(a, b Op) int { return cmp.Compare(a.Fence, b.Fence) })
+	for i := 0; i < len(part); {
+		n := i + 1
+		for n < len(part) && beside(part[i].Mode, part[n].Mode) {
+			n++
+		}
+		slices.SortFunc(part[i:n], func(a, b Op) int { return cmp.Compare(min(a.Answer, a.until()), min(b.Answer, b.until())) })
+		i = n
+	}
+	return part
 }
 
 func operations(part []Op) (out []porcupine.Operation) {

@@ -9,10 +9,10 @@ import (
 // Overtaken finds callers that wanted a name alone and were passed by those who
 // share it and asked later.
 //
-// All stand in one queue, so nobody passes. But callers of one node who want the
-// name alone may stand in it together, and when the node has served one of them it
-// may have to go to its end. So a caller of another node may pass as often as there
-// were callers of the node before the one who is passed.
+// The nodes stand in one queue, and the callers of each in its own, so nobody passes. But
+// when a node has served the first of its callers it may have to go to the end. So a caller
+// of another node may pass as often as there were callers of the node before the one who
+// is passed.
 //
 // Only the order of the calls is known, hence slack. And a node that does not answer
 // is passed: who asked before the end of a fault that concerns it, or within
@@ -107,7 +107,7 @@ func naps(ops []Op, limit time.Duration) map[string][]span {
 // before is how many callers of o's node may have been before o in its queue.
 func before(o Op, part []Op, slack time.Duration) (n int) {
 	for _, x := range part {
-		if x.Mode == o.Mode && x.Node == o.Node && x.Caller != o.Caller && x.Call < o.Call+slack && max(x.Answer, x.left()) > o.Call {
+		if x.Node == o.Node && x.Caller != o.Caller && x.Call < o.Call+slack && max(x.Answer, x.left()) > o.Call {
 			n++
 		}
 	}

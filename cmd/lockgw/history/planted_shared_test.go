@@ -37,58 +37,18 @@ var tardySharers = func() scenario {
 // What several holds of one name add to go wrong.
 var sharedBugs = []bug{
 	{
-		name: "a semaphore without a size", file: "backend/redis/shares.lua",
-		old: " and (tonumber(m) < 0 or redis.call('ZCARD', ends) < tonumber(m))", new: "",
+		name: "a semaphore without a size", file: "backend/ledger/serve.go",
+		old: "max(mode.Limit()-used, 0)", new: "mode.Limit()",
 		s: sharing, rules: []string{"overlap", "model"},
 	},
 	{
-		name: "who wants a name alone joins those who share it", file: "backend/redis/common.lua",
-		old: "if taken() and not room(e.mode) then", new: "if taken() and e.mode ~= '0' and not room(e.mode) then",
+		name: "who wants a name alone joins those who share it", file: "backend/ledger/serve.go",
+		old: "case s.exclusive() || mode == backend.Exclusive && used > 0:", new: "case s.exclusive():",
 		s: sharing, rules: []string{"overlap", "model"},
 	},
 	{
-		name: "who shares a name overtakes who wants it alone", file: "backend/redis/common.lua",
-		old: "              return answer -- nobody overtakes it\n", new: "",
-		s: sharing, rules: []string{"overtaken"},
-	},
-	{
-		name: "who shares a name is overtaken by turns", file: "session/places.go",
-		old: " && m.slotted[name] == nil {", new: " {",
-		s: turnsAmongSharers, rules: []string{"order"},
-	},
-	{
-		name: "a node queues behind its own callers", file: "backend/redis/common.lua",
-		old: "  if me == node_of(me) then\n", new: "  if false then\n",
-		s: turnsAmongSharers, rules: []string{"order", "overtaken"},
-	},
-	{
-		name: "a permit that is given back is not free", file: "backend/redis/shares.lua",
-		old: "  redis.call('ZREM', ends, c)\n", new: "",
-		s: sharing, rules: []string{"stall", "stuck"},
-	},
-	{
-		name: "the lock ends with the first of several holds", file: "backend/redis/shares.lua",
-		old: "redis.call('ZREVRANGE', ends, 0, 0, 'WITHSCORES')\n  if not last", new: "redis.call('ZRANGE', ends, 0, 0, 'WITHSCORES')\n  if not last",
-		s: sharedLeases, rules: []string{"overlap", "model"},
-	},
-	{
-		name: "a renewal of one of several prolongs the lock alone", file: "backend/redis/renew_shares.lua",
-		old: "      redis.call('ZADD', ends, string.format('%.0f', ms + ttl), contender)\n", new: "",
-		s: sharedLeases, rules: []string{"overlap", "model"},
-	},
-	{
-		name: "one of several is renewed as an exclusive hold", file: "session/turns.go",
-		old: "Mode: p.hold.mode, ", new: "",
-		s: sharedLeases, rules: []string{"overlap", "model"},
-	},
-	{
-		name: "a refused acquire may still be granted", file: "session/answer.go",
-		old: "	if q.unknown && p.queue.n == 0 {", new: "	if false {",
-		s: tardySharers, rules: []string{"stuck", "leak"},
-	},
-	{
-		name: "after one of several nobody else is served", file: "backend/redis/common.lua",
-		old: "          if hold() then\n            return answer\n", new: "          if taken() then\n            return answer\n",
-		s: unhurried, rules: []string{"stall", "stuck"},
+		name: "who shares a name overtakes who waits at another node", file: "session/contender/callers.go",
+		old: "		n = min(n, h.allow)\n", new: "",
+		s: sharing, rules: []string{"overtaken", "stall", "stuck"},
 	},
 }

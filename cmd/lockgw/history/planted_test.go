@@ -52,44 +52,37 @@ func only(name string, s scenario, kind string, do func(*nemesis) (string, bool)
 // The bugs that every lock service seems to have had once.
 var bugs = []bug{
 	{
-		name: "grant message trusted without confirm", file: "session/machine.go",
-		old: "	case p.hint != 0:\n\t\tp.askFor(confirm, 0)\n",
-		new: "	case p.hint != 0:\n\t\tp.phase = holding\n\t\tp.hold = hold{fence: p.hint, block: p.hint, next: p.hint, left: 1, ttl: p.queue.first.ttl, deadline: now + p.queue.first.ttl, renewAt: now + time.Second}\n\t\tp.hint = 0\n\t\treturn true\n",
-		s:   leases, rules: []string{"overlap", "model", "fence"},
+		name: "a write does not compare the version", file: "backend/redis/swap.lua",
+		old: "  if sub(h, 1, 22) ~= ARGV[1] then", new: "  if false then",
+		s: handOffs, rules: []string{"overlap", "model", "fence"},
 	},
 	{
-		name: "fences by counting alone", file: "backend/redis/head.lua",
-		old: "math.max(reserved, us - 1, ...)", new: "reserved",
+		name: "what is offered counts as held", file: "session/contender/answer.go",
+		old: "		if written && mine != nil {", new: "		if o := c.copy.Offer(c.cfg.Node); mine == nil && o != nil {\n			c.grantedHold(q, o)\n			return true\n		}\n		if written && mine != nil {",
+		s: leases, rules: []string{"overlap", "model", "fence", "stuck", "stall"},
+	},
+	{
+		name: "fences by counting alone", file: "backend/redis/reserve.lua",
+		old: "    base = math.max(us, least, behind and u or 0)\n", new: "    base = 0\n",
 		s: amnesia, rules: []string{"fence"},
 	},
 	{
-		name: "release without a look at the fence", file: "backend/redis/release.lua",
-		old: "if h and h.fence == the_hold then", new: "if h or hold() then\n  h = h or hold()",
-		s: leases, rules: []string{"overlap", "model"},
+		name: "deadline from the answer instead of the sending", file: "session/contender/lease.go",
+		old: "	h.deadline = q.SentAt + q.ttl - c.cfg.Margin(q.ttl)", new: "	h.deadline = c.now + q.ttl - c.cfg.Margin(q.ttl)",
+		s: slowAnswers, rules: []string{"overlap", "model"},
 	},
 	{
-		name: "deadline from the answer instead of the sending", file: "session/answer.go",
-		old: "deadline: q.sentAt + q.r.TTL - margin(q.r.TTL), fresh: true,",
-		new: "deadline: p.m.cfg.Clock() + q.r.TTL - margin(q.r.TTL), fresh: true,",
-		s:   slowAnswers, rules: []string{"overlap", "model"},
+		name: "a write without an answer was not carried out", file: "session/contender/answer.go",
+		old: "			c.unresolved = true\n", new: "",
+		s: unanswered, rules: []string{"stuck", "leak", "overlap", "model", "stall"},
 	},
 	{
-		name: "cancel only leaves the queue", file: "backend/redis/common.lua",
-		old: "if h and h.seq == attempt then", new: "if false then",
-		s: unanswered, rules: []string{"stuck", "leak"},
-	},
-	{
-		name: "a new connection for messages asks for nothing", file: "session/hints.go",
-		old: "	case backend.HintResync:\n\t\tp.askBy(1)\n", new: "	case backend.HintResync:\n",
+		name: "a new connection for messages asks for nothing", file: "session/contender/store.go",
+		old: "	c.look = c.look || c.queue.len() > 0 || c.hold.id != 0\n", new: "",
 		s: silence, rules: []string{"stall", "stuck"},
 	},
 	{
-		name: "no request numbers", file: "backend/redis/head.lua",
-		old: "(numbered and inc == seen_inc and tonumber(seq) < tonumber(seen_seq))", new: "false",
-		s: tardy, rules: []string{"stuck", "leak"},
-	},
-	{
-		name: "silent messages are not noticed", file: "backend/redis/hub.go",
+		name: "silent messages are not noticed", file: "backend/redis/servers/subscriber.go",
 		old: "err = h.prove(ctx, h.id+rand.Text(), echoes)", new: "_ = rand.Text",
 		s: silence, rules: []string{"stall", "stuck"},
 	},

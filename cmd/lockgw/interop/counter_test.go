@@ -100,11 +100,11 @@ func counter(t *testing.T, c *column) string {
 	return strconv.Itoa(want)
 }
 
-// gateway is one of the two, in turn.
+// gateway is one of the two gateways, in turn.
 func (c *column) gateway(i int) *gateway { return []*gateway{c.a, c.b}[i%2] }
 
-// look looks whether the lock has an end until it is told to stop, and returns how
-// often it has looked.
+// look checks again and again whether the lock has an expiry, until it is told to stop, and
+// returns how often it has checked.
 func (c *column) look(t *testing.T, name string, stop <-chan struct{}) int {
 	for n := 0; ; n++ {
 		c.leased(t, name)

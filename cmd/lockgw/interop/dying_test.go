@@ -8,8 +8,8 @@ import (
 	"github.com/lockgw/lockgw/socket/client"
 )
 
-// over is how long a lease may be seen to last at most: the whole of it after the
-// last renewal, and what a busy machine adds.
+// over is the longest that a lease may be seen to last: the whole lease after the last
+// renewal, and what a busy machine adds.
 const over = lease + 2*time.Second
 
 func killThem(t *testing.T, c *column) string {

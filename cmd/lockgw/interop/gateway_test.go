@@ -27,12 +27,12 @@ type nodes struct {
 // gateway is a lockgw process.
 type gateway struct {
 	*e2e.Gateway
-	other *gateway // what that one knows, the store knows
+	other *gateway // another gateway of the same store
 }
 
 const configuration = `http:     {listen: []}
 lock:     {ttl: %[1]v, delay: %[2]v}
-backend:  {url: "%[3]s"}
+backend:  {url: "%[3]s", redis: {fence_ttl: 1h}}
 log:      {level: info, format: text}
 `
 

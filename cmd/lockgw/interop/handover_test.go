@@ -17,9 +17,10 @@ import (
 
 var handOvers = flag.Int("handovers", 0, "how often Redisson and lockgw hand a lock to each other, in TestHandOver")
 
-// TestHandOver looks for a wake-up that is missed. The release comes just as the other
-// side lies down: after it has subscribed, while it looks once more. It tells what
-// Redis saw, and what Redisson remembers, but fails only for a waiter of lockgw.
+// TestHandOver looks for a wake-up that is missed. The release comes just when the other
+// side begins to sleep: after it has subscribed, while it checks the lock once more. The
+// test logs what Redis saw and what Redisson remembers, but fails only for a waiter of
+// lockgw.
 func TestHandOver(t *testing.T) {
 	if *programs == "" || *handOvers == 0 {
 		t.Skip("needs -programs and -handovers")
@@ -78,8 +79,8 @@ func handOver(t *testing.T, c *column, seen *record) {
 	}
 }
 
-// pause lasts until somebody has subscribed, who then looks once more before it
-// sleeps, and a part of the time that this takes.
+// pause waits until somebody has subscribed, and then for a part of the time in which the
+// subscriber checks the lock once more before it sleeps.
 func (r *record) pause() {
 	select {
 	case <-r.subscribed:
@@ -90,7 +91,7 @@ func (r *record) pause() {
 	}
 }
 
-// late waits for the grant. If that does not come soon, it tells what is known.
+// late waits for the grant. If that does not come soon, it logs what is known.
 func (c *column) late(t *testing.T, granted <-chan outcome, name, who string, seen *record) bool {
 	released := time.Now()
 	select {

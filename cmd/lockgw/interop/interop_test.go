@@ -32,12 +32,12 @@ type program struct {
 	family   family
 }
 
-// family says which rows are of a program.
+// family says which rows of the matrix a program has.
 type family int
 
 const (
-	oneLock    family = iota // each row tells of its one type of lock
-	otherTypes               // each row tells of a type of its own
+	oneLock    family = iota // each row is about its one type of lock
+	otherTypes               // each row is about another type of lock
 	overQuorum               // a lock over several servers that know nothing of each other
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/lockgw/lockgw/socket/client"
 )
 
-// as has run see the program with one type of its locks.
+// as makes the case run with one type of the program's locks.
 func as(kind string, run func(*testing.T, *column) string) func(*testing.T, *column) string {
 	return func(t *testing.T, c *column) string { return run(t, c.of(kind)) }
 }
@@ -23,7 +23,7 @@ func excludes(t *testing.T, c *column) string {
 	return theirs(t, c)
 }
 
-// byEither: the program's lock is of name and of a second one.
+// byEither is for a lock of the program that is made of name and of a second name.
 func byEither(t *testing.T, c *column) string {
 	excludes(t, c)
 	name, k := lockName(t), c.a.caller(t)
@@ -39,7 +39,7 @@ func byEither(t *testing.T, c *column) string {
 	return "yes"
 }
 
-// silent: the program tells nobody of its release.
+// silent is for a lock whose release the program tells nobody.
 func silent(t *testing.T, c *column) string {
 	name, k := lockName(t), c.a.caller(t)
 	c.takes(t, "w", name, 0, lease)
@@ -56,7 +56,7 @@ func silent(t *testing.T, c *column) string {
 	return "the rest of its lease"
 }
 
-// deaf: the program does not listen where a release is told.
+// deaf is for a lock of which the program does not listen where a release is published.
 func deaf(t *testing.T, c *column) string {
 	name, k := lockName(t), c.a.caller(t)
 	k.takes(t, name, 0, lease)

@@ -77,8 +77,8 @@ func wakeThem(t *testing.T, c *column) string {
 	return within(t, took, soon)
 }
 
-// A program that takes the lock again as soon as it has let go may be faster than
-// the message to the gateway, but not for ever.
+// A program that takes the lock again as soon as it has released it may be faster than the
+// message to the gateway, but not for ever.
 func barge(t *testing.T, c *column) string {
 	name, k := lockName(t), c.a.caller(t)
 	c.takes(t, "w", name, 0, long)

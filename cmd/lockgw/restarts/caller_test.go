@@ -69,7 +69,7 @@ func endSession(l *ledger, d door) error {
 	return err
 }
 
-// once is one hold, entered once or twice; false: something is wrong.
+// once takes one hold, entered once or twice, and gives it back; false: something is wrong.
 func (c *caller) once() bool {
 	o := history.Op{
 		Name: c.names[c.rng.IntN(len(c.names))], Caller: c.id, Node: c.g.Name, TTL: ttl,
@@ -97,8 +97,8 @@ func (c *caller) once() bool {
 	return true
 }
 
-// lose: now and then an answer is not heard, and the gateway is another process when
-// the request is repeated.
+// lose drops an answer now and then, so that the request is repeated, maybe to the next
+// process of the gateway.
 func (c *caller) lose() bool {
 	if c.rng.IntN(40) != 0 {
 		return false
@@ -117,8 +117,8 @@ func (c *caller) lose() bool {
 	return true
 }
 
-// enter acquires o's name, which makes so many entries. A lock without a fence: it
-// did not get the name in time.
+// enter acquires o's name, which then has so many entries. If it did not get the name in
+// time, the lock it returns has no fence.
 func (c *caller) enter(o *history.Op, entries int) (lock, bool) {
 	key := c.key()
 	l, err := insist(context.Background(), c.led, func(ctx context.Context) (lock, error) {

@@ -52,7 +52,7 @@ func newMortal(t testing.TB, g *gateway, name string) *mortal {
 	return m
 }
 
-// state of a name as its gateway tells it, "" if it does not answer.
+// lockState is the state of a name as its gateway tells it, "" if it does not answer.
 func (g *gateway) lockState(ctx context.Context, name string) string {
 	var info struct{ State string }
 	if err := g.ask(ctx, http.MethodGet, "/v1/locks/"+name, "", credentials{}, &info); err != nil {

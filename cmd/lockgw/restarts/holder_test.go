@@ -10,7 +10,7 @@ import (
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
-// door is a client's way into its gateway. It may be used again after any error.
+// door is how a client reaches its gateway. It may be used again after any error.
 type door interface {
 	acquire(ctx context.Context, name, key string, wait time.Duration) (lock, error)
 	release(ctx context.Context, name, key string) (left int, err error)
@@ -101,7 +101,7 @@ func (h *holder) look() {
 	}
 }
 
-// miss: something is gone, which is right only if the gateway was away at the
+// miss notes that something is gone, which is allowed only if the gateway was away at the
 // deadline.
 func (h *holder) miss(what string) {
 	h.gone = true

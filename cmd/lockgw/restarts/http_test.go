@@ -84,13 +84,13 @@ func (g *gateway) ask(ctx context.Context, method, path, body string, c credenti
 	}
 }
 
-// webDoor is a client's way into its gateway over http.sock. Without a token each
+// webDoor is a client's connection to its gateway over http.sock. Without a token each
 // acquire opens a session of its own.
 type webDoor struct {
 	g     *gateway
 	token string
 	alone bool        // the token is of a session of one lock
-	lose  func() bool // tells to hear an answer not; nil: never
+	lose  func() bool // says that an answer is to be dropped; nil: never
 }
 
 // errUnheard: the answer was lost on its way.

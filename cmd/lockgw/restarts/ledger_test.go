@@ -31,7 +31,7 @@ type ledger struct {
 	late    int // how often one has lost something because its gateway was away at the deadline
 	repeats int // requests that were sent again
 	unheard int // of these, those that had been answered
-	drawn   int // acquires whose grant was taken back before it was told
+	drawn   int // acquires whose grant was taken back before the client was told
 }
 
 func (l *ledger) op(o history.Op) {
@@ -75,7 +75,7 @@ func (l *ledger) judge(t testing.TB) {
 		len(l.ops), l.repeats, l.unheard, l.drawn, l.kept, l.late)
 }
 
-// insist sends a request until it is answered.
+// insist repeats a request until it is answered.
 func insist[T any](ctx context.Context, l *ledger, request func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()

@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	record "github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session/journal"
 )
 
@@ -63,13 +65,14 @@ func (g *gateway) journal(t testing.TB) journal.State {
 	return past
 }
 
-// keysLeft are the keys in Redis that should not be there when nobody holds or
-// waits. What keeps fences and the numbers of requests apart stays for a while.
+// keysLeft are the keys in Redis that should not be there when nobody holds or waits. The
+// record of a name may stay for a minute, without anybody in it; and one mark of the
+// server, from which fences count.
 func (r *rig) keysLeft() (left []string) {
-	if r.store == nil {
+	if r.redis == nil {
 		return nil
 	}
-	c := r.store.Client()
+	c := r.redis.Client()
 	defer c.Close()
 	keys, err := c.Keys(r.t.Context(), "*").Result()
 	if err != nil {
@@ -77,12 +80,22 @@ func (r *rig) keysLeft() (left []string) {
 		return nil
 	}
 	for _, k := range keys {
-		own := strings.HasPrefix(k, "lockgw:")
-		stays := strings.HasPrefix(k, "redisson_lock_token:") || own && strings.HasSuffix(k, ":f") || own && strings.Contains(k, "}:r:")
-		ofServer := strings.HasPrefix(k, "lockgw:guard:")
-		if !ofServer && (!stays || c.PTTL(r.t.Context(), k).Val() <= 0) {
+		ends := c.PTTL(r.t.Context(), k).Val()
+		switch {
+		case strings.HasPrefix(k, "lockgw:guard:"): // of the server, not of a name
+		case ends > 0 && strings.HasPrefix(k, "lockgw:mark:"): // likewise
+		case ends > 0 && ends <= time.Minute && strings.HasPrefix(k, "lockgw:{") && nobody(c.Get(r.t.Context(), k).Val()):
+		default:
 			left = append(left, k)
 		}
 	}
 	return left
+}
+
+// nobody holds the name of which this is the record, or waits for it.
+func nobody(text string) bool {
+	_, rest, _ := strings.Cut(text, "\n")
+	body, joined, _ := strings.Cut(rest, "\n")
+	r, err := record.Decode([]byte(body))
+	return err == nil && joined == "" && len(r.Holds) == 0 && len(r.Queue) == 0
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lockgw/lockgw/socket/client"
 )
 
-// lineDoor is a client's way into its gateway over resp.sock. When its connection
+// lineDoor is a client's connection to its gateway over resp.sock. When its connection
 // has ended it connects again and joins its session, by HELLO or by AUTH.
 type lineDoor struct {
 	g      *gateway
@@ -37,7 +37,7 @@ func openLine(ctx context.Context, g *gateway, keepalive time.Duration) (*lineDo
 	return d, err
 }
 
-// connect is nothing while the connection stands.
+// connect does nothing while there is a connection.
 func (d *lineDoor) connect(ctx context.Context) error {
 	if d.line != nil && d.line.Err() == nil {
 		return nil
@@ -60,7 +60,7 @@ func (d *lineDoor) connect(ctx context.Context) error {
 	return nil
 }
 
-// refused tells a clear answer from one that says to ask again.
+// refused distinguishes a final answer from one that says to ask again.
 func refused(err error) error {
 	e := (*client.Error)(nil)
 	if !errors.As(err, &e) || e.Word == "UNAVAILABLE" || e.Word == "DRAINING" {

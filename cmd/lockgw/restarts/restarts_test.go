@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/postgres/pgtest"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
@@ -18,8 +19,8 @@ var (
 	seedFlag = flag.Uint64("seed", 0, "TestRestarts: the choices of an earlier run")
 )
 
-// TestRestarts has clients of every kind at two gateways over one Redis, and at one
-// with the embedded store.
+// TestRestarts has clients of every kind at two gateways over one Redis, at two over
+// PostgreSQL, and at one with the embedded store.
 //
 //	go test -v -run TestRestarts ./cmd/lockgw/restarts -rounds 500 -timeout 0
 func TestRestarts(t *testing.T) {
@@ -28,14 +29,22 @@ func TestRestarts(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	t.Logf("-seed %d", seed)
-	embedded := (*rounds + 4) / 5
-	t.Run("redis", func(t *testing.T) { play(t, redistest.Start(t), 2, *rounds-embedded, seed) })
-	t.Run("memory", func(t *testing.T) { play(t, nil, 1, embedded, seed+1) })
+	fifth := (*rounds + 4) / 5
+	t.Run("redis", func(t *testing.T) {
+		s := redistest.Start(t)
+		play(t, s.URL(), s, 2, *rounds-2*fifth, seed)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Cleanup(pgtest.RemoveTemplate)
+		play(t, pgtest.Start(t).URL(), nil, 2, fifth, seed+2)
+	})
+	t.Run("memory", func(t *testing.T) { play(t, "memory://", nil, 1, fifth, seed+1) })
 }
 
-// play is so many rounds at so many gateways over a store; nil is the embedded one.
-func play(t *testing.T, store *redistest.Server, gateways, rounds int, seed uint64) {
-	r := newRig(t, store, gateways, seed)
+// play is so many rounds at so many gateways over the store at url, which may be that of a
+// Redis.
+func play(t *testing.T, url string, redis *redistest.Server, gateways, rounds int, seed uint64) {
+	r := newRig(t, url, redis, gateways, seed)
 	r.begin()
 	for n := range rounds {
 		if r.led.bad() {
@@ -54,7 +63,7 @@ func play(t *testing.T, store *redistest.Server, gateways, rounds int, seed uint
 	}
 }
 
-// round ends one gateway or all, perhaps twice, and sees that all goes on.
+// round ends one gateway or all, perhaps twice, and checks that clients go on.
 func (r *rig) round(n int) {
 	victims := []*gateway{r.gateways[r.rng.IntN(len(r.gateways))]}
 	if r.rng.IntN(6) == 0 {
@@ -125,7 +134,7 @@ func (r *rig) start(gs []*gateway) {
 	}
 }
 
-// stand waits until every holder has seen once more that it holds what it has held.
+// stand waits until every holder has checked once more that it still holds everything.
 func (r *rig) stand() {
 	for _, h := range r.holders {
 		before := h.looks.Load()

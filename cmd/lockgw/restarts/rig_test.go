@@ -16,12 +16,12 @@ import (
 // rig is gateways over one store, and their clients.
 type rig struct {
 	t        *testing.T
-	store    *redistest.Server // nil: embedded
+	redis    *redistest.Server // nil: another store
 	gateways []*gateway
 	seed     uint64
 	rng      *rand.Rand
 	led      *ledger
-	watch    *watch // nil over the embedded store
+	watch    *watch // nil but over Redis
 	holders  []*holder
 
 	ctx       context.Context // of those who wait, to the very end
@@ -36,12 +36,12 @@ type rig struct {
 	away         []time.Duration
 }
 
-func newRig(t *testing.T, store *redistest.Server, gateways int, seed uint64) *rig {
-	r := &rig{t: t, store: store, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), led: &ledger{}}
-	url, dir := "memory://", e2e.ShortDir(t)
-	if store != nil {
-		url = store.URL()
-		r.watch = newWatch(store.Client(), r.led)
+// newRig has gateways over the store at url, which may be that of a Redis.
+func newRig(t *testing.T, url string, redis *redistest.Server, gateways int, seed uint64) *rig {
+	r := &rig{t: t, redis: redis, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), led: &ledger{}}
+	dir := e2e.ShortDir(t)
+	if redis != nil {
+		r.watch = newWatch(redis.Client(), r.led)
 	}
 	for i := range gateways {
 		r.gateways = append(r.gateways, newGateway(t, dir, fmt.Sprint("g", i+1), url))
@@ -127,7 +127,7 @@ func (r *rig) call(id int, g *gateway, byLine bool) {
 	r.workers.Go(func() { c.run(r.working) })
 }
 
-// end has everybody leave, and looks for what they have left behind.
+// end has all clients leave, and looks for what they have left in the store.
 func (r *rig) end() {
 	r.cancel[0]()
 	r.workers.Wait()

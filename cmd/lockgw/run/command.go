@@ -1,9 +1,9 @@
 // Package run is `lockgw run`: a command that runs while its locks are held, and is
 // stopped before somebody else can have them.
 //
-// A run has a guardian, a process that the locks are bound to and that outlives a run
-// that is killed. Both supervise the command alike; how long it may go on is what the
-// deadlines say that they read from the gateway.
+// A run has a guardian: a process to which the locks are bound, and which lives on if the
+// run is killed. Both supervise the command in the same way. The deadlines that they read
+// from the gateway decide how long the command may go on.
 package run
 
 import (
@@ -79,8 +79,8 @@ socket may not be used; 126 and 127 the command cannot be executed or found.`,
 	return cmd
 }
 
-// notCommands keeps 1 and 77, by which other verbs say that the gateway refused and that
-// they may not use it, for the command that is run.
+// notCommands replaces the exit codes 1 and 77, which could come from the command. Other verbs
+// end with them when the gateway refuses, or when they may not use it.
 func notCommands(err error) error {
 	var e *cli.ExitError
 	if errors.As(err, &e) && (e.Code == cli.ExitRefused || e.Code == cli.ExitNoPermission) && e.Err != nil {
@@ -106,7 +106,7 @@ func (o *options) add(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "report on stderr as JSON, one object a line")
 }
 
-// read checks what flags alone do not.
+// read checks what the types of the flags do not.
 func (o *options) read(cmd *cobra.Command, args []string) error {
 	dash := cmd.ArgsLenAtDash()
 	switch {
@@ -132,7 +132,7 @@ func (o *options) read(cmd *cobra.Command, args []string) error {
 	return cli.CheckNames(o.names...)
 }
 
-// readWait: what was typed counts over the environment.
+// readWait reads --wait and --no-wait. A flag on the command line counts over a variable.
 func (o *options) readWait(f *pflag.FlagSet) error {
 	o.forever = !f.Changed("wait")
 	typed, bound := f.Changed("no-wait") && !cli.FromEnv(f, "no-wait"), f.Changed("wait") && !cli.FromEnv(f, "wait")

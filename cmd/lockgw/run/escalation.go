@@ -11,8 +11,8 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// escalation stops a process group in steps: the signal that asks, then the one that
-// does not. Its alarm goes off when the second is due.
+// escalation stops a process group in two steps: a signal that asks for the end, and then
+// SIGKILL. Its alarm goes off when SIGKILL is due.
 type escalation struct {
 	p     *process
 	o     *options
@@ -50,7 +50,7 @@ func (l *escalation) begin(code int, killBy time.Duration, why string) {
 	l.alarm.Set(at)
 }
 
-// later: the locks are held still, and last until killBy.
+// later is called when the locks are known to be held until killBy.
 func (l *escalation) later(killBy time.Duration) {
 	if at := min(l.patient, killBy); l.code != 0 && !l.lost && at > l.killAt {
 		l.killAt = at

@@ -8,10 +8,13 @@ import (
 	"github.com/lockgw/lockgw/socket/client"
 )
 
-// guard knows when a command has to be asked to stop, so that it is gone before
-// its locks can be somebody else's. The gateway tells of a loss, but a gateway
-// that hangs tells nothing: without a reading that says otherwise, the time is
-// what the last reading said.
+// suspendedPatience is how long the gateway may take to tell whether the locks of a command
+// that was suspended are still held.
+const suspendedPatience = 10 * time.Second
+
+// guard knows when a command has to be asked to stop, so that it has ended before somebody
+// else can have its locks. The gateway tells of a loss, but a gateway that hangs tells
+// nothing. So the deadline of the last reading counts until there is a newer reading.
 type guard struct {
 	h     *hold
 	alarm *boottime.Alarm
@@ -22,8 +25,7 @@ type guard struct {
 	asked    bool          // a reading was asked for since the alarm
 }
 
-// newGuard starts to watch h. Close it. A hold of no lock is guarded by doing
-// nothing.
+// newGuard starts to watch h. Close it. Without locks it does nothing.
 func newGuard(o *options, h *hold) (*guard, error) {
 	a, err := boottime.New()
 	if err != nil {
@@ -60,12 +62,13 @@ func (g *guard) update(holds []client.Hold) bool {
 	return true
 }
 
-// safe: there is time left before the command has to be asked to stop.
+// safe tells whether there is time left before the command has to be asked to stop.
 func (g *guard) safe() bool { return session.Boottime() < g.deadline-g.grace }
 
 // due, called when the alarm goes off, tells whether the time has come. First it
-// asks once more, for this process itself may have been stopped for a while.
-func (g *guard) due() bool {
+// asks once more, for this process itself may have been stopped for a while. A command
+// that is suspended does no harm meanwhile, so the answer may take longer then.
+func (g *guard) due(suspended bool) bool {
 	switch {
 	case g.safe():
 		return false
@@ -74,7 +77,11 @@ func (g *guard) due() bool {
 	}
 	g.asked = true
 	g.h.look()
-	g.alarm.Set(session.Boottime() + min(500*time.Millisecond, g.grace/2)) // a busy machine is slow to answer
+	patience := min(500*time.Millisecond, g.grace/2) // a busy machine is slow to answer
+	if suspended {
+		patience = suspendedPatience
+	}
+	g.alarm.Set(session.Boottime() + patience)
 	return false
 }
 

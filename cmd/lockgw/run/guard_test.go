@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend/boottime"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket/client"
 )
@@ -42,6 +43,36 @@ func testHold(t *testing.T, names ...string) *hold {
 	return h
 }
 
+// While the command is suspended, the gateway may take long to say whether all is held.
+func TestGuardOfSuspended(t *testing.T) {
+	for suspended, want := range map[bool]bool{false: true, true: false} {
+		a, err := boottime.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &guard{h: testHold(t, "a"), alarm: a, grace: time.Second}
+		g.update([]client.Hold{{Name: "a", Deadline: session.Boottime() - time.Second}})
+		<-a.C
+		if g.due(suspended) {
+			t.Error("due without having asked")
+		}
+		wait := e2e.Patience
+		if suspended {
+			wait = time.Second
+		}
+		fired := false
+		select {
+		case <-a.C:
+			fired = true
+		case <-time.After(wait):
+		}
+		if fired != want {
+			t.Errorf("suspended %v: the alarm goes off within %v: %v, want %v", suspended, wait, fired, want)
+		}
+		a.Close()
+	}
+}
+
 // The guard asks once more before it gives up, and a new deadline starts afresh.
 func TestGuard(t *testing.T) {
 	a, err := boottime.New()
@@ -53,13 +84,13 @@ func TestGuard(t *testing.T) {
 	g := &guard{h: testHold(t, "a"), alarm: a, grace: time.Second}
 	holds := func(deadline time.Duration) []client.Hold { return []client.Hold{{Name: "a", Deadline: deadline}} }
 
-	if !g.update(holds(now+time.Hour)) || !g.safe() || g.due() {
+	if !g.update(holds(now+time.Hour)) || !g.safe() || g.due(false) {
 		t.Fatalf("an hour before the deadline: safe = %v, want nothing to be due", g.safe())
 	}
 	if !g.update(holds(now+time.Second/2)) || g.safe() {
 		t.Fatal("inside the grace it is safe still")
 	}
-	if g.due() {
+	if g.due(false) {
 		t.Error("due without having asked")
 	}
 	select {
@@ -67,15 +98,15 @@ func TestGuard(t *testing.T) {
 	default:
 		t.Error("the alarm has asked for no reading")
 	}
-	if !g.due() {
+	if !g.due(false) {
 		t.Error("not due, though no reading has come")
 	}
 	g.update(holds(now + time.Second/2))
-	if !g.due() {
+	if !g.due(false) {
 		t.Error("not due after a reading with the same deadline")
 	}
 	g.update(holds(now + time.Second*3/4))
-	if g.due() {
+	if g.due(false) {
 		t.Error("due after a later deadline, without having asked again")
 	}
 	if g.update(nil) {

@@ -20,12 +20,12 @@ import (
 )
 
 // The guardian is the process that the locks of `lockgw run` are bound to. It ends
-// when both the run and the command have ended: a run that is killed leaves its
-// locks to the command, and the guardian guards it; one that is not gives them back
-// itself, after the last of the command's process group and after --min-hold.
+// when both the run and the command have ended. If the run is killed, the guardian takes
+// over its work. Otherwise the run releases the locks itself, when the last process of the
+// command's group has ended and --min-hold is over.
 //
-// On Linux the guardian starts the command too. Otherwise a run that is killed between
-// the start and telling of it would leave a command that nobody knows of.
+// On Linux the guardian also starts the command. If the run started it and was killed before
+// it told the guardian, nobody would know of the command.
 
 // startOrder is what the run asks of its guardian, once.
 type startOrder struct {
@@ -76,8 +76,8 @@ func NewGuardian() *cobra.Command {
 
 // keep serves the run at the other end of the socket.
 func keep(run *os.File) error {
-	// What ends a run must not end its guardian first. Ignoring the signals would
-	// have the command ignore them.
+	// A signal that ends the run must not end its guardian before. To ignore the signals is no
+	// way, because the command would inherit that.
 	notify(make(chan os.Signal, 1), endSignals...)
 	var o startOrder
 	if err := gob.NewDecoder(run).Decode(&o); err != nil {
@@ -88,7 +88,7 @@ func keep(run *os.File) error {
 	// Whoever reads what the command writes waits for the last one to close it.
 	err := errors.Join(os.Stdin.Close(), os.Stdout.Close(), os.Stderr.Close(), os.Chdir("/"))
 	if err != nil {
-		return fmt.Errorf("let go of what is the command's: %w", err)
+		return fmt.Errorf("close what belongs to the command: %w", err)
 	}
 	_, _ = io.Copy(io.Discard, run)
 	switch {
@@ -127,8 +127,8 @@ func waitExit(handle int) error {
 	}
 }
 
-// notify does not take what whoever started this process wants to be ignored,
-// as nohup does with SIGHUP.
+// notify passes signals on to c. It leaves out those that were ignored when this process
+// started, such as SIGHUP under nohup.
 func notify(c chan<- os.Signal, all ...os.Signal) {
 	for _, s := range all {
 		if !signal.Ignored(s) {

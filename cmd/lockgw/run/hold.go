@@ -77,8 +77,8 @@ func acquire(ctx context.Context, o *options, r *report, k *guardian) (*hold, er
 	return h, nil
 }
 
-// refresh reads the deadlines again: while one lock was waited for, those before
-// it were renewed. That one was lost meanwhile is told elsewhere.
+// refresh reads the deadlines again: during the wait for one lock the locks before it were
+// renewed. A loss in that time is told elsewhere.
 func (h *hold) refresh(ctx context.Context) error {
 	info, err := h.gateway().Session(ctx)
 	if err != nil {
@@ -187,9 +187,9 @@ func (h *hold) lockAll(ctx context.Context, r *report) error {
 	return nil
 }
 
-// lock asks again and again until the wait is over. Each time it goes to the end
-// of the queue, so it asks for as long as the gateway allows. A gateway that goes away
-// meanwhile is waited for; what that costs is the place in its queue.
+// lock asks again and again until the wait is over. Each request goes to the end of the
+// queue, so each waits for as long as the gateway allows. If the gateway goes away meanwhile,
+// lock waits for it to come back, and loses its place in the queue.
 func (h *hold) lock(ctx context.Context, r *report, name string, start time.Time) (client.Hold, error) {
 	o := h.o
 	for longest := longestWait; ; {
@@ -219,8 +219,8 @@ func (h *hold) notLocked(ctx context.Context, name string, err error) error {
 	return cli.Conflict(notCommands(cli.GatewayError(h.socket, err)), h.o.conflictCode)
 }
 
-// show has the gateway tell others that the locks belong to the command: the guardian, by
-// which they live, means nothing to anybody. It does not wait for that.
+// show has the gateway show the command as the holder. Otherwise it would show the guardian,
+// which means nothing to people. show does not wait for the gateway.
 func (h *hold) show(pid int) {
 	h.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(h.ctx, showTimeout)

@@ -15,8 +15,8 @@ import (
 // given back. The gateway goes on with it afterwards.
 const releaseTimeout = 10 * time.Second
 
-// release gives the locks back in the reverse order. The command has run: what
-// goes wrong now is told, and changes no exit code.
+// release gives the locks back in the reverse order. The command has run, so an error is
+// reported and does not change the exit code.
 func (h *hold) release(r *report) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()

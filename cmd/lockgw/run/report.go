@@ -104,8 +104,8 @@ func (r *report) endLineLocked() {
 	}
 }
 
-// failed says why nothing was run, or why it ended, in the form that was asked
-// for. What it returns has nothing more to say.
+// failed says why nothing was run, or why the command ended, as text or JSON. It returns an
+// error with the exit code alone, so that nothing is said twice.
 func (r *report) failed(err error) error {
 	code, message := cli.ExitCode(err)
 	if message == "" {

@@ -14,8 +14,8 @@ import (
 // back, which an upgrade takes seconds of.
 const restartPatience = time.Minute
 
-// wentAway: err is that of a gateway that was stopped or is being restarted while this
-// run waited, and may come back.
+// wentAway tells whether err means that the gateway was stopped or is being restarted while
+// this run waited, and may come back.
 func (h *hold) wentAway(ctx context.Context, err error) bool {
 	g := h.gateway()
 	return ctx.Err() == nil && !h.o.noWait && (errors.Is(err, client.ErrDraining) || g != nil && g.Err() != nil)
@@ -57,8 +57,8 @@ func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause err
 	return cause
 }
 
-// unavailable: the gateway or its store is down. A socket that one may not use is
-// neither, and whoever asks for --on-unavailable has to hear of it.
+// unavailable tells whether the gateway or its store is down. A socket that this user may not
+// use does not count: --on-unavailable must not hide that.
 func unavailable(err error) bool {
 	code, _ := cli.ExitCode(err)
 	return code == cli.ExitUnavailable && !errors.Is(err, fs.ErrPermission)

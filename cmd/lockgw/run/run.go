@@ -110,8 +110,8 @@ func (o *options) withoutLock(r *report, path string, signals chan os.Signal, ca
 	return cli.Exit(out.code, nil)
 }
 
-// childEnv is env for a command under h, or under none: then it must not take
-// the locks of a command that it runs under for its own.
+// childEnv is env for a command under h. Without locks the variables of an outer lockgw run
+// are removed, so that the command does not take that run's locks for its own.
 func childEnv(env []string, h *hold) []string {
 	locked := len(h.views) > 0
 	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {

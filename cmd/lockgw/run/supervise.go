@@ -29,6 +29,10 @@ type supervisor struct {
 	stop  *escalation
 	// resume: the command is to go on, once its locks are known to be held still.
 	resume bool
+	// typed: SIGTSTP, as by Ctrl-Z, was passed on and has not stopped the command yet.
+	typed bool
+	// suspended: the command was stopped, and this process with it.
+	suspended bool
 	// shaky is the deadline when it was told that a lock is in jeopardy, 0 once it
 	// was told that this is over.
 	shaky time.Duration
@@ -123,7 +127,7 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 			guardian = nil // told once
 			s.lose("the guardian of the locks has ended, and the locks with it")
 		case <-s.guard.alarm.C:
-			if s.guard.due() {
+			if s.guard.due(s.suspended) {
 				s.lose("the locks could not be renewed and are about to end")
 			}
 		}
@@ -148,6 +152,7 @@ func (s *supervisor) ended() int {
 func (s *supervisor) forward(sig syscall.Signal) {
 	if sig != syscall.SIGCONT {
 		s.asked = s.asked || slices.Contains(endSignals, os.Signal(sig))
+		s.typed = s.typed || sig == syscall.SIGTSTP
 		s.p.signal(sig)
 		return
 	}
@@ -162,13 +167,13 @@ func (s *supervisor) forward(sig syscall.Signal) {
 // goOn ends a stop by the user.
 func (s *supervisor) goOn() {
 	if s.resume && (len(s.h.views) == 0 || s.guard.safe()) {
-		s.resume = false
+		s.resume, s.suspended = false, false
 		s.p.signal(syscall.SIGCONT)
 	}
 }
 
-// calm tells that a jeopardy has passed: who has read of it wants to know its end.
-// A later deadline proves it; a reading alone may be from before.
+// calm tells that a jeopardy has passed. A later deadline proves that; a reading alone may
+// be older than the jeopardy.
 func (s *supervisor) calm(holds []client.Hold) {
 	jeopardy := func(v client.Hold) bool { return v.State == client.Jeopardy }
 	if s.shaky != 0 && s.guard.deadline > s.shaky && !slices.ContainsFunc(holds, jeopardy) {
@@ -177,18 +182,29 @@ func (s *supervisor) calm(holds []client.Hold) {
 	}
 }
 
-// stopped follows the leader of the command: if it needs the terminal it gets
-// it; if it was stopped, as by Ctrl-Z, so is this process, for its shell to see.
+// stopped handles a stop of the command's leader. If the leader needs the terminal, it gets
+// the terminal. If it was stopped otherwise, as by Ctrl-Z, this process stops itself, so that
+// its shell notices.
 func (s *supervisor) stopped(sig syscall.Signal) {
 	if s.tty == nil {
 		return // whoever has stopped it will let it go on
 	}
 	if (sig == syscall.SIGTTIN || sig == syscall.SIGTTOU) && s.tty.give(s.p.pid) {
-		s.p.signal(syscall.SIGCONT)
+		s.readOn()
 		return
 	}
 	s.tty.takeBack()
+	s.typed, s.suspended = false, true
 	_ = unix.Kill(os.Getpid(), syscall.SIGSTOP)
+}
+
+// readOn lets the command go on that has got the terminal. SIGCONT undoes a Ctrl-Z that
+// came while the command stood still, so that one is passed on again.
+func (s *supervisor) readOn() {
+	s.p.signal(syscall.SIGCONT)
+	if s.typed {
+		s.p.signal(syscall.SIGTSTP)
+	}
 }
 
 // lossText is the reason of a loss as events name it, and in words.

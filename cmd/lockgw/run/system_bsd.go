@@ -12,8 +12,8 @@ import (
 
 func executable() (string, error) { return os.Executable() }
 
-// launch starts the command and tells the guardian of it: no process can start one for
-// another here. A run that is killed between the two leaves a command whose lock ends.
+// launch starts the command and then tells the guardian, because here no process can start a
+// child for another. If the run is killed in between, the command goes on and its lock ends.
 func (k *guardian) launch(o startOrder) (startAnswer, error) {
 	a := o.launch(&syscall.SysProcAttr{Setpgid: true})
 	if a.PID == 0 {
@@ -72,6 +72,5 @@ func cloexecPair() ([2]int, error) {
 	return pair, err
 }
 
-// becomeReaper: these systems have no such thing for everybody, and need none: their
-// first process waits for its children.
+// becomeReaper does nothing: on these systems the first process waits for orphans.
 func becomeReaper() {}

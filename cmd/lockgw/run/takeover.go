@@ -14,8 +14,8 @@ import (
 const takeoverTime = time.Second
 
 // takeOver guards the command after a run that has ended before it, until it ends
-// too. If its locks are lost it is stopped as the run would have done it; nobody
-// is left to be told.
+// too. If the locks are lost it stops the command as the run would have done. It reports
+// nothing, because nobody is left to read it.
 func (o startOrder) takeOver(pid, handle int) error {
 	p := &process{pid: pid, done: make(chan struct{})}
 	var err error

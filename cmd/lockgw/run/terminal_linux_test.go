@@ -1,7 +1,10 @@
 package run
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,15 +45,22 @@ func TestTerminalInterrupt(t *testing.T) {
 // with it, and the lock is held all the while.
 func TestTerminalSuspend(t *testing.T) {
 	path := e2e.StartGateway(t)
-	for _, tt := range []struct{ name, script string }{
+	for _, tt := range []struct {
+		name, script string
+		reads        bool
+	}{
 		// It starts nothing: a shell in vfork(2) does not stop before the process
 		// that it starts goes on, and that one is stopped.
-		{"before it reads", `echo up; i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done; read x; echo "got <$x>"`},
-		{"while it reads", `echo up; read x; echo "got <$x>"`},
+		{"before it reads", `echo up $$.; i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done; read x; echo "got <$x>"`, false},
+		{"while it reads", `echo up $$.; read x; echo "got <$x>"`, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, cmd := e2e.OnTerminal(t, path, "run", "nightly", "--ttl", "3s", "--", "sh", "-c", tt.script)
-			s.Await("up")
+			s.Await(`up \d+\.`)
+			if tt.reads {
+				pid := regexp.MustCompile(`\d+`).FindString(s.Shown())
+				e2e.Until(func() bool { return readsTerminal(t, pid) })
+			}
 			s.Typed("\x1a")
 			var status syscall.WaitStatus
 			e2e.Until(func() bool {
@@ -69,6 +79,47 @@ func TestTerminalSuspend(t *testing.T) {
 			e2e.WantExit(t, cmd, 0)
 		})
 	}
+}
+
+// readsTerminal tells whether the process sleeps in the foreground of its terminal.
+func readsTerminal(t *testing.T, pid string) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(stat), ") ")
+	f := strings.Fields(after) // state, parent, group, session, terminal, group in the foreground
+	return f[0] == "S" && f[2] == f[5]
+}
+
+// Ctrl-Z counts also where the command stands still because it wants to read, and gets the
+// terminal only then.
+func TestSuspendAsItBeginsToRead(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "kill -TTIN $$; exec sleep 60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &supervisor{p: watchProcess(cmd.Process.Pid)}
+	t.Cleanup(func() {
+		s.p.signal(syscall.SIGKILL)
+		<-s.p.done
+	})
+	stopped := func(want syscall.Signal) {
+		t.Helper()
+		select {
+		case sig := <-s.p.stops:
+			if sig != want {
+				t.Fatalf("the command was stopped by %v, want %v", sig, want)
+			}
+		case <-time.After(e2e.Patience):
+			t.Fatalf("the command was not stopped by %v", want)
+		}
+	}
+	stopped(syscall.SIGTTIN)
+	s.forward(syscall.SIGTSTP)
+	s.readOn()
+	stopped(syscall.SIGTSTP)
 }
 
 // A job in the background must not take the terminal from its shell: it is
@@ -108,8 +159,8 @@ func TestTerminalWait(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = holder.Process.Kill() })
 	e2e.Until(func() bool {
-		out, _ := exec.Command("lockgw", "ls", "-o", "name", "--socket", path).Output()
-		return strings.Contains(string(out), "nightly")
+		out, _ := exec.Command("lockgw", "status", "nightly", "--socket", path).Output()
+		return strings.Contains(string(out), "(sleep)")
 	})
 	s, cmd := e2e.OnTerminal(t, path, "run", "nightly", "--wait", "1m", "--", "echo", "done")
 	s.Await(`\r\x1b\[Kwaiting for nightly - held by .* pid \d+ \(sleep\) for \d+s - 1st of 1 - gives up in 59s`)

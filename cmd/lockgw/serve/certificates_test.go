@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/api"
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
@@ -31,7 +30,7 @@ func serveTLS(t *testing.T, c config.TLS, optional bool, rules ...access.Rule) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})
+	store := memory.OpenTable(memory.NewRows(), "a")
 	m := session.New(store, session.Config{})
 	srv := api.NewServer(api.New(api.Config{Manager: m, Access: control}))
 	done := make(chan error, 1)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/api"
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/session"
@@ -25,8 +25,8 @@ type gateway struct {
 	resp    *socket.Server
 }
 
-// admission is who may do what, and how that is read again. The zero value lets
-// everybody lock and look.
+// admission decides who may do what, and reads the rules again on a reload. The zero value
+// lets everybody lock and look.
 type admission struct {
 	access *access.Control
 	reload func() (restart []string, err error)
@@ -35,7 +35,7 @@ type admission struct {
 	examine     func(context.Context) any
 }
 
-func newGateway(c config.Config, store backend.Backend, past legacy, in admission, seen *observation, log *slog.Logger) *gateway {
+func newGateway(c config.Config, store ledger.Table, past legacy, in admission, seen *observation, log *slog.Logger) *gateway {
 	fds := cmp.Or(in.descriptors, peer.NewDescriptors())
 	mc := c.Manager()
 	mc.Log, mc.Journal, mc.Past, mc.Rebind = log, past.journal, past.state, fds.Again

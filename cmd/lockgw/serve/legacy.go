@@ -42,7 +42,7 @@ func remember(dir string, c config.History, log *slog.Logger) (legacy, error) {
 		log.Info("the journal is written again", "state_dir", dir)
 	}
 	if past.Rejected != "" {
-		log.Warn("the journal could not be believed; nothing of it is taken up, and this is a new node", "kept_as", past.Rejected)
+		log.Warn("the journal is damaged or foreign, so it is not used; this gateway starts as a new node", "kept_as", past.Rejected)
 	}
 	if n := len(past.Places) + len(past.Sessions); n > 0 {
 		log.Info("taking up what an earlier process left", "sessions", len(past.Sessions), "locks", len(past.Places))
@@ -50,8 +50,8 @@ func remember(dir string, c config.History, log *slog.Logger) (legacy, error) {
 	return legacy{j, past, openHistory(dir, c, log)}, nil
 }
 
-// prepareStateDir makes the directory, or refuses one in which somebody else could put a
-// journal: whoever writes that is an administrator, with the sessions that it says.
+// prepareStateDir makes the directory. It refuses one in which another user could put a
+// journal, because the gateway would believe in the sessions of that journal.
 func prepareStateDir(dir string) error {
 	path, err := filepath.Abs(dir)
 	if err != nil {
@@ -64,7 +64,7 @@ func prepareStateDir(dir string) error {
 	return opened.Close()
 }
 
-// openHistory: locks can be had without it.
+// openHistory returns nil if the history cannot be kept: locks do not need it.
 func openHistory(dir string, c config.History, log *slog.Logger) *history.History {
 	if c.Keep == 0 || c.MaxSize == 0 {
 		return nil
@@ -77,7 +77,7 @@ func openHistory(dir string, c config.History, log *slog.Logger) *history.Histor
 	return h
 }
 
-// node is how the store knows this process: the same as the one before, but later.
+// node is the identity of this process in the store: that of the process before.
 func (l legacy) node() backend.Node {
-	return backend.Node{ID: l.state.Node, Incarnation: l.state.Incarnation}
+	return backend.Node{ID: l.state.Node}
 }

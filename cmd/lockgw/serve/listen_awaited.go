@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// listenAgain: how often an address that another program has is tried again.
+// listenAgain is how often an address that another program has is tried again.
 const listenAgain = time.Second
 
-// awaited is a listener for an address that another program has. It listens there as soon
-// as it can. Whoever takes the port while the gateway is away, which any user may do, must
-// not keep it from starting: the clients on its Unix sockets have leases to be renewed.
+// awaited is a listener for an address that another program has. It listens there as soon as
+// it can. Any user can take the port while the gateway is away. That must not keep the gateway
+// from starting, because it has to renew the leases of the clients on its Unix sockets.
 type awaited struct {
 	address string
 	addr    net.Addr // the same

@@ -13,10 +13,9 @@ import (
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 )
 
-// listenTCP listens on the sockets that the service manager has passed, and else
-// opens the addresses of http.listen, all or none; one that another program has is
-// waited for. tokens: callers may show one in
-// place of a certificate.
+// listenTCP listens on the sockets that the service manager has passed. If it has passed none,
+// it opens the addresses of http.listen, all or none; it waits for an address that another
+// program has. tokens: callers may show a token in place of a certificate.
 func listenTCP(c config.HTTP, tokens bool, passed []net.Listener, in api.Listening) (lns []net.Listener, certs *certificates, err error) {
 	certs, err = openCertificates(c.TLS, tokens)
 	if err != nil {
@@ -39,7 +38,7 @@ func listenTCP(c config.HTTP, tokens bool, passed []net.Listener, in api.Listeni
 	return lns, certs, nil
 }
 
-// checkPassed: what may not be configured may not be passed.
+// checkPassed refuses a passed socket with an address that may not be configured.
 func checkPassed(lns []net.Listener, c config.TLS, tokens bool) error {
 	for _, ln := range lns {
 		if err := config.CheckListen(ln.Addr().String(), c, tokens); err != nil {

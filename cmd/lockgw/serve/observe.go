@@ -9,9 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/breaker"
 	"github.com/lockgw/lockgw/backend/instrument"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/cmd/lockgw/telemetry"
@@ -54,19 +54,19 @@ func (o *observation) log(log *slog.Logger) *slog.Logger {
 	return slog.New(o.tel.LogHandler(log.Handler()))
 }
 
-// measured is b, measured.
-func (o *observation) measured(b backend.Backend) (backend.Backend, error) {
-	o.sources.Backend = b.Info().Type
-	if hears, ok := b.(interface{ ProbeAge() time.Duration }); ok {
+// measured is t, measured.
+func (o *observation) measured(t ledger.Table) (ledger.Table, error) {
+	o.sources.Backend = t.Info().Type
+	if hears, ok := t.(interface{ ProbeAge() time.Duration }); ok {
 		o.sources.ProbeAge = hears.ProbeAge
 	}
-	return instrument.New(b, o.tel.Meters(), o.tel.Tracers())
+	return instrument.New(t, o.tel.Meters(), o.tel.Tracers())
 }
 
 // gate notes the breaker.
-func (o *observation) gate(b backend.Backend) backend.Backend {
-	o.sources.Breaker = func() (breaker.State, uint64) { return breaker.StateOf(b) }
-	return b
+func (o *observation) gate(t ledger.Table) ledger.Table {
+	o.sources.Breaker = func() (breaker.State, uint64) { return breaker.StateOf(t) }
+	return t
 }
 
 // watch has the metrics tell of m.

@@ -65,10 +65,10 @@ func TestTelemetryOfGateway(t *testing.T) {
 	}
 	acquire := r.Span(t, "acquire lock", 0)
 	wantBelow(t, acquire, put)
-	wantBelow(t, r.Span(t, "backend acquire", 0), acquire)
+	wantBelow(t, r.Span(t, "backend swap", 0), acquire)
 	release := r.Span(t, "release lock", 0)
 	wantBelow(t, release, r.Span(t, "DELETE /v1/locks/:name", 0))
-	wantBelow(t, r.Span(t, "backend release", 0), release)
+	wantBelow(t, r.Span(t, "backend swap", 1), release)
 	if len(release.Links) != 1 || !bytes.Equal(release.Links[0].SpanId, acquire.SpanId) {
 		t.Errorf("links of the release = %v, want one to the acquire", release.Links)
 	}

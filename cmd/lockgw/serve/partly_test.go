@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
@@ -18,10 +20,10 @@ import (
 )
 
 // partly is a store that serves in part.
-type partly struct{ backend.Backend }
+type partly struct{ ledger.Table }
 
-func (p partly) List(ctx context.Context, prefix, cursor string, limit int) ([]backend.Status, string, error) {
-	all, next, err := p.Backend.List(ctx, prefix, cursor, limit)
+func (p partly) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
+	all, next, err := p.Table.List(ctx, prefix, cursor, limit)
 	if err == nil {
 		err = fmt.Errorf("%w: 1 of 3 masters is down", backend.ErrPartly)
 	}
@@ -36,11 +38,11 @@ func TestListIncomplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer past.journal.Close()
-	store := partly{memory.Open(memory.NewStore(), past.node())}
+	store := partly{memory.OpenTable(memory.NewRows(), past.node().ID)}
 	defer store.Close()
-	r := backend.Request{Name: "nightly", Seq: 1, Owner: "o:1", TTL: 1e12, Turns: 1}
-	if _, err := store.Acquire(t.Context(), r); err != nil {
-		t.Fatal(err)
+	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: "other", Want: 1, Turns: 1, TTL: time.Minute}, 0)
+	if r, err := store.Swap(t.Context(), ledger.Swap{Name: "nightly", Record: next, Effects: effects}); err != nil || !r.Written {
+		t.Fatal(r, err)
 	}
 	g := newGateway(config.Default(), store, past, admission{}, &observation{}, log)
 	path := filepath.Join(t.TempDir(), cli.RespSocket)

@@ -33,7 +33,7 @@ func (r *reloader) reload() (restart []string, err error) {
 	return restart, err
 }
 
-// signalled is reload, for one whom nobody can answer.
+// signalled is reload after a signal: an error is logged, because there is nobody to answer.
 func (r *reloader) signalled() {
 	if _, err := r.reload(); err != nil {
 		r.log.Error("the configuration was not reloaded, the old one stays in force", "err", err)

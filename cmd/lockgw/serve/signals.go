@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// signals are what the gateway is told from outside.
+// signals are the signals that the gateway handles.
 type signals struct {
 	c    chan os.Signal
 	quit chan struct{}

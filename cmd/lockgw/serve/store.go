@@ -11,7 +11,11 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/breaker"
+	"github.com/lockgw/lockgw/backend/etcd"
+	"github.com/lockgw/lockgw/backend/floor"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redlock"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
@@ -19,60 +23,74 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// guardFile in state_dir is what the gateway knows of the runs of its Redis servers.
-const guardFile = "redis-servers"
+// guardFile in state_dir is what the gateway knows of the runs of its Redis servers, and
+// runsFile of those of its PostgreSQL.
+const (
+	guardFile = "redis-servers"
+	runsFile  = "postgres-runs"
+)
 
-// openBackend opens the store that backend.url names. A store that cannot be
+// openTable opens the store that backend.url names. A store that cannot be
 // reached now is no error: the gateway runs, and is not ready until it can.
-func openBackend(ctx context.Context, cfg config.Config, past legacy, log *slog.Logger) (backend.Backend, error) {
+func openTable(cfg config.Config, past legacy, log *slog.Logger) (ledger.Table, error) {
 	c, node := cfg.Backend, past.node()
 	scheme, _, _ := strings.Cut(c.URL, "://")
 	switch scheme {
 	case "memory":
-		store := memory.NewStore()
+		rows := memory.NewRows()
+		rows.Raise(backend.Fence(past.state.Fence))
 		if left := past.state.Until - session.Boottime(); left > 0 {
-			log.Warn("the journal is lost, and with it who holds what; nothing is granted until that has run out", "for", left.Round(time.Second))
-			store.Pause(left)
+			log.Warn("the journal is lost, and with it the knowledge of who holds what; nothing is granted until the last of those leases is over", "for", left.Round(time.Second))
+			rows.Pause(left)
 		}
-		return memory.Open(store, node), nil
+		return memory.OpenTable(rows, node.ID), nil
 	case "redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
-		return redis.Open(ctx, redis.Config{
+		return redis.OpenTable(redis.Config{
 			URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Publish: c.Redis.Publish,
 			Guard: c.Redis.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, guardFile), Node: node, Log: log,
 		})
+	case "etcd":
+		return etcd.OpenTable(etcd.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, Lease: cfg.Lock.TTL, Node: node, Log: log})
+	case "postgres", "postgresql":
+		return postgres.OpenTable(postgres.Config{
+			URL: c.URL, ListenURL: c.Postgres.ListenURL, KeyPrefix: c.KeyPrefix,
+			Guard: c.Postgres.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, runsFile), Node: node, Log: log,
+		})
 	case "redlock":
-		return redlock.Open(ctx, redlock.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Node: node, Log: log})
+		return redlock.OpenTable(redlock.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Node: node, Log: log})
 	default:
 		return nil, config.CheckBackendURL(c.URL)
 	}
 }
 
 // openStore opens the store, measured and gated.
-func openStore(ctx context.Context, c config.Config, past legacy, seen *observation, log *slog.Logger) (backend.Backend, error) {
-	store, err := openBackend(ctx, c, past, log)
+func openStore(ctx context.Context, c config.Config, past legacy, seen *observation, log *slog.Logger) (ledger.Table, error) {
+	store, err := openTable(c, past, log)
 	if err != nil {
 		return nil, fmt.Errorf("backend.url: %w", err)
 	}
 	if store, err = gated(ctx, store, c.Backend, seen, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	if least := c.Backend.FenceFloor; least > 0 {
+		store = floor.New(store, backend.Fence(least))
+	}
 	return store, nil
 }
 
-// gated puts before store what keeps new locks from it while it cannot be trusted
-// with them. An error says why the gateway must not start; the store has to be
-// closed then, too.
-func gated(ctx context.Context, store backend.Backend, c config.Backend, seen *observation, log *slog.Logger) (backend.Backend, error) {
+// gated wraps store so that no new locks are granted while it cannot be trusted. An error
+// says why the gateway must not start; the caller has to close the store then, too.
+func gated(ctx context.Context, store ledger.Table, c config.Backend, seen *observation, log *slog.Logger) (ledger.Table, error) {
 	measured, err := seen.measured(store)
 	if err != nil {
 		return store, err
 	}
-	server, ok := store.(*redis.Backend)
+	server, ok := store.(*redis.Table)
 	if !ok {
 		return seen.gate(breaker.New(measured, log)), nil
 	}
 	gate := seen.gate(breaker.Parts(measured, server.Part, log))
-	eviction := redis.NewGate(gate, server.Eviction, log)
+	eviction := redis.NewTableGate(gate, server.Eviction, log)
 	if err := eviction.Check(ctx); err != nil && c.Redis.Eviction == "refuse" {
 		return eviction, cli.Exit(cli.ExitUnavailable, fmt.Errorf("backend.url: %w; with backend.redis.eviction: read-only "+
 			"the gateway would start, renew and release, and grant nothing new", err))

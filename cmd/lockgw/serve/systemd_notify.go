@@ -36,7 +36,7 @@ func (s *serviceManager) start(g *gateway) {
 	s.wg.Go(func() { s.reportStore(ctx, g.manager) })
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		s.log.Warn("the service manager's watchdog is not understood and gets no signs of life", "err", err)
+		s.log.Warn("the watchdog setting of the service manager cannot be read; the watchdog gets no signs of life", "err", err)
 	}
 	if limit > 0 {
 		s.wg.Go(func() { s.beat(ctx, limit/2, g.alive) })

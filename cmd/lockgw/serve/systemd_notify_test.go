@@ -123,7 +123,7 @@ func newTestGateway(t *testing.T) *gateway {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { past.journal.Close() })
-	store, err := openBackend(t.Context(), c, past, log)
+	store, err := openTable(c, past, log)
 	if err != nil {
 		t.Fatal(err)
 	}

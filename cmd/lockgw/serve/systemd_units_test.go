@@ -86,20 +86,11 @@ func TestUnitsVerify(t *testing.T) {
 	if err != nil || len(units) != 3 {
 		t.Fatalf("sockets %q, %v; want three", units, err)
 	}
-	dir := t.TempDir()
-	program, err := exec.LookPath("lockgw")
-	if err != nil {
-		t.Fatal(err)
+	dir := t.TempDir() // the checkout may have any rights, and systemd looks at them
+	for i, u := range units {
+		units[i] = copyUnit(t, u, dir)
 	}
-	text, err := os.ReadFile(filepath.Join(unitDir, "lockgw.service"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = []byte(strings.Replace(string(text), "/usr/bin/lockgw", program, 1)) // it has to be there
-	service := filepath.Join(dir, "lockgw.service")
-	if err := os.WriteFile(service, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	service := copyUnit(t, filepath.Join(unitDir, "lockgw.service"), dir)
 	out, err := exec.Command(analyze, append([]string{"verify", "--man=no", service}, units...)...).CombinedOutput()
 	if err != nil {
 		t.Errorf("systemd-analyze verify: %v", err)
@@ -109,4 +100,22 @@ func TestUnitsVerify(t *testing.T) {
 			t.Error(line)
 		}
 	}
+}
+
+// copyUnit copies a unit into dir, with a program that is there.
+func copyUnit(t *testing.T, path, dir string) string {
+	t.Helper()
+	program, err := exec.LookPath("lockgw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(dir, filepath.Base(path))
+	if err := os.WriteFile(own, []byte(strings.Replace(string(text), "/usr/bin/lockgw", program, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return own
 }

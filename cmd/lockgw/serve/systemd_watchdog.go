@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// beat tells the service manager every so often that the gateway is alive, while
-// alive says so. One that hangs is as bad as an error: what is not told in time
-// restarts the process, which comes back with its sessions.
+// beat tells the service manager every so often that the gateway is alive, while alive says
+// so. If alive hangs, nothing is told, and the service manager restarts the process, which
+// comes back with its sessions.
 func (s *serviceManager) beat(ctx context.Context, every time.Duration, alive func() error) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -29,9 +29,9 @@ func (s *serviceManager) beat(ctx context.Context, every time.Duration, alive fu
 	}
 }
 
-// alive proves that requests are answered and that no lock's mutex is stuck. It
-// goes by no socket, because a crowd of clients must not be able to have the
-// gateway restarted, and never asks the store, which a restart does not bring back.
+// alive proves that requests are answered and that no lock's mutex is stuck. It uses no
+// socket, because a crowd of clients must not cause a restart of the gateway. It never asks the
+// store, because a restart of the gateway does not bring the store back.
 func (g *gateway) alive() error {
 	r, err := http.NewRequest(http.MethodGet, "http://localhost/livez", nil)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/instrument"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
@@ -38,7 +38,7 @@ func BenchmarkAcquireRelease(b *testing.B) {
 
 func acquireRelease(b *testing.B, change func(*Telemetry)) {
 	b.Helper()
-	var store backend.Backend = memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})
+	var store ledger.Table = memory.OpenTable(memory.NewRows(), "a")
 	cfg := session.Config{}
 	if change != nil {
 		t, err := Open(b.Context(), Config{Node: "a", Log: slog.New(slog.DiscardHandler)})

@@ -26,8 +26,8 @@ type Command struct {
 	grant  trace.SpanContext
 }
 
-// OpenCommand never fails and never writes to stderr, which is the command's: what is
-// wrong with OTEL_* shows in the log of the gateway. Close it.
+// OpenCommand never fails and never writes to stderr, which belongs to the command. Wrong
+// OTEL_* variables are told by the log of the gateway. Close it.
 func OpenCommand(ctx context.Context, version string) *Command {
 	log := slog.New(slog.DiscardHandler)
 	node, _ := os.Hostname() // none is as good as a wrong one

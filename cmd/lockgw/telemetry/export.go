@@ -24,8 +24,8 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// asked: the environment wants this signal exported. As OpenTelemetry has it, an
-// endpoint alone is enough; without either there is no default, because a gateway on a
+// asked tells whether the environment wants this signal exported. As OpenTelemetry says, an
+// endpoint alone is enough. Without any variable nothing is exported, because a gateway on a
 // laptop would complain all day that there is no collector.
 func asked(signal string) bool {
 	if off, _ := strconv.ParseBool(os.Getenv("OTEL_SDK_DISABLED")); off {
@@ -114,8 +114,8 @@ func (t *Telemetry) openLogs(ctx context.Context, res *resource.Resource) {
 	t.closers = append(t.closers, lp.Shutdown)
 }
 
-// metricsHandler sends the metrics when all of them are written: promhttp logs each write
-// that fails, and a scraper that hangs up is no mistake of anybody here.
+// metricsHandler sends the metrics in one write when all are there: promhttp logs each write
+// that fails, and a scraper that hangs up is not worth a line in the log.
 func metricsHandler(registry *prometheus.Registry, log *slog.Logger) http.Handler {
 	inner := promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, // with exemplars, which lead from a slow acquire to its trace

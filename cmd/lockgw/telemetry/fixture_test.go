@@ -17,6 +17,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/breaker"
 	"github.com/lockgw/lockgw/backend/instrument"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
@@ -104,7 +105,7 @@ func everything(t *testing.T) *measured {
 	o.Acquired(ctx, session.Acquired{Name: "x", Err: context.Canceled})
 	o.Ended(session.HoldEnded{Name: "nightly-1", Lost: true, Reason: "expired"})
 	o.Renewed(session.Renewed{Name: "nightly-1", Margin: time.Second, TTL: 3 * time.Second})
-	store, err := instrument.New(silent{memory.Open(memory.NewStore(), backend.Node{ID: "a", Incarnation: 1})}, m.Meters(), m.Tracers())
+	store, err := instrument.New(silent{memory.OpenTable(memory.NewRows(), "a")}, m.Meters(), m.Tracers())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func everything(t *testing.T) *measured {
 }
 
 // silent is a store that does not answer.
-type silent struct{ backend.Backend }
+type silent struct{ ledger.Table }
 
 func (silent) Ping(context.Context) error { return backend.ErrUnavailable }
 

@@ -62,7 +62,7 @@ func (h *httpServer) handle(c *gin.Context) {
 	c.Next()
 }
 
-// isStream: the answer lasts as long as the client likes.
+// isStream tells whether the answer lasts as long as the client likes.
 func isStream(route string) bool {
 	return strings.HasSuffix(route, "/hold") || strings.HasSuffix(route, "/events")
 }

@@ -132,7 +132,7 @@ func TestHolds(t *testing.T) {
 func TestLossesBeginAtZero(t *testing.T) {
 	m := open(t, Config{Groups: groups})
 	m.observer(t)
-	for _, reason := range []string{"broken", "expired", "gone", "max_hold", "overtaken", "session_ended"} {
+	for _, reason := range []string{"broken", "expired", "gone", "max_hold", "session_ended"} {
 		wantLines(t, m, `lockgw_lock_lost_total{lock_group="nightly",reason="`+reason+`"} 0`, `lockgw_lock_lost_total{lock_group="other",reason="`+reason+`"} 0`)
 	}
 }

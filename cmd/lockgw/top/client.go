@@ -29,7 +29,11 @@ func (c *connection) locks(ctx context.Context, q client.LockQuery) (page client
 }
 
 func (c *connection) breakLock(ctx context.Context, st client.Status) error {
-	return c.use(ctx, func(client *client.Client) error { return client.Break(ctx, st.Name, st.Fence, c.token) })
+	owner := ""
+	if st.Holder != nil {
+		owner = st.Holder.Owner
+	}
+	return c.use(ctx, func(client *client.Client) error { return client.Break(ctx, st.Name, st.Fence, owner, c.token) })
 }
 
 func (c *connection) use(ctx context.Context, f func(*client.Client) error) error {

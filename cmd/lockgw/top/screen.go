@@ -104,8 +104,8 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// answered keeps what it knows when there is no answer. The pause is four times
-// what the answer took, if that is longer: a slow store is not asked without end.
+// answered shows the answer; without one it keeps what is on the screen. The next pause is at
+// least four times as long as the answer took, so that a slow store is not asked all the time.
 func (s *screen) answered(a topAnswer) tea.Cmd {
 	if a.round != s.round {
 		return nil
@@ -180,7 +180,7 @@ func (s *screen) move(by int) {
 	}
 }
 
-// askToBreak remembers the hold: another one that follows it is not broken.
+// askToBreak remembers the hold, so that a later hold is not broken in its place.
 func (s *screen) askToBreak() {
 	if len(s.all) == 0 {
 		return

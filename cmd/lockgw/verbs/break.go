@@ -15,14 +15,15 @@ func NewBreak() *cobra.Command {
 	var (
 		g      cli.Gateway
 		fence  uint64
+		owner  string
 		file   string
 		format string
 	)
 	cmd := &cobra.Command{
-		Use:   "break NAME --fence N",
+		Use:   "break NAME --fence N [--owner OWNER]",
 		Short: "Take a lock from whoever holds it",
 		Long: `Take a lock from whoever holds it, if that is still the hold with the fence N, as
-"lockgw status NAME" shows it. The holder is told that the lock is lost, which does not stop a
+"lockgw status NAME" shows it, and with --owner the hold of that owner. The holder is told that the lock is lost, which does not stop a
 program that does not listen: be sure that it is dead, or that what it works on checks fences.
 
 ` + forAdministrators + ` The gateway's log keeps a record.`,
@@ -35,12 +36,15 @@ program that does not listen: be sure that it is dead, or that what it works on 
 			if !cmd.Flags().Changed("fence") {
 				return cli.Usagef("say --fence N; `lockgw status %s` shows it", args[0])
 			}
+			if owner == "" && cmd.Flags().Changed("owner") {
+				return cli.Usagef("--owner must not be empty; `lockgw status %s` shows it", args[0])
+			}
 			token, err := cli.ReadAdminToken(file)
 			if err != nil {
 				return cli.Usagef("--admin-token-file: %w", err)
 			}
 			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
-				if err := c.Break(ctx, args[0], fence, token); err != nil {
+				if err := c.Break(ctx, args[0], fence, owner, token); err != nil {
 					return err
 				}
 				if format == "json" {
@@ -54,6 +58,7 @@ program that does not listen: be sure that it is dead, or that what it works on 
 	f := cmd.Flags()
 	g.AddFlag(f)
 	f.Uint64Var(&fence, "fence", 0, "fence of the hold that is to end")
+	f.StringVar(&owner, "owner", "", "owner whose hold is to end; if another holds the lock by now, nothing is done")
 	cli.JSONVar(f, &format)
 	addAdminToken(cmd, &file)
 	return cmd

@@ -120,7 +120,7 @@ type (
 	}
 )
 
-// person is as a holder of a lock, without times.
+// person is a holder of a lock, without times.
 type person struct {
 	Owner   string `json:"owner"`
 	Node    string `json:"node,omitempty"`
@@ -192,7 +192,7 @@ func (o *historyOptions) write(w io.Writer, h *lockHistory) error {
 	return h.writeFoot(w)
 }
 
-// writeFoot says what the rows come to, and what is not among them.
+// writeFoot writes the totals of the rows, and says what is not among them.
 func (h *lockHistory) writeFoot(w io.Writer) error {
 	n := &h.Totals
 	since := "of all that is kept"

@@ -23,7 +23,7 @@ func clock(t time.Time) string {
 	return t.Local().Format(time.DateTime)
 }
 
-// took is a duration with as much of it as people want to know; "" of none.
+// took is a duration in as much detail as a reader needs; "" for 0.
 func took(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {
@@ -81,7 +81,7 @@ func (a *attempt) outcomeText() string {
 	return cli.Printable(text)
 }
 
-// text is who somebody is; the name of this node goes without saying.
+// text names a person; the node is left out if it is this one.
 func (p *person) text(here string) string {
 	h := *p.holder()
 	if h.Node == here {
@@ -90,7 +90,8 @@ func (p *person) text(here string) string {
 	return cli.HolderText(&h)
 }
 
-// behindText is who held the lock for longest of the wait, and how many others did.
+// behindText names who held the lock for the longest part of the wait, and how many others
+// held it meanwhile.
 func (a *attempt) behindText(here string) string {
 	var longest *span
 	var most time.Duration
@@ -117,7 +118,7 @@ func (a *attempt) behindText(here string) string {
 	return text
 }
 
-// within is how much of that time s covers, as far as is known.
+// within is how much of the time between from and until s covers, as far as is known.
 func (s *span) within(from, until time.Time) time.Duration {
 	if until.IsZero() {
 		until = time.Now()

@@ -1,4 +1,4 @@
-// Package verbs has the commands that ask a gateway one thing, or follow what it tells.
+// Package verbs has the commands that send a gateway one request, or follow its events.
 package verbs
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/lockgw/lockgw/socket/client"
 )
 
-// lockLife is how long a hold of `lockgw lock` lasts when nobody says how long,
-// as one over HTTP without proof of life.
+// lockLife is how long a hold of `lockgw lock` lasts without --keepalive and --max-hold, as
+// long as one over HTTP without proof of life.
 const lockLife = time.Hour
 
-// lossTold is for how long after --max-hold the session is kept, so that a late
-// unlock is told that the lock was lost, and not that nobody knows the session.
+// lossTold is how long the session is kept after --max-hold, so that a late unlock is told
+// that the lock was lost, and not that there is no such session.
 const lossTold = 10 * time.Minute
 
 // NewLock is the command `lock`.
@@ -71,16 +71,16 @@ Prefer run where the work is one command: it ends the hold with it.`,
 	return cmd
 }
 
-// lock prints the token last, when there is something to use it for.
+// lock prints the token last, once the lock is held.
 func lock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.LockOptions, life time.Duration, format string) error {
 	token, err := c.NewSession(ctx, life)
 	if err != nil {
 		return err
 	}
-	_ = c.Show(ctx, os.Getppid()) // the script that goes on with the lock; this process is about to end
+	_ = c.Show(ctx, os.Getppid()) // shows the script as holder: this process is about to end
 	h, err := c.Lock(ctx, name, o)
 	if err != nil {
-		_ = c.EndSession(ctx) // it would live on for nothing; the gateway ends it at last
+		_ = c.EndSession(ctx) // nobody needs it; if this fails, it ends by its keepalive
 		if errors.Is(err, client.ErrNotAcquired) {
 			return cli.NotAcquired(ctx, c, name)
 		}

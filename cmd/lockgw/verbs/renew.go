@@ -22,7 +22,7 @@ func NewRenew() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "renew NAME",
-		Short: "Prolong a lock of lock",
+		Short: "Prolong a lock by its token",
 		Long: `Prolong the lease of a lock, by the token that lock has printed, and print for
 how long it may be relied on. It also counts as a sign of life of the session;
 the lease itself is renewed by the gateway.`,

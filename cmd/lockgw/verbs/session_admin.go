@@ -173,7 +173,7 @@ func killUser(cmd *cobra.Command, g *cli.Gateway, whom, token, format string) er
 	})
 }
 
-// countedAs is a user as the gateway counts them.
+// countedAs is a user by the name under which the gateway counts sessions.
 func countedAs(whom string) (string, error) {
 	if whom == "unknown" || strings.HasPrefix(whom, "token:") || strings.HasPrefix(whom, "cert:") {
 		return whom, nil

@@ -122,7 +122,7 @@ func writeSessionTable(w io.Writer, o cli.Output, all []client.Summary) error {
 	return t.Flush()
 }
 
-// clientText is who opened a session; nobody can tell over TCP.
+// clientText is who opened a session; over TCP that is not known.
 func clientText(p client.Process) string {
 	if p.PID == 0 {
 		return "-"
@@ -130,7 +130,7 @@ func clientText(p client.Process) string {
 	return cli.HolderText(&client.Holder{Process: p})
 }
 
-// lifeText is what a session lives by.
+// lifeText is what keeps a session alive.
 func lifeText(s client.Summary) string {
 	switch s.Life {
 	case client.LifeProcess:
@@ -147,7 +147,7 @@ func lifeText(s client.Summary) string {
 	}
 }
 
-// namesText is a few names, and how many there are besides; wide: all that were told.
+// namesText is a few names, and how many more there are; wide: all names of the answer.
 func namesText(o cli.Output, names []string, n int) string {
 	few := names[:min(len(names), 2)]
 	if o.Format == "wide" {

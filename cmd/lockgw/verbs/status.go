@@ -94,7 +94,7 @@ func writeBlock(w io.Writer, st client.Status, now time.Time) error {
 	return t.Flush()
 }
 
-// shareLines tells who holds a lock together with others, the first of them.
+// shareLines names those who hold a lock together, as many of them as the answer has.
 func shareLines(line func(label, format string, args ...any), st client.Status, now time.Time) {
 	if st.Holders < 2 {
 		return

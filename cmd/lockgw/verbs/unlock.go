@@ -39,7 +39,7 @@ func NewUnlock() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:               "unlock NAME",
-		Short:             "Release a lock of lock",
+		Short:             "Release a lock by its token",
 		Long:              "Release a lock, by the token that lock has printed, and print how many entries of it are left.",
 		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: g.CompleteFirst,

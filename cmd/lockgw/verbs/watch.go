@@ -16,7 +16,7 @@ import (
 	"github.com/lockgw/lockgw/socket/client"
 )
 
-// watchOptions say what of the events is told, and how.
+// watchOptions say which events are printed, and how.
 type watchOptions struct {
 	cli.Gateway
 	out      cli.Output
@@ -56,13 +56,13 @@ when the gateway stops or this command cannot keep up.`,
 	return cmd
 }
 
-// watch ends only with an error.
+// watch prints events until there is an error, such as the end of ctx.
 func watch(ctx context.Context, o *watchOptions, pattern string, w io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	events := make(chan string)
 	c, err := o.Dial(ctx, client.Options{OnMessage: func(_, payload string) {
 		select {
-		case events <- payload: // a reader of ours that is slow holds up the gateway, which then hangs up
+		case events <- payload: // a slow reader of our output holds up the gateway, which then hangs up
 		case <-ctx.Done():
 		}
 	}})
@@ -109,7 +109,7 @@ func subscribe(ctx context.Context, c *client.Client, pattern string) error {
 	return err
 }
 
-// watchLine is how wide the columns of watch are; what follows a wider one moves on.
+// watchLine has the widths of the columns; a wider value shifts the columns after it.
 const watchLine = "%-8s  %-9s  %-24s  %-16s  %s\n"
 
 func (o *watchOptions) head(w io.Writer) {
@@ -118,7 +118,7 @@ func (o *watchOptions) head(w io.Writer) {
 	}
 }
 
-// told is what an event of the gateway says.
+// told is an event as the gateway sends it.
 type told struct {
 	Event  session.EventType `json:"event"`
 	Time   time.Time         `json:"time"`
@@ -129,7 +129,7 @@ type told struct {
 	Holder *client.Holder    `json:"holder"`
 }
 
-// tell writes one event in the form that was asked for.
+// tell prints one event in the form that was asked for.
 func (o *watchOptions) tell(w io.Writer, payload string) error {
 	var e told
 	if err := json.Unmarshal([]byte(payload), &e); err != nil {

@@ -1,10 +1,10 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session/contender"
 )
@@ -39,6 +39,9 @@ func (w *world) actions() []action {
 	if r := &w.row.Record; w.faults.Vanish > 0 && w.row.Version != "" && len(r.Queue) == 0 && !live(r, w.now) {
 		add(fault, (*world).vanish, "the record vanishes", "", "")
 	}
+	if w.faults.Delete > 0 && slices.ContainsFunc(w.row.Record.Holds, func(h ledger.Hold) bool { return !h.Offered }) {
+		add(fault, (*world).deleteLock, "somebody DELETES the lock", "", "")
+	}
 	for s := range w.stray {
 		add(fault, func(w *world) {
 			q := w.stray[s]
@@ -71,6 +74,18 @@ func live(r *ledger.Record, now time.Duration) bool {
 // tick lets time pass.
 func (w *world) tick() { w.now += tick }
 
+// deleteLock: the store does not show the holds any more, says why, and refuses what keeps
+// them. What their callers were told is no promise any more.
+func (w *world) deleteLock() {
+	w.faults.Delete--
+	r := w.row.Record.Clone()
+	r.Holds = nil
+	for _, h := range w.row.Record.Holds {
+		w.gone = append(w.gone[:len(w.gone):len(w.gone)], h.ID)
+	}
+	w.row.Record = r
+}
+
 // vanish: a record outlives its last write by more than any request is under way; but a
 // process may have been stopped before it sent its own.
 func (w *world) vanish() {
@@ -83,125 +98,6 @@ func (w *world) vanish() {
 		}
 	}
 	w.stray = rest
-}
-
-// network carries requests out, brings answers, or loses either.
-func (w *world) network(i int, add adder) {
-	w.renewals(i, add)
-	w.requests(i, add)
-}
-
-func (w *world) renewals(i int, add adder) {
-	n := &w.nodes[i]
-	if r := n.renewal; r != nil && !r.answered {
-		add(true, func(w *world) {
-			r := w.nodes[i].renewal
-			r.answered = true
-			if !w.row.Renew(r.r.ID, r.r.TTL, w.now) {
-				r.err = backend.ErrNotHeld
-			}
-		}, "the store gets the renewal of $n", name(i), "")
-	} else if r != nil && n.process == up {
-		add(true, func(w *world) {
-			n := &w.nodes[i]
-			r := n.renewal
-			n.renewal = nil
-			w.carryOut(i, n.c.Renewed(w.now, r.r, r.sentAt, r.err))
-		}, "$n hears of its renewal", name(i), "")
-	}
-	if r := n.renewal; r != nil && n.process == up && w.faults.Request > 0 {
-		add(false, func(w *world) {
-			w.faults.Request--
-			n := &w.nodes[i]
-			r := n.renewal
-			n.renewal = nil
-			w.carryOut(i, n.c.Renewed(w.now, r.r, r.sentAt, backend.ErrUnavailable))
-		}, "the renewal of $n, or its answer, is LOST", name(i), "")
-	}
-}
-
-func (w *world) requests(i int, add adder) {
-	n := &w.nodes[i]
-	q := n.request
-	if q == nil {
-		return
-	}
-	what := q.r.What()
-	if !q.answered {
-		add(true, func(w *world) { w.exec(w.nodes[i].request) }, "the store gets $r of $n", name(i), what)
-	} else if n.process == up {
-		text := "$n hears: $r written"
-		if !q.reply.Written {
-			text = "$n hears: $r, here is the record"
-		}
-		add(true, func(w *world) {
-			n := &w.nodes[i]
-			q := n.request
-			n.request = nil
-			if q.reply.Record.OthersWait(name(i)) {
-				w.known(i)
-			}
-			w.carryOut(i, n.c.Reply(w.now, q.reply, nil))
-		}, text, name(i), what)
-	}
-	if w.faults.Request == 0 || n.process != up {
-		return
-	}
-	lose := func(w *world) {
-		w.faults.Request--
-		w.nodes[i].request = nil
-		w.carryOut(i, w.nodes[i].c.Reply(w.now, ledger.Reply{}, backend.ErrUnavailable))
-	}
-	if q.answered {
-		add(false, lose, "the answer to $r of $n is LOST", name(i), what)
-		return
-	}
-	add(false, lose, "$r of $n is LOST", name(i), what)
-	if q.r.Writes() && len(w.stray) < 2 {
-		add(false, func(w *world) {
-			w.stray = append(w.stray, *w.nodes[i].request)
-			lose(w)
-		}, "$r of $n is LATE, and given up", name(i), what)
-	}
-}
-
-var kinds = [...]string{"", "look", "others wait", "broken"}
-
-// deliver brings messages, doubles or loses them.
-func (w *world) deliver(i int, add adder) {
-	n := &w.nodes[i]
-	for k := range n.messages {
-		if !n.messages[k] || n.process != up {
-			continue
-		}
-		hear := func(w *world) {
-			if ledger.Kind(k) == ledger.Waits && w.nodes[i].c.Holds() {
-				w.known(i)
-			}
-			w.carryOut(i, w.nodes[i].c.Message(w.now, ledger.Kind(k), nil))
-		}
-		add(true, func(w *world) { w.nodes[i].messages[k] = false; hear(w) }, "the message '$r' reaches $n", name(i), kinds[k])
-		if w.faults.Message > 0 {
-			add(false, func(w *world) { w.faults.Message--; w.nodes[i].messages[k] = false }, "the message '$r' to $n is LOST", name(i), kinds[k])
-			add(false, func(w *world) { w.faults.Message--; hear(w) }, "the message '$r' reaches $n and will be DOUBLED", name(i), kinds[k])
-		}
-	}
-	if n.process == up && n.timer != 0 && n.timer <= w.now {
-		add(true, func(w *world) { w.carryOut(i, w.nodes[i].c.Tick(w.now)) }, "the timer of $n", name(i), "")
-	}
-	if n.process == up && !n.deaf && w.faults.Message > 0 {
-		add(false, func(w *world) {
-			w.faults.Message--
-			n := &w.nodes[i]
-			n.deaf, n.messages = true, [4]bool{}
-		}, "$n loses its subscription", name(i), "")
-	}
-	if n.deaf && n.process == up {
-		add(true, func(w *world) { // its own probe finds that out
-			w.nodes[i].deaf = false
-			w.carryOut(i, w.nodes[i].c.Resync(w.now))
-		}, "$n subscribes again", name(i), "")
-	}
 }
 
 // process kills, stops and starts the gateway.
@@ -234,7 +130,7 @@ func (w *world) kill(i int) {
 	*n = node{process: killed, clients: n.clients, journal: n.journal}
 	for k := range n.clients {
 		c := &n.clients[k]
-		c.granted = false
+		c.granted, c.prolongs = false, false
 		if c.caller != nil {
 			left := *c.caller // the deadline that it was told
 			c.caller = &left
@@ -256,7 +152,7 @@ func (w *world) start(i int) {
 	p.ID, p.Mode, p.Deadline = n.journal.id, n.journal.mode, n.journal.deadline
 	for _, l := range n.journal.in {
 		c := w.newCaller(i, l.client)
-		c.Fence, c.Entries = l.fence, 1
+		c.Fence, c.Entries, c.TTL, c.Fixed, c.Until = l.fence, 1, l.lease.TTL, l.lease.Fixed, l.lease.Until
 		n.clients[l.client].caller = c
 		p.Callers = append(p.Callers, c)
 	}
@@ -272,13 +168,15 @@ func (w *world) busy() bool {
 		if q := n.request; q != nil && (!q.answered || n.process == up) {
 			return true
 		}
-		if r := n.renewal; r != nil && (!r.answered || n.process == up) {
-			return true
+		for _, r := range []*renewal{n.renewal, n.prolongs} {
+			if r != nil && (!r.answered || n.process == up) {
+				return true
+			}
 		}
 		if n.process != up {
 			continue
 		}
-		if n.timer != 0 && n.timer <= w.now || n.messages != [4]bool{} {
+		if n.asks || n.timer != 0 && n.timer <= w.now || n.messages != [4]bool{} {
 			return true
 		}
 		for k := range n.clients {

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session/contender"
 )
@@ -9,7 +11,7 @@ import (
 func (w *world) newCaller(i, k int) *contender.Caller {
 	return &contender.Caller{
 		Mode: w.mode(i, k), TTL: lease, Owner: backend.Owner(clientName(i, k)),
-		NoWait: w.in.NoWait && k == len(w.in.Callers[i])-1,
+		NoWait: w.in.NoWait && k == len(w.in.Callers[i])-1, Fixed: w.in.Fixed,
 	}
 }
 
@@ -33,6 +35,7 @@ func (w *world) carryOut(i int, e contender.Effects) {
 	if e.Send != nil {
 		n.request = &request{node: i, r: e.Send}
 	}
+	n.asks = n.asks || len(e.Ask) > 0
 	if e.Renew != nil {
 		n.renewal = &renewal{r: *e.Renew, sentAt: w.now}
 	}
@@ -63,6 +66,12 @@ func (w *world) write(n *node, e contender.Entry) {
 	case contender.Deadline:
 		j.deadline = e.Deadline
 	case contender.Released: // no instance has a MinHold
+	case contender.Lease:
+		for x := range j.in {
+			if n.clients[j.in[x].client].caller == e.Caller {
+				j.in[x].lease = *e.Caller
+			}
+		}
 	default:
 		k := 0
 		for n.clients[k].caller != e.Caller {
@@ -73,7 +82,7 @@ func (w *world) write(n *node, e contender.Entry) {
 				j.in = nil
 			}
 			j.id, j.mode, j.deadline = e.Hold, e.Caller.Mode, e.Deadline
-			j.in = append(j.in, letIn{k, e.Caller.Fence})
+			j.in = append(j.in, letIn{k, e.Caller.Fence, *e.Caller})
 			return
 		}
 		for x := range j.in {
@@ -87,6 +96,9 @@ func (w *world) write(n *node, e contender.Entry) {
 
 // letIn counts what node i takes before those who wait at other nodes.
 func (w *world) letIn(i int) {
+	if slices.Contains(w.gone, w.nodes[i].c.Hold()) {
+		return
+	}
 	for j := range w.nodes {
 		n := &w.nodes[j]
 		e := w.row.Record.Entry(name(j))
@@ -138,21 +150,52 @@ func (w *world) tell(i, k int) {
 	c.granted = false
 	ok, e := n.c.Accept(w.now, c.caller)
 	if ok {
-		c.state = holds
-		c.deadline = n.c.Deadline(c.caller)
-		if w.now >= c.deadline {
-			w.fail("told late")
-		}
-		f := c.caller.Fence
-		switch mode := c.caller.Mode; {
-		case mode == backend.Exclusive && f <= w.lastAny, mode == backend.Shared && f <= w.lastX:
-			w.fail("fence order")
-		case mode == backend.Exclusive:
-			w.lastX = f
-		}
-		if c.caller.Mode.Limit() == 0 {
-			w.lastAny = max(w.lastAny, f)
-		}
+		w.hears(i, c)
 	}
 	w.carryOut(i, e)
+}
+
+// hears: c knows now that it holds the name.
+func (w *world) hears(i int, c *client) {
+	c.state = holds
+	c.deadline = w.nodes[i].c.Deadline(c.caller)
+	if w.now >= c.deadline {
+		w.fail("told late")
+	}
+	f := c.caller.Fence
+	if slices.Contains(w.gone, w.nodes[i].c.Hold()) { // others may have come since
+		return
+	}
+	switch mode := c.caller.Mode; {
+	case mode == backend.Exclusive && f <= w.lastAny, mode == backend.Shared && f <= w.lastX:
+		w.fail("fence order")
+	case mode == backend.Exclusive:
+		w.lastX = f
+	}
+	if c.caller.Mode.Limit() == 0 {
+		w.lastAny = max(w.lastAny, f)
+	}
+}
+
+// journals: the gateway of client k is killed once the journal has what the client was
+// about to be told.
+func (w *world) journals(i, k int) {
+	n := &w.nodes[i]
+	c := &n.clients[k]
+	c.granted = false
+	_, e := n.c.Accept(w.now, c.caller)
+	w.carryOut(i, e)
+	w.kill(i)
+}
+
+// prolongs: client k asks for a lease of a tick more, from now.
+func (w *world) prolongs(i, k int) {
+	w.faults.Prolong--
+	n := &w.nodes[i]
+	r, ok, e := n.c.Prolong(w.now, n.clients[k].caller, lease+tick)
+	w.carryOut(i, e)
+	if ok {
+		n.prolongs = &renewal{r: r, client: k, sentAt: w.now}
+		n.clients[k].prolongs = true
+	}
 }

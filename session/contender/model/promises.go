@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
@@ -74,7 +76,7 @@ func (w *world) check() {
 	var n [3]int
 	for i := range w.nodes {
 		for k, c := range w.nodes[i].clients {
-			if c.state != holds || w.now >= c.deadline {
+			if c.state != holds || w.now >= c.deadline || slices.Contains(w.gone, w.nodes[i].journal.id) {
 				continue
 			}
 			switch w.mode(i, k) {
@@ -122,9 +124,18 @@ func (w *world) checkRest() {
 				w.fail("kept for one who is gone")
 			}
 		}
-		// Where no message can be lost, nobody sleeps while the name is free.
-		if w.in.Message+w.in.Request+w.in.Stop+w.in.Kill+w.in.Slow == 0 && n.wants() && !live(r, w.now) {
+		// Where no message can be lost, nobody sleeps while the name is free, or offered to it.
+		if w.in.Message+w.in.Request+w.in.Stop+w.in.Kill+w.in.Slow+w.in.Delete > 0 {
+			continue
+		}
+		if slices.ContainsFunc(n.clients, func(c client) bool { return c.state == holds && c.broken }) {
+			w.fail("not told that it was broken")
+		}
+		if n.wants() && (!live(r, w.now) || r.Offer(name(i)) != nil) {
 			w.fail("asleep")
+		}
+		if h := r.Firm(name(i)); h != nil && h.Mode.Limit() > 0 && h.Count > len(n.c.In()) && len(n.c.In()) > 0 && !n.wants() {
+			w.fail("a permit kept for nobody")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -16,6 +17,7 @@ func (w *world) exec(q *request) {
 	var ms []ledger.Message
 	ok := false
 	switch {
+	case q.r.Swap != nil && slices.ContainsFunc(q.r.Swap.Record.Holds, func(h ledger.Hold) bool { return slices.Contains(w.gone, h.ID) }):
 	case q.r.Swap != nil:
 		ok = w.row.Swap(*q.r.Swap, next, w.now, w.clock)
 		if ok {
@@ -23,7 +25,7 @@ func (w *world) exec(q *request) {
 		}
 		q.reply.Written = ok
 	case q.r.Join != nil:
-		ms, ok = w.row.Join(*q.r.Join, next, w.clock)
+		ms, ok = w.row.Join(*q.r.Join, next)
 	}
 	if ok {
 		w.serial++
@@ -34,8 +36,22 @@ func (w *world) exec(q *request) {
 	unheard := w.publish(ms)
 	written := q.reply.Written
 	q.reply = w.row.Reply(w.now)
-	q.reply.Written, q.reply.Unheard = written, unheard
+	q.reply.Written, q.reply.Unheard, q.reply.Deleted = written, unheard, w.gone
 	q.answered, q.at = true, w.now
+}
+
+// breaks has an administrator's gateway, which has no part in the rest, tell node i to end
+// the hold of its client k.
+func (w *world) breaks(i, k int) {
+	w.faults.Break--
+	w.nodes[i].clients[k].broken = true
+	op := ledger.Op{Verb: ledger.Break, Node: "-", Hold: w.nodes[i].journal.id, Caller: w.nodes[i].clients[k].caller.Fence, Turns: 1}
+	next, effects := ledger.Step(w.row.Record, op, w.now)
+	w.serial++
+	before := w.row
+	w.row.Swap(ledger.Swap{Base: w.row.Version, Record: next, Effects: effects}, ledger.Version("v"+strconv.Itoa(w.serial)), w.now, w.clock)
+	w.touched(&before.Record, len(w.nodes)-1-i)
+	w.publish(effects.Messages)
 }
 
 func (w *world) publish(ms []ledger.Message) (unheard []string) {

@@ -92,6 +92,7 @@ type simCaller struct {
 	deadline time.Duration
 	fence    backend.Fence
 	hold     time.Duration // how long it means to hold
+	queued   bool          // has heard that it has to wait
 }
 
 type event struct {
@@ -129,7 +130,7 @@ func newSim(seed uint64, d time.Duration) *sim {
 	case 0:
 		s.cfg.Strict, s.cfg.Turns = true, 1
 	case 1:
-		s.cfg.Retain = 20 * time.Millisecond
+		s.cfg.Retain, s.cfg.Recall = 20*time.Millisecond, 100*time.Millisecond
 	case 2:
 		s.cfg.Delay = time.Second
 	}

@@ -26,6 +26,7 @@ func (s *sim) arrive(n *simNode) {
 	}
 	x.c.NoWait = s.rnd.IntN(6) == 0
 	x.c.Fixed = s.rnd.IntN(8) == 0
+	x.c.Curious = s.rnd.IntN(2) == 0
 	if s.rnd.IntN(8) == 0 {
 		x.c.MinHold = s.between(0, time.Second)
 	}
@@ -38,6 +39,8 @@ func (s *sim) arrive(n *simNode) {
 		s.carryOut(n, n.c.Enter(s.now, x.c))
 		if s.chance(10) { // gives up
 			s.after(s.between(0, time.Second), func() { s.release(x) })
+		} else if s.chance(20) {
+			s.after(s.between(0, time.Second), func() { s.hurry(x) })
 		}
 	})
 }
@@ -60,6 +63,14 @@ func (s *sim) carryOut(n *simNode, e contender.Effects) {
 		life := n.life
 		s.after(s.between(0, time.Millisecond), func() { s.run(n, life, func() { s.accept(n, c) }) })
 	}
+	for _, c := range e.Queued {
+		x := s.find(n, c)
+		if x == nil || x.queued || !c.Curious || !c.Waits() {
+			s.fail("%s hears that it has to wait: %+v", c.Owner, x)
+		} else {
+			x.queued = true
+		}
+	}
 	for _, x := range e.Ended {
 		if c := s.find(n, x.Caller); c != nil {
 			s.note("%s is over: reason %d", c.c.Owner, x.Reason)
@@ -71,6 +82,9 @@ func (s *sim) carryOut(n *simNode, e contender.Effects) {
 	}
 	if e.Send != nil {
 		s.send(n, e.Send)
+	}
+	if len(e.Ask) > 0 {
+		s.ask(n, e.Ask)
 	}
 	if e.Renew != nil {
 		s.renew(n, *e.Renew)
@@ -133,6 +147,11 @@ func (s *sim) accept(n *simNode, c *contender.Caller) {
 		return
 	}
 	ok, e := n.c.Accept(s.now, c)
+	if ok && s.chance(500) {
+		s.carryOut(n, e)
+		s.kill(n) // before it could be told
+		return
+	}
 	if ok {
 		s.r.Grants++
 		x.holding, x.deadline, x.fence = true, n.c.Deadline(c), c.Fence
@@ -151,6 +170,9 @@ func (s *sim) accept(n *simNode, c *contender.Caller) {
 		}
 		s.held[x] = true
 		s.after(x.hold, func() { s.release(x) })
+		if s.chance(4) {
+			s.after(s.between(0, x.hold), func() { s.change(x) })
+		}
 	}
 	s.carryOut(n, e)
 }

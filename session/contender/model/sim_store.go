@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -53,7 +54,7 @@ func (s *sim) exec(n *simNode, q *contender.Request) ledger.Reply {
 			ms = q.Swap.Effects.Messages
 		}
 	case q.Join != nil:
-		ms, _ = s.row.Join(*q.Join, version, clock)
+		ms, _ = s.row.Join(*q.Join, version)
 	}
 	s.note("the store: %s of %s, written %v: %s", q.What(), n.name, written, describe(&s.row.Record, s.now))
 	r := s.row.Reply(s.now)
@@ -96,14 +97,37 @@ func (s *sim) publish(m ledger.Message, r ledger.Reply) bool {
 	return false
 }
 
+// ask has nodes say how many there use the name, or nothing.
+func (s *sim) ask(n *simNode, nodes []string) {
+	life, uses := n.life, map[string]int{}
+	for _, o := range s.nodes {
+		if o.up && !o.deaf && !n.deaf && slices.Contains(nodes, o.name) && !s.chance(20) {
+			s.after(s.between(0, 2*time.Millisecond), func() {
+				if o.up && o.paused <= s.now {
+					uses[o.name] = len(o.c.In()) + len(o.c.Waiting())
+				}
+			})
+		}
+	}
+	s.after(3*time.Millisecond, func() {
+		s.run(n, life, func() { s.carryOut(n, n.c.Told(s.now, uses)) })
+	})
+}
+
 func (s *sim) renew(n *simNode, r ledger.Renewal) {
+	sentAt := s.now
+	s.renewal(n, r, func(err error) contender.Effects { return n.c.Renewed(s.now, r, sentAt, err) })
+}
+
+// renewal carries a renewal to the store and its answer back, late or never.
+func (s *sim) renewal(n *simNode, r ledger.Renewal, hear func(error) contender.Effects) {
 	s.r.Requests++
-	life, sentAt, answered := n.life, s.now, false
+	life, answered := n.life, false
 	answer := func(err error) {
 		s.run(n, life, func() {
 			if !answered {
 				answered = true
-				s.carryOut(n, n.c.Renewed(s.now, r, sentAt, err))
+				s.carryOut(n, hear(err))
 			}
 		})
 	}
@@ -111,12 +135,18 @@ func (s *sim) renew(n *simNode, r ledger.Renewal) {
 	if s.chance(100) {
 		return
 	}
-	s.after(s.between(100*time.Microsecond, 2*time.Millisecond), func() {
+	delay := func() time.Duration {
+		if s.chance(50) {
+			return s.between(0, 5*time.Second)
+		}
+		return s.between(100*time.Microsecond, 2*time.Millisecond)
+	}
+	s.after(delay(), func() {
 		var err error
 		if !s.row.Renew(r.ID, r.TTL, s.now) {
 			err = backend.ErrNotHeld
 		}
-		s.after(s.between(100*time.Microsecond, 2*time.Millisecond), func() { answer(err) })
+		s.after(delay(), func() { answer(err) })
 	})
 }
 
@@ -129,11 +159,7 @@ func (s *sim) fault(n *simNode) {
 	switch s.rnd.IntN(3) {
 	case 0:
 		if n.up {
-			s.note("%s is killed", n.name)
-			s.r.Kills++
-			n.up, n.c = false, nil
-			n.life++
-			s.after(s.between(10*time.Millisecond, 40*time.Second), func() { s.start(n) })
+			s.kill(n)
 		}
 	case 1:
 		n.paused = s.now + s.between(time.Millisecond, 40*time.Second)
@@ -142,6 +168,14 @@ func (s *sim) fault(n *simNode) {
 		n.deaf = true
 		s.note("%s hears no messages", n.name)
 	}
+}
+
+func (s *sim) kill(n *simNode) {
+	s.note("%s is killed", n.name)
+	s.r.Kills++
+	n.up, n.c = false, nil
+	n.life++
+	s.after(s.between(10*time.Millisecond, 40*time.Second), func() { s.start(n) })
 }
 
 // probe finds out that messages do not arrive.

@@ -33,6 +33,11 @@ type Faults struct {
 	Withdraw int // a caller gives up, or dies
 	Vanish   int // of a record that nobody uses
 	Slow     int // a tick while something is under way
+	Prolong  int // a caller has its lease last for longer
+	Loosen   int // a fixed lease comes under the watchdog
+	Hurry    int // a caller does not want to wait any more
+	Delete   int // of the lock, by somebody outside lockgw
+	Break    int // an administrator ends the hold of a caller
 }
 
 // Instance is what is explored.
@@ -46,6 +51,7 @@ type Instance struct {
 	Ops     int // times that each caller asks
 	Retain  bool
 	NoWait  bool // the last caller of each node does not want to wait
+	Fixed   bool // leases are not renewed by themselves
 }
 
 type clientState int
@@ -63,6 +69,8 @@ type client struct {
 	ops      int
 	caller   *contender.Caller
 	granted  bool          // may be told
+	broken   bool          // an administrator has ended its hold
+	prolongs bool          // has asked for a longer lease, and has no answer
 	deadline time.Duration // that it knows
 }
 
@@ -78,6 +86,7 @@ type past struct {
 type letIn struct {
 	client int
 	fence  backend.Fence
+	lease  contender.Caller // what the journal has of it besides
 }
 
 func (p *past) has(client int) bool {
@@ -101,8 +110,10 @@ type node struct {
 	timer   time.Duration
 
 	request  *request
+	asks     bool // other nodes whether they use the name
 	renewal  *renewal
-	messages [4]bool // by kind
+	prolongs *renewal // that a caller has asked for
+	messages [4]bool  // by kind
 }
 
 // request is on its way, or its answer is.
@@ -116,6 +127,7 @@ type request struct {
 
 type renewal struct {
 	r        ledger.Renewal
+	client   int
 	sentAt   time.Duration
 	answered bool
 	err      error
@@ -127,8 +139,9 @@ type world struct {
 	faults Faults
 	now    time.Duration
 	row    ledger.Row
-	serial int           // versions
-	clock  backend.Fence // above every fence ever reserved
+	serial int             // versions
+	gone   []backend.Fence // holds whose lock somebody has deleted
+	clock  backend.Fence   // above every fence ever reserved
 	nodes  []node
 	stray  []request
 	left   [][]int // left[i][j]: how many i may still let in while j waits; -1: any number
@@ -144,8 +157,9 @@ func newWorld(in *Instance) *world {
 			Node: name(i), Turns: in.Turns, TurnTime: time.Hour, Offer: offer, Retry: 1,
 			Margin: func(time.Duration) time.Duration { return 0 },
 		}
+		cfg.Restores = in.Delete > 0
 		if in.Retain {
-			cfg.Retain = tick
+			cfg.Retain, cfg.Recall = tick, tick
 		}
 		w.cfg = append(w.cfg, cfg)
 		w.nodes = append(w.nodes, node{c: contender.New(cfg), clients: make([]client, len(callers))})
@@ -213,6 +227,10 @@ func (w *world) clone() *world {
 		if x.renewal != nil {
 			r := *x.renewal
 			x.renewal = &r
+		}
+		if x.prolongs != nil {
+			r := *x.prolongs
+			x.prolongs = &r
 		}
 		n.nodes[i] = x
 	}

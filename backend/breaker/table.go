@@ -1,0 +1,53 @@
+package breaker
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/lockgw/lockgw/backend/gate"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Part tells where a name is now, in few words, for each is remembered.
+type Part func(ctx context.Context, name string) string
+
+// table is a Table with a circuit for each part of the store.
+type table struct {
+	ledger.Table
+	part Part
+	log  *slog.Logger
+
+	mu  sync.Mutex // guards the field below
+	all map[string]*circuit
+}
+
+// New gates the new locks of t; see package gate.
+func New(t ledger.Table, log *slog.Logger) ledger.Table {
+	return Parts(t, func(context.Context, string) string { return "" }, log)
+}
+
+// Parts is New for a store of which a part may fail alone, as a master of a
+// Redis Cluster: the names of the other parts are not gated then.
+func Parts(t ledger.Table, part Part, log *slog.Logger) ledger.Table {
+	b := &table{part: part, log: log, all: map[string]*circuit{}}
+	b.Table = gate.New(t, func(ctx context.Context, name string, ask func() error) error {
+		return b.of(b.part(ctx, name)).run(ctx, ask)
+	})
+	return b
+}
+
+func (b *table) of(part string) *circuit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.all[part]
+	if c == nil {
+		log := b.log
+		if part != "" {
+			log = log.With("server", part)
+		}
+		c = newCircuit(log)
+		b.all[part] = c
+	}
+	return c
+}

@@ -1,0 +1,134 @@
+package etcd
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// refuses: the store says at once that it cannot be used, and why.
+func refuses(t *testing.T, url, want string) {
+	t.Helper()
+	c := listen(t, url, "refused")
+	begin := time.Now()
+	_, err := c.Swap(t.Context(), ledger.Swap{Name: "n"})
+	if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
+		t.Errorf("the error is %v, want a refusal with %q", err, want)
+	}
+	if took := time.Since(begin); took > 6*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if err := c.Ping(ctx); err == nil || strings.Contains(err.Error(), "sesame") {
+		t.Errorf("ping = %v", err)
+	}
+}
+
+// A user with the rights of docs/etcd.md is enough; without one, with a wrong password, or
+// below another prefix, the error says so.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, "--bcrypt-cost", "4", "--auth-token-ttl", "2")
+	c, ctx := etcdtest.Client(t, s), t.Context()
+	for _, do := range []func() error{
+		func() error { _, err := c.UserAdd(ctx, "root", "root"); return err },
+		func() error { _, err := c.RoleAdd(ctx, "root"); return err },
+		func() error { _, err := c.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := c.RoleAdd(ctx, "lockgw"); return err },
+		func() error {
+			_, err := c.RoleGrantPermission(ctx, "lockgw", "lockgw/", clientv3.GetPrefixRangeEnd("lockgw/"), clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		},
+		func() error { _, err := c.UserAdd(ctx, "gate@way", "ses/ame"); return err },
+		func() error { _, err := c.UserGrantRole(ctx, "gate@way", "lockgw"); return err },
+		func() error { _, err := c.AuthEnable(ctx); return err },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	user := "etcd://gate%40way:ses%2Fame@" + s.Addr
+	a, b := listen(t, user, "a"), listen(t, user, "b")
+	a.takeFor("n", time.Minute, 5*time.Second)
+	b.ask("n", ledger.Op{Want: 1}, 5*time.Second)
+	a.hears(ledger.Waits, 5*time.Second)
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(500 * time.Millisecond) { // tokens end
+		a.ask("m", ledger.Op{Want: 1, Lapse: true}, time.Second)
+		a.ask("m", ledger.Op{Verb: ledger.Leave}, time.Second)
+	}
+	a.ask("n", ledger.Op{Verb: ledger.Leave}, 5*time.Second)
+	b.hears(ledger.Look, 5*time.Second)
+	if err := b.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+
+	refuses(t, etcdtest.URL(s), "etcd asks for a user")
+	refuses(t, "etcd://gate%40way:sesame@"+s.Addr, "refuses the user or the password")
+	refuses(t, user+"/elsewhere", "permission denied")
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	cert, key := certificate(t)
+	s := etcdtest.StartTLS(t, cert, key)
+	files := url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {cert}, "key_file": {key}}
+	listen(t, etcdtest.URL(s)+"?"+files.Encode(), "a").take("n", 5*time.Second)
+
+	refuses(t, etcdtest.URL(s)+"?tls=true", "certificate signed by unknown authority")
+	other, otherKey := certificate(t)
+	files.Set("ca_file", other)
+	refuses(t, etcdtest.URL(s)+"?"+files.Encode(), "certificate")
+	files = url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {other}, "key_file": {otherKey}}
+	refuses(t, etcdtest.URL(s)+"?"+files.Encode(), "")
+	refuses(t, etcdtest.URL(s), "")
+}
+
+// certificate is one for 127.0.0.1 that is its own authority.
+func certificate(t *testing.T) (certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: rand.Text()}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return write("cert.pem", "CERTIFICATE", cert), write("key.pem", "PRIVATE KEY", private)
+}

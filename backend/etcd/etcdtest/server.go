@@ -1,0 +1,300 @@
+// Package etcdtest starts real etcd servers for tests, on loopback and for one test each:
+// alone, or as an ensemble.
+package etcdtest
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+const (
+	startTimeout = 20 * time.Second
+	startTries   = 5 // another process may take a free port first
+)
+
+// Server is an etcd process of its own.
+type Server struct {
+	Addr string // host:port for clients, on loopback
+	Dir  string // of its data
+
+	t      testing.TB
+	name   string
+	peer   string // host:port for the other members
+	all    string // the members, as --initial-cluster has them
+	args   []string
+	tls    *tls.Config // of a client; nil: the server has none
+	cmd    *exec.Cmd
+	output *bytes.Buffer // of cmd; read it only after exited
+	exited chan struct{} // closed when cmd is gone
+}
+
+// Start starts one etcd and waits until it serves. args are further arguments. It ends with
+// the test.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	return StartEnsemble(t, 1, args...)[0]
+}
+
+// StartTLS is Start with TLS. The server shows the certificate, and asks for one of the same
+// authority, which is the certificate itself.
+func StartTLS(t testing.TB, cert, key string) *Server {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots.AddCert(leaf)
+	args := []string{"--cert-file", cert, "--key-file", key, "--trusted-ca-file", cert, "--client-cert-auth"}
+	return ensemble(t, 1, args, &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}})[0]
+}
+
+// StartEnsemble starts n members of one etcd, and waits until they serve.
+func StartEnsemble(t testing.TB, n int, args ...string) []*Server {
+	t.Helper()
+	return ensemble(t, n, args, nil)
+}
+
+func ensemble(t testing.TB, n int, args []string, tls *tls.Config) []*Server {
+	t.Helper()
+	for try := 1; ; try++ {
+		servers, err := start(t, n, args, tls)
+		if err == nil {
+			return servers
+		}
+		if try == startTries {
+			t.Fatalf("start etcd: %v", err)
+		}
+	}
+}
+
+func start(t testing.TB, n int, args []string, tls *tls.Config) (servers []*Server, err error) {
+	t.Helper()
+	ports := freeAddrs(t, 2*n)
+	var all []string
+	for i := range n {
+		s := &Server{Addr: ports[2*i], peer: ports[2*i+1], t: t, name: fmt.Sprintf("m%d", i), args: args, tls: tls, Dir: filepath.Join(t.TempDir(), "data")}
+		all = append(all, s.name+"=http://"+s.peer)
+		servers = append(servers, s)
+	}
+	for _, s := range servers {
+		s.all = strings.Join(all, ",")
+		t.Cleanup(s.Kill)
+		if err := s.launch(); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range servers {
+		if err := s.waitReady(); err != nil {
+			for _, s := range servers {
+				s.Kill()
+			}
+			return nil, err
+		}
+	}
+	return servers, nil
+}
+
+// URL is the address as lockgw takes it, of one server or of several.
+func URL(servers ...*Server) string {
+	var addrs []string
+	for _, s := range servers {
+		addrs = append(addrs, s.Addr)
+	}
+	return "etcd://" + strings.Join(addrs, ",")
+}
+
+// Client returns a client of the servers. It is closed with the test.
+func Client(t testing.TB, servers ...*Server) *clientv3.Client {
+	t.Helper()
+	cfg := clientv3.Config{Logger: zap.NewNop(), DialTimeout: time.Second}
+	for _, s := range servers {
+		cfg.Endpoints, cfg.TLS = append(cfg.Endpoints, s.url()), s.tls
+	}
+	c, err := clientv3.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (s *Server) url() string {
+	if s.tls != nil {
+		return "https://" + s.Addr
+	}
+	return "http://" + s.Addr
+}
+
+// Leader is the member that leads, of servers that all run.
+func Leader(t testing.TB, servers []*Server) *Server {
+	t.Helper()
+	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for _, s := range servers {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			st, err := Client(t, s).Status(ctx, "http://"+s.Addr)
+			cancel()
+			if err == nil && st.Leader == st.Header.MemberId {
+				return s
+			}
+		}
+	}
+	t.Fatal("nobody leads")
+	return nil
+}
+
+// Kill ends the server at once, as kill -9 does, and waits until it is gone.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill() // fails only when it is gone already
+	<-s.exited
+}
+
+// Restart kills the server and starts it again with what it has on its disk.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	err := s.launch()
+	if err == nil {
+		err = s.waitReady()
+	}
+	if err != nil {
+		s.t.Fatalf("restart etcd: %v", err)
+	}
+}
+
+// Copy is what the server has on its disk, which it must not be using: a directory for
+// Restore.
+func (s *Server) Copy() string {
+	s.t.Helper()
+	dir := filepath.Join(s.t.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(s.Dir)); err != nil {
+		s.t.Fatal(err)
+	}
+	return dir
+}
+
+// Restore kills the server and starts it again with what was copied.
+func (s *Server) Restore(from string) {
+	s.t.Helper()
+	s.Kill()
+	err := os.RemoveAll(s.Dir)
+	if err == nil {
+		err = os.CopyFS(s.Dir, os.DirFS(from))
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Restart()
+}
+
+// Pause stops the server's process; its connections stay open.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume continues a paused server.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatalf("send %v to etcd: %v", sig, err)
+	}
+}
+
+func (s *Server) launch() error {
+	path, err := exec.LookPath("etcd")
+	if err != nil {
+		s.t.Fatal("these tests need an etcd: apt-get install etcd-server")
+	}
+	client, peer := s.url(), "http://"+s.peer
+	args := append([]string{
+		"--name", s.name, "--data-dir", s.Dir, "--logger", "zap", "--log-level", "error",
+		"--listen-client-urls", client, "--advertise-client-urls", client,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", s.all,
+		// So that a lease may be as short as a second.
+		"--heartbeat-interval", "60", "--election-timeout", "600",
+	}, s.args...)
+	s.output = &bytes.Buffer{}
+	s.cmd = exec.Command(path, args...)
+	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
+	s.cmd.SysProcAttr = dieWithParent() // a test that is killed must not leave servers behind
+	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
+		return err
+	}
+	cmd, exited := s.cmd, make(chan struct{})
+	s.exited = exited
+	go func() {
+		defer close(exited)
+		_ = cmd.Wait() // it is killed, or waitReady tells what it printed
+	}()
+	return nil
+}
+
+// waitReady: any answer will do, for one that asks for a user is ready, too.
+func (s *Server) waitReady() error {
+	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		select {
+		case <-s.exited:
+			return fmt.Errorf("it has exited and printed: %s", s.output.String())
+		default:
+		}
+		if s.answers() {
+			return nil
+		}
+	}
+	s.Kill()
+	return fmt.Errorf("no answer at %s in %v, it printed: %s", s.Addr, startTimeout, s.output.String())
+}
+
+func (s *Server) answers() bool {
+	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	st, err := clientv3.New(clientv3.Config{Endpoints: []string{s.url()}, TLS: s.tls, Logger: zap.NewNop()})
+	if err != nil {
+		return false
+	}
+	defer st.Close()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+	defer cancel()
+	a, err := st.Status(ctx, s.url())
+	return err == nil && a.Leader != 0
+}
+
+// freeAddrs are n different ones.
+func freeAddrs(t testing.TB, n int) []string {
+	t.Helper()
+	var addrs []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatalf("find a free port: %v", err)
+		}
+		defer l.Close()
+		addrs = append(addrs, l.Addr().String())
+	}
+	return addrs
+}

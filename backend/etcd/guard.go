@@ -1,0 +1,142 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// guard notices that etcd was restored from an older copy, and may have forgotten who holds
+// what. Then nothing new is granted until the last lease that it may have forgotten is over,
+// while holders may write down again what they hold.
+//
+// It shows by a cluster id other than the one in the store, or by a revision below one that
+// this process has seen. A process that has heard of it makes the key quarantine, which
+// every write that grants compares. So that no write comes before somebody has looked, it
+// also compares that the key of this node's messages has not gone back: that is written
+// every ten seconds at least.
+type guard struct {
+	mu      sync.Mutex // guards the fields below
+	newest  int64      // revision that any answer had
+	cluster uint64     // 0: not known yet
+	pulse   int64      // revision of the key of this node's messages
+	until   time.Duration
+}
+
+// saw notes the header of an answer.
+func (g *guard) saw(h *pb.ResponseHeader) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.newest = max(g.newest, h.Revision)
+}
+
+// beat notes the revision of the key of this node's messages.
+func (g *guard) beat(rev int64, anew bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if anew || rev > g.pulse {
+		g.pulse = rev
+	}
+}
+
+func (g *guard) last() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.pulse
+}
+
+// back says that h is that of a store older than the one that had the revision newest, and
+// takes it for the present one.
+func (g *guard) back(h *pb.ResponseHeader, newest int64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	back := g.cluster != 0 && g.cluster != h.ClusterId || h.Revision < newest
+	if g.cluster = h.ClusterId; back {
+		g.newest = h.Revision
+	}
+	return back
+}
+
+// proof is what has to be so for a grant.
+func (t *Table) proof() []clientv3.Cmp {
+	t.guard.mu.Lock()
+	defer t.guard.mu.Unlock()
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.CreateRevision(t.keys.quarantine()), "=", 0),
+		clientv3.Compare(clientv3.ModRevision(t.keys.mail(t.cfg.Node.ID)), ">", t.guard.pulse-1),
+	}
+}
+
+// distrust is why nothing new is granted; nil: it is.
+func (t *Table) distrust() error {
+	t.guard.mu.Lock()
+	defer t.guard.mu.Unlock()
+	left := t.guard.until - now()
+	if left <= 0 {
+		return nil
+	}
+	return &backend.Later{After: left, Err: fmt.Errorf("%w: etcd was restored from an older copy and may have forgotten who holds what; "+
+		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, time.Now().Add(left).Format(time.TimeOnly))}
+}
+
+// inspect compares etcd with what this process and the key cluster know of it.
+func (t *Table) inspect(ctx context.Context, c *clientv3.Client) error {
+	t.guard.mu.Lock()
+	newest := t.guard.newest // an answer that comes later may have a newer one
+	t.guard.mu.Unlock()
+	r, err := c.Get(ctx, t.keys.cluster())
+	if err != nil {
+		return outcome(ctx, err)
+	}
+	was, is := only(r.Kvs), strconv.FormatUint(r.Header.ClusterId, 16)
+	rev := int64(0)
+	if was != nil {
+		rev = was.ModRevision
+	}
+	before := clientv3.Compare(clientv3.ModRevision(t.keys.cluster()), "=", rev)
+	back := t.guard.back(r.Header, newest)
+	switch {
+	case was != nil && string(was.Value) != is, back:
+		t.cfg.Log.Warn("etcd was restored from an older copy; no new locks are granted until all that may have been forgotten is over", "for", t.cfg.Lease)
+		lease, err := c.Grant(ctx, int64(classOf(t.cfg.Lease)/time.Second))
+		if err != nil {
+			return outcome(ctx, err)
+		}
+		ops := []clientv3.Op{clientv3.OpPut(t.keys.cluster(), is), clientv3.OpPut(t.keys.quarantine(), t.cfg.Node.ID, clientv3.WithLease(lease.ID))}
+		if _, err := c.Txn(ctx).If(before).Then(ops...).Commit(); err != nil { // else somebody was faster
+			return outcome(ctx, err)
+		}
+	case was == nil:
+		if _, err := c.Txn(ctx).If(before).Then(clientv3.OpPut(t.keys.cluster(), is)).Commit(); err != nil {
+			return outcome(ctx, err)
+		}
+	}
+	q, err := c.Get(ctx, t.keys.quarantine())
+	if err != nil {
+		return outcome(ctx, err)
+	}
+	return t.quarantined(ctx, c, q)
+}
+
+// quarantined notes that the key of the quarantine was read, and how long it lasts.
+func (t *Table) quarantined(ctx context.Context, c *clientv3.Client, q *clientv3.GetResponse) error {
+	until := time.Duration(0)
+	if kv := only(q.Kvs); kv != nil {
+		r, err := c.TimeToLive(ctx, clientv3.LeaseID(kv.Lease))
+		if err != nil {
+			return outcome(ctx, err)
+		}
+		until = now() + time.Duration(max(r.TTL, 0)+1)*time.Second
+	}
+	t.guard.mu.Lock()
+	defer t.guard.mu.Unlock()
+	t.guard.until = until
+	return nil
+}

@@ -1,0 +1,293 @@
+package etcd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// write is one transaction: what has to be so, and what is written then. If it is not so,
+// there tells how it is.
+type write struct {
+	t    *Table
+	name string
+	row  row
+	text string // the row as it is written
+	// If the key of the name has another revision, somebody else has written it.
+	base  int64
+	proof []clientv3.Cmp
+	own   held // under which the node's own hold is
+	// fresh: there was no record, so that the mark must have the revision that is known here.
+	fresh bool
+	mark  int64
+	mail  []letter
+	// grants: its node holds what it did not hold before.
+	grants bool
+}
+
+// there is what a transaction has found that was not carried out.
+type there struct {
+	row   row
+	alive bool // the key of write.own
+	// quarantine: the key is there. pulse is the revision of the node's own key.
+	quarantine bool
+	pulse      int64
+}
+
+// commit carries out w; written is the revision, 0: it is not so. unheard are nodes that do
+// not listen.
+func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, unheard []string, is there, err error) {
+	t := w.t
+	key := t.keys.record(w.name)
+	when := append([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", w.base)}, w.proof...)
+	then := []clientv3.Op{clientv3.OpPut(key, w.text)}
+	alive := t.keys.alive(w.own.id)
+	switch {
+	case w.own.l == nil:
+	case w.own.known:
+		when = append(when, clientv3.Compare(clientv3.CreateRevision(alive), "!=", 0))
+	default:
+		then = append(then, clientv3.OpPut(alive, t.cfg.Node.ID, clientv3.WithLease(w.own.id)))
+	}
+	if w.fresh {
+		when = append(when, clientv3.Compare(clientv3.ModRevision(t.keys.mark()), "=", w.mark))
+	}
+	if w.grants {
+		when = append(when, t.proof()...)
+	}
+	first := len(then)
+	for _, m := range w.mail {
+		then = append(then, m.op(t.keys))
+	}
+	r, err := c.Txn(ctx).If(when...).Then(then...).
+		Else(clientv3.OpGet(key), clientv3.OpGet(alive, clientv3.WithCountOnly()), clientv3.OpGet(t.keys.mark()),
+			clientv3.OpGet(t.keys.quarantine(), clientv3.WithCountOnly()), clientv3.OpGet(t.keys.mail(t.cfg.Node.ID), clientv3.WithKeysOnly())).Commit()
+	if err != nil {
+		if errors.Is(toEtcd(err), rpctypes.ErrLeaseNotFound) {
+			return 0, nil, there{}, errExpired
+		}
+		return 0, nil, there{}, outcome(ctx, err)
+	}
+	if r.Succeeded {
+		t.guard.saw(r.Header)
+		w.own.made()
+		for i, m := range w.mail {
+			if !r.Responses[first+i].GetResponseTxn().Succeeded {
+				unheard = append(unheard, m.node)
+			}
+		}
+		return r.Header.Revision, unheard, there{}, nil
+	}
+	t.mark.found(r.Responses[2].GetResponseRange())
+	is.alive = r.Responses[1].GetResponseRange().Count > 0
+	is.quarantine = r.Responses[3].GetResponseRange().Count > 0
+	if kv := only(r.Responses[4].GetResponseRange().Kvs); kv != nil {
+		is.pulse = kv.ModRevision
+	}
+	is.row, err = t.readRow(only(r.Responses[0].GetResponseRange().Kvs))
+	return 0, nil, is, err
+}
+
+// errExpired: the lease under which something was to be written has expired; nothing was
+// written.
+var errExpired = errors.New("the lease has expired")
+
+// tries is how often a write is sent that others have not spoilt by a write of their own.
+const tries = 5
+
+// Swap implements ledger.Table.
+func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	if err := t.start.wait(ctx); err != nil {
+		return ledger.Reply{}, err
+	}
+	return t.swap(ctx, s)
+}
+
+func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	if s.Effects.Evicts {
+		return ledger.Reply{}, fmt.Errorf("%w: nobody outside lockgw has a lock in etcd", backend.ErrConflict)
+	}
+	rev, es, err := parseVersion(s.Base)
+	if err != nil {
+		return ledger.Reply{}, err
+	}
+	c, err := t.link.client(ctx)
+	if err != nil {
+		return ledger.Reply{}, err
+	}
+	for range tries {
+		w, over, err := t.compose(ctx, c, s, rev, es)
+		if err != nil {
+			return ledger.Reply{}, err
+		}
+		if !over {
+			return t.look(ctx, c, s.Name, false)
+		}
+		written, unheard, is, err := w.commit(ctx, c)
+		switch {
+		case errors.Is(err, errExpired):
+			w.own.gone()
+			continue
+		case err != nil:
+			return ledger.Reply{}, err
+		case written != 0:
+			return t.written(s.Name, w, written, unheard), nil
+		}
+		if is.row.version() != s.Base {
+			return t.reply(ctx, c, s.Name, is.row, false)
+		}
+		if err := t.granting(w, is); err != nil {
+			return ledger.Reply{}, err
+		}
+		// The same record. If it is not a hold that is not over, the write may go out again.
+		again := is.row.rev != rev
+		if w.own.known && !is.alive {
+			w.own.gone()
+			again = true
+		}
+		if mark, _ := t.mark.get(); w.fresh && mark != w.mark {
+			again = true
+		}
+		if !again {
+			return t.reply(ctx, c, s.Name, is.row, true)
+		}
+		rev, es = is.row.rev, is.row.ends
+	}
+	return ledger.Reply{}, fmt.Errorf("%w: leases in etcd expire while they are written down", backend.ErrRefused)
+}
+
+// granting is why w must not grant, by what was found in place of it.
+func (t *Table) granting(w *write, is there) error {
+	switch {
+	case !w.grants:
+		return nil
+	case is.quarantine:
+		if err := t.distrust(); err != nil {
+			return err
+		}
+		t.start.lost() // it has just begun
+		return fmt.Errorf("%w: etcd was restored from an older copy", backend.ErrRefused)
+	case is.pulse < t.guard.last():
+		t.start.lost()
+		return fmt.Errorf("%w: etcd does not have the messages of this node any more; it is looked into", backend.ErrRefused)
+	}
+	return nil
+}
+
+// compose makes the write of s on the row of that revision, which has these ends. over: all
+// that it ends by clocks is over.
+func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, rev int64, was ends) (w *write, over bool, err error) {
+	w = &write{t: t, name: s.Name, base: rev, row: row{record: s.Record.Clone()}, grants: s.Effects.Grants}
+	for _, id := range s.Effects.Ended {
+		e, ok := was.find(id)
+		switch {
+		case !ok:
+		case e.lease != 0:
+			w.proof = append(w.proof, clientv3.Compare(clientv3.CreateRevision(t.keys.alive(e.lease)), "=", 0))
+		case t.remains.byClock(s.Name, e) > 0:
+			return nil, false, nil
+		}
+	}
+	if err := w.stamp(ctx, c, s, was); err != nil {
+		return nil, false, err
+	}
+	if w.fresh = s.Base == "" && !s.Absolute; w.fresh {
+		var top backend.Fence
+		w.mark, top = t.mark.get()
+		base := max(top, backend.Fence(clock()), s.Floor)
+		w.row.record.Rebase(base)
+		for i := range w.row.ends {
+			w.row.ends[i].id += base
+		}
+	}
+	if w.text, err = w.row.encode(); err != nil {
+		return nil, false, err
+	}
+	ms := make([]ledger.Addressed, len(s.Effects.Messages))
+	for i, m := range s.Effects.Messages {
+		ms[i] = ledger.Addressed{Name: s.Name, Message: m}
+	}
+	w.mail, err = letters(ms, w.text)
+	return w, true, err
+}
+
+// stamp notes how the holds of w end. Those of which no lease begins end as they did.
+func (w *write) stamp(ctx context.Context, c *clientv3.Client, s ledger.Swap, was ends) error {
+	ttls := map[backend.Fence]time.Duration{}
+	for _, st := range s.Effects.Stamps {
+		ttls[st.ID] = st.TTL
+	}
+	for i := range w.row.record.Holds {
+		h := &w.row.record.Holds[i]
+		if h.ID == 0 {
+			continue
+		}
+		ttl, begins := ttls[h.ID]
+		switch e, ok := was.find(h.ID); {
+		case !begins && ok:
+			w.row.ends = append(w.row.ends, e)
+		case !begins:
+		case h.Offered || h.Node == "":
+			w.row.ends = append(w.row.ends, end{id: h.ID, ttl: ttl, until: clock() + ttl.Microseconds()})
+		case h.Node != w.t.cfg.Node.ID:
+			return fmt.Errorf("%w: a lease begins that is of another node, %s", backend.ErrInvalid, h.Node)
+		default:
+			var err error
+			if w.own, err = w.t.leases.take(ctx, c, ttl); err != nil {
+				return err
+			}
+			w.row.ends = append(w.row.ends, end{id: h.ID, ttl: ttl, lease: w.own.id})
+		}
+	}
+	return nil
+}
+
+// written is the reply to w, which was carried out.
+func (t *Table) written(name string, w *write, rev int64, unheard []string) ledger.Reply {
+	w.row.rev = rev
+	r := ledger.Reply{Version: w.row.version(), Record: w.row.record, Written: true, Clock: clock(), Unheard: unheard}
+	t.remains.set(name, w.row.ends, &r.Record)
+	t.unused.note(name, &w.row)
+	return r
+}
+
+// reply tells row.
+func (t *Table) reply(ctx context.Context, c *clientv3.Client, name string, is row, fresh bool) (ledger.Reply, error) {
+	r := ledger.Reply{Version: is.version(), Record: is.record, Clock: clock()}
+	return r, t.remains.fill(ctx, c, name, is.ends, &r.Record, fresh)
+}
+
+// mark is what no fence of a record that was deleted is above, as far as it is known here.
+type mark struct {
+	mu    sync.Mutex // guards the fields below
+	rev   int64      // of the key
+	fence backend.Fence
+}
+
+func (m *mark) get() (rev int64, fence backend.Fence) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rev, m.fence
+}
+
+// found: that is at the key.
+func (m *mark) found(r *pb.RangeResponse) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rev = 0
+	if kv := only(r.Kvs); kv != nil {
+		var f backend.Fence
+		_ = json.Unmarshal(kv.Value, &f) // if that is no number, what was known stays
+		m.rev, m.fence = kv.ModRevision, max(m.fence, f)
+	}
+}

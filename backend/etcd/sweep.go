@@ -1,0 +1,203 @@
+package etcd
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+const (
+	sweepAfter = time.Minute
+	sweepEvery = 10 * time.Second
+	// sweepTogether is how many records are deleted at once; etcd takes 128.
+	sweepTogether = 100
+	scanEvery     = 20 * time.Minute
+	scanTogether  = 500
+)
+
+// unused are records that nobody uses, as this node has left them.
+type unused struct {
+	mu sync.Mutex // guards the field below
+	of map[string]leftover
+}
+
+type leftover struct {
+	rev   int64
+	top   backend.Fence
+	since time.Duration
+}
+
+// note notes what this node has written.
+func (u *unused) note(name string, is *row) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(is.record.Holds)+len(is.record.Queue) > 0 {
+		delete(u.of, name)
+		return
+	}
+	if u.of == nil {
+		u.of = map[string]leftover{}
+	}
+	u.of[name] = leftover{is.rev, is.record.Top, now()}
+}
+
+// found notes what a scan has found. It has to stay so for as long as what this node left.
+func (u *unused) found(name string, is *row) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if l, ok := u.of[name]; ok && l.rev == is.rev {
+		return
+	}
+	if u.of == nil {
+		u.of = map[string]leftover{}
+	}
+	u.of[name] = leftover{is.rev, is.record.Top, now()}
+}
+
+// due takes out the names of which nobody has heard for long enough.
+func (u *unused) due(after time.Duration) map[string]leftover {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	some := map[string]leftover{}
+	for name, l := range u.of {
+		if now()-l.since >= after && len(some) < sweepTogether {
+			some[name] = l
+			delete(u.of, name)
+		}
+	}
+	return some
+}
+
+// sweep deletes records that nobody uses.
+func (t *Table) sweep() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	scan := now() + rand.N(scanEvery)/10
+	for {
+		select {
+		case <-t.life.Done():
+			return
+		case <-tick.C:
+		}
+		if now() > scan {
+			scan = now() + scanEvery/2 + rand.N(scanEvery)
+			_ = t.scan(t.life) // the next one finds what this one did not
+		}
+		for {
+			some := t.unused.due(sweepAfter)
+			if len(some) == 0 {
+				break
+			}
+			ctx, cancel := context.WithTimeout(t.life, sweepEvery)
+			err := t.delete(ctx, some)
+			cancel()
+			if err != nil {
+				break // they stay until somebody uses them again
+			}
+		}
+	}
+}
+
+// scan looks through all records for those that a gateway has left behind that is not there
+// any more: nobody uses them, or all who do are dead.
+func (t *Table) scan(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, scanEvery/2)
+	defer cancel()
+	c, err := t.link.client(ctx)
+	if err != nil {
+		return err
+	}
+	all := t.keys.record("")
+	for begin := all; ; {
+		r, err := c.Get(ctx, begin, clientv3.WithRange(clientv3.GetPrefixRangeEnd(all)), clientv3.WithLimit(scanTogether), clientv3.WithSerializable())
+		if err != nil {
+			return outcome(ctx, err)
+		}
+		for _, kv := range r.Kvs {
+			begin = string(kv.Key) + "\x00"
+			is, err := t.readRow(kv)
+			if err != nil {
+				continue // it is not lockgw's
+			}
+			name := strings.TrimPrefix(string(kv.Key), all)
+			over, err := t.over(ctx, c, name, &is)
+			if err != nil {
+				return err
+			}
+			if over {
+				t.unused.found(name, &is)
+			}
+		}
+		if !r.More {
+			return nil
+		}
+	}
+}
+
+// over: nobody waits for the name, and all holds are over. They never come back: a lease
+// that has expired is never used again.
+func (t *Table) over(ctx context.Context, c *clientv3.Client, name string, is *row) (bool, error) {
+	if len(is.record.Queue) > 0 {
+		return false, nil
+	}
+	for _, h := range is.record.Holds {
+		switch e, ok := is.ends.find(h.ID); {
+		case ok && e.lease == 0:
+			if t.remains.byClock(name, e) > 0 {
+				return false, nil
+			}
+		case ok:
+			r, err := c.Get(ctx, t.keys.alive(e.lease), clientv3.WithCountOnly())
+			if err != nil || r.Count > 0 {
+				return false, outcome(ctx, err)
+			}
+		}
+	}
+	return true, nil
+}
+
+// delete deletes the records that are as they were left. No fence of one that is made later
+// is below theirs: the mark is raised in the same transaction.
+func (t *Table) delete(ctx context.Context, some map[string]leftover) error {
+	c, err := t.link.client(ctx)
+	if err != nil {
+		return err
+	}
+	ops := []clientv3.Op{}
+	top := backend.Fence(0)
+	for _, name := range slices.Sorted(maps.Keys(some)) {
+		l := some[name]
+		top = max(top, l.top)
+		key := t.keys.record(name)
+		ops = append(ops, clientv3.OpTxn([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", l.rev)}, []clientv3.Op{clientv3.OpDelete(key)}, nil))
+	}
+	for range tries {
+		rev, fence := t.mark.get()
+		value, err := json.Marshal(max(fence, top))
+		if err != nil {
+			return err
+		}
+		then := ops
+		if top > fence {
+			then = append([]clientv3.Op{clientv3.OpPut(t.keys.mark(), string(value))}, ops...)
+		}
+		r, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(t.keys.mark()), "=", rev)).Then(then...).Else(clientv3.OpGet(t.keys.mark())).Commit()
+		if err != nil {
+			return outcome(ctx, err)
+		}
+		if r.Succeeded {
+			return nil
+		}
+		t.mark.found(r.Responses[0].GetResponseRange())
+	}
+	return backend.ErrRefused
+}

@@ -1,0 +1,124 @@
+package etcd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Config of a store.
+type Config struct {
+	// URL is etcd://[user:password@]host[:2379][,host...][/prefix], with, in the query, tls,
+	// ca_file, cert_file and key_file.
+	URL       string
+	KeyPrefix string // before every lock name
+	Node      backend.Node
+	// Lease is the longest lease in use: for so long nothing new is granted after etcd was
+	// restored from an older copy.
+	Lease time.Duration
+	Log   *slog.Logger // nil: none
+}
+
+// Table keeps the records of package ledger in etcd, as one node sees them.
+type Table struct {
+	cfg  Config
+	keys keys
+	link link
+
+	leases  leases
+	remains remains
+	mark    mark
+	unused  unused
+	start   start
+	guard   guard
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	work sync.WaitGroup
+}
+
+var _ ledger.Table = (*Table)(nil)
+
+// OpenTable makes the Table of a node. It does not wait for etcd to be there. Errors are of
+// the configuration.
+func OpenTable(cfg Config) (*Table, error) {
+	a, err := parseAddress(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Lease = cmp.Or(cfg.Lease, 30*time.Second)
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	t := &Table{cfg: cfg, keys: keys{a.prefix + "/", cfg.KeyPrefix}}
+	t.life, t.end = context.WithCancel(context.Background())
+	t.link.busy = make(chan struct{}, 1)
+	t.link.open = func() (*clientv3.Client, error) { return a.open(context.Background()) }
+	t.leases.t, t.remains.t = t, t
+	t.start.changed, t.start.kick = make(chan struct{}), make(chan struct{}, 1)
+	return t, nil
+}
+
+// Node implements ledger.Table.
+func (t *Table) Node() string { return t.cfg.Node.ID }
+
+// Info implements ledger.Table. Only what was restored from an older copy may have forgotten.
+func (t *Table) Info() backend.Info {
+	return backend.Info{Type: "etcd", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true, Restores: true}
+}
+
+// Close implements ledger.Table. Leases are left to expire: the next process of the node
+// may take up what they are of.
+func (t *Table) Close() error {
+	t.end()
+	t.work.Wait()
+	t.link.close()
+	return nil
+}
+
+// Ping implements ledger.Table: a majority of the members answers, and takes writes.
+func (t *Table) Ping(ctx context.Context) error {
+	c, err := t.link.client(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Get(ctx, t.keys.mark()); err != nil {
+		return outcome(ctx, err)
+	}
+	if err := t.distrust(); err != nil {
+		return err
+	}
+	return t.start.trouble()
+}
+
+// keys are those of a store. All begin with the prefix of the address:
+//
+//	l/<name>      the record of a name, for a minute after its last use
+//	alive/<lease> is there while holds under that lease are not over
+//	mail/<node>   is there while the node listens; a write to it is a message to the node
+//	mark          no fence of a record that was deleted is above it
+//	cluster       the id of the cluster that the locks were granted by
+//	quarantine    is there while nothing new is granted
+type keys struct{ site, names string }
+
+func (k keys) record(name string) string { return k.site + "l/" + k.names + name }
+func (k keys) alive(lease clientv3.LeaseID) string {
+	return fmt.Sprintf("%salive/%x", k.site, uint64(lease))
+}
+func (k keys) mail(node string) string { return k.site + "mail/" + node }
+func (k keys) mark() string            { return k.site + "mark" }
+func (k keys) cluster() string         { return k.site + "cluster" }
+func (k keys) quarantine() string      { return k.site + "quarantine" }
+
+// now is the time of deadlines.
+func now() time.Duration { return boottime.Now() }
+
+// clock is that of this gateway, in microseconds since 1970: etcd has none to tell.
+func clock() int64 { return time.Now().UnixMicro() }

@@ -1,0 +1,190 @@
+package postgres
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/postgres/pgtest"
+)
+
+// wrong: the table cannot be used, and says why in these words.
+func wrong(t *testing.T, table *Table, want string) {
+	t.Helper()
+	_, err := table.Look(t.Context(), "n")
+	if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
+		t.Errorf("err = %v, want %v with %q, without the password", err, backend.ErrRefused, want)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	s.HBA("host all locker 127.0.0.1/32 scram-sha-256")
+	psql(t, s, "CREATE ROLE locker LOGIN PASSWORD 'geheim'")
+	psql(t, s, "GRANT CREATE ON DATABASE postgres TO locker")
+	at := func(login, more string) string {
+		return "postgres://" + login + "@" + s.Addr + "/postgres?sslmode=disable" + more
+	}
+	wrong(t, open(t, at("locker:geheim2", ""), "a"), "check user and password")
+	wrong(t, open(t, at("nobody", ""), "a"), "check user and password")
+	wrong(t, open(t, strings.Replace(at("locker:geheim", ""), "/postgres?", "/none?", 1), "a"), "no such database")
+	held(t, open(t, at("locker:geheim", ""), "a"), "n")
+	host, port, _ := net.SplitHostPort(s.Addr)
+	file := filepath.Join(t.TempDir(), "pass")
+	if err := os.WriteFile(file, []byte(host+":"+port+":*:locker:geheim\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	held(t, open(t, at("locker", "&passfile="+file), "b"), "m")
+}
+
+// With the tables made by somebody else, no right to make any is needed.
+func TestLeastRights(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	admin := open(t, s.URL(), "admin", guarded)
+	held(t, admin, "n")
+	psql(t, s, "CREATE ROLE app LOGIN")
+	app := strings.Replace(s.URL(), "postgres@", "app@", 1)
+	wrong(t, open(t, app, "a", guarded), "lacks a right")
+	psql(t, s, "GRANT USAGE ON SCHEMA lockgw TO app; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA lockgw TO app")
+	a, told := listening(t, app, "a", guarded)
+	until(t, a, "")
+	held(t, a, "m")
+	if err := a.sweep(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	if _, err := admin.Join(t.Context(), "m", ledger.Entry{Node: "admin", Want: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, told, ledger.Waits)
+}
+
+// Many gateways may meet an empty database at the same time.
+func TestTablesAreMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	var wg sync.WaitGroup
+	for i := range 12 {
+		table := open(t, s.URL()+"&pool_max_conns=2", fmt.Sprint("n", i), guarded)
+		wg.Go(func() {
+			if r, err := step(t, table, fmt.Sprint("name", i), ledger.Op{Want: 1}); err != nil || !r.Written {
+				t.Errorf("%d: %+v, %v", i, r, err)
+			}
+		})
+	}
+	wg.Wait()
+	psql(t, s, "UPDATE lockgw.state SET layout = 2")
+	wrong(t, open(t, s.URL(), "old"), "layout 2, and this lockgw knows 1")
+}
+
+// What makes the database lie about its writes is found before the first lock is granted.
+func TestSelfTest(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	held(t, open(t, s.URL(), "a"), "n")
+	psql(t, s, `CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.ends = ARRAY[0]; RETURN NEW; END';
+		CREATE TRIGGER no BEFORE INSERT OR UPDATE ON lockgw.names FOR EACH ROW WHEN (cardinality(NEW.ids) > 0) EXECUTE FUNCTION no()`)
+	wrong(t, open(t, s.URL(), "b"), "compare-and-set does not work")
+}
+
+// Rows that nobody uses go, and the fences of the next ones are above those of before, also
+// if the clock was set back.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	a := open(t, s.URL(), "a")
+	kept := held(t, a, "kept")
+	high := backend.Fence(1 << 51)
+	r, err := step(t, a, "gone", ledger.Op{Want: 1, Floor: high})
+	if err != nil || !r.Written {
+		t.Fatal(r, err)
+	}
+	if _, err := step(t, a, "gone", ledger.Op{Verb: ledger.Leave, Hold: r.Record.Firm("a").ID}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.sweep(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := a.Look(t.Context(), "gone"); err != nil || seen.Version == "" {
+		t.Fatalf("swept although a late request may come: %+v, %v", seen, err)
+	}
+	if err := a.sweep(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := a.Look(t.Context(), "gone"); err != nil || seen.Version != "" {
+		t.Fatalf("still there: %+v, %v", seen, err)
+	}
+	if seen, err := a.Look(t.Context(), "kept"); err != nil || seen.Record.Firm("a") == nil || seen.Record.Firm("a").ID != kept {
+		t.Fatalf("what is held was swept: %+v, %v", seen, err)
+	}
+	if next := held(t, a, "gone"); next <= high {
+		t.Errorf("after fence %d came %d", high, next)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	ca := certify(t, s)
+	s.Stop()
+	s.Set("ssl=on", "ssl_cert_file="+filepath.Join(s.Dir(), "cert.pem"), "ssl_key_file="+filepath.Join(s.Dir(), "key.pem"))
+	s.HBA("hostssl all tls 127.0.0.1/32 trust", "host all tls 127.0.0.1/32 reject")
+	s.Launch()
+	psql(t, s, "CREATE ROLE tls LOGIN; GRANT CREATE ON DATABASE postgres TO tls")
+	at := func(more string) string { return "postgres://tls@" + s.Addr + "/postgres?sslmode=" + more }
+	held(t, open(t, at("verify-full&sslrootcert="+ca), "a"), "n")
+	wrong(t, open(t, at("disable"), "b"), "pg_hba.conf")
+	other := pgtest.Start(t)
+	wrong(t, open(t, at("verify-full&sslrootcert="+certify(t, other)), "c"), "certificate")
+}
+
+// certify puts a key and a certificate of its own into the server's directory, and returns
+// the path of what to trust.
+func certify(t *testing.T, s *pgtest.Server) (ca string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "pgtest"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(path string, block *pem.Block) {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cert, private := filepath.Join(s.Dir(), "cert.pem"), filepath.Join(s.Dir(), "key.pem")
+	write(cert, &pem.Block{Type: "CERTIFICATE", Bytes: der})
+	write(private, &pem.Block{Type: "PRIVATE KEY", Bytes: secret})
+	s.Own(cert)
+	s.Own(private)
+	ca = filepath.Join(t.TempDir(), "ca.pem")
+	write(ca, &pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return ca
+}

@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockgw/lockgw/backend/dialer"
+)
+
+const (
+	// connectTimeout bounds how long one host is tried, unless the address says otherwise.
+	connectTimeout = 2 * time.Second
+	defaultSchema  = "lockgw"
+	defaultConns   = 8
+	mostConns      = 1000
+)
+
+// parameters that an address may have. Whatever else there is would be sent to the server
+// as a setting, and a word that is misspelt with it.
+var parameters = []string{
+	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslsni", "sslnegotiation", "channel_binding", "require_auth",
+	"passfile", "connect_timeout", "target_session_attrs", "application_name", "krbsrvname", "krbspn",
+	"schema", "pool_max_conns",
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,63}$`)
+
+// address is what a postgres:// URL says.
+type address struct {
+	server *pgconn.Config
+	conns  int
+	schema string
+}
+
+// CheckURL says what is wrong with a postgres:// URL. The error does not repeat it.
+func CheckURL(raw string) error {
+	_, err := parseAddress(raw)
+	return err
+}
+
+// parseAddress reads
+//
+//	postgres://[user[:password]@]host[:5432][,host[:5432]...]/database[?parameters]
+//
+// The parameters are those of libpq that name no setting of the server, and schema.
+func parseAddress(raw string) (address, error) {
+	a := address{schema: defaultSchema, conns: defaultConns}
+	base, query, _ := strings.Cut(raw, "?")
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return a, errors.New("postgres address: what follows the ? has to be name=value, joined by &, with special characters percent-encoded")
+	}
+	for name := range q {
+		if !slices.Contains(parameters, name) {
+			return a, fmt.Errorf("postgres address: unknown parameter %q; there are %s", name, strings.Join(parameters, ", "))
+		}
+	}
+	if s := q.Get("schema"); s != "" {
+		a.schema = s
+	}
+	if !plainName.MatchString(a.schema) {
+		return a, errors.New("postgres address: schema has to be of letters, digits, _ and -, 63 at most")
+	}
+	if n := q.Get("pool_max_conns"); n != "" {
+		if a.conns, err = strconv.Atoi(n); err != nil || a.conns < 1 || a.conns > mostConns {
+			return a, fmt.Errorf("postgres address: pool_max_conns has to be a number from 1 to %d", mostConns)
+		}
+	}
+	q.Del("schema")
+	q.Del("pool_max_conns")
+	for name, usual := range map[string]string{
+		"target_session_attrs": "read-write", // whatever else: a standby takes no locks
+		"connect_timeout":      fmt.Sprint(int(connectTimeout.Seconds())),
+		"application_name":     "lockgw",
+	} {
+		if q.Get(name) == "" {
+			q.Set(name, usual)
+		}
+	}
+	if a.server, err = pgconn.ParseConfig(base + "?" + q.Encode()); err != nil {
+		return a, unparsed(err)
+	}
+	d := dialer.New(connectTimeout)
+	a.server.DialFunc = d.DialContext
+	return a, nil
+}
+
+// parseListen is where messages are heard. If it names no user, that of the URL counts, with
+// its password.
+func parseListen(cfg Config, a address) (*pgconn.Config, error) {
+	if cfg.ListenURL == "" {
+		return a.server.Copy(), nil
+	}
+	direct, err := parseAddress(cfg.ListenURL)
+	if err != nil {
+		return nil, fmt.Errorf("listen_url: %w", err)
+	}
+	c, of := direct.server, a.server
+	if base, _, _ := strings.Cut(cfg.ListenURL, "?"); !strings.Contains(base, "@") {
+		c.User, c.Password = of.User, of.Password
+	}
+	return c, nil
+}
+
+// CheckListenURL says what is wrong with the address by which messages are heard; "" is none.
+func CheckListenURL(raw string) error {
+	if raw == "" {
+		return nil
+	}
+	return CheckURL(raw)
+}
+
+// unparsed is err without the address, which may have a password in it.
+func unparsed(err error) error {
+	text := err.Error()
+	if pe := (*pgconn.ParseConfigError)(nil); errors.As(err, &pe) {
+		text = text[strings.LastIndex(text, "`: ")+1:]
+		text = strings.TrimPrefix(text, ": ")
+	}
+	return fmt.Errorf("postgres address: %s; write it like postgres://user@host:5432/database?sslmode=verify-full", text)
+}

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Finding is what was found out about one thing. It fails if locks do not work, and is a
+// warning if they work, but less well than they could.
+type Finding struct {
+	Check         string // what was looked at, a word or two
+	Detail        string
+	Remedy        string // what to do about it; "" where nothing has to be done
+	Fails, Warned bool
+}
+
+// examineTime bounds each question.
+const examineTime = 3 * time.Second
+
+// Examine looks for what is wrong with the database that cfg names, and takes a lock that
+// nobody else uses and gives it back. cfg.Node is not used.
+func Examine(ctx context.Context, cfg Config) []Finding {
+	a, err := parseAddress(cfg.URL)
+	if err != nil {
+		return []Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
+	}
+	connecting, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	c, err := pgconn.ConnectConfig(connecting, a.server)
+	if err == nil {
+		defer c.Close(context.WithoutCancel(ctx))
+		err = serves(c)
+	}
+	if err != nil {
+		return []Finding{failure("connection", notSent(err))}
+	}
+	found := []Finding{connection(c, a.server)}
+	found = append(found, settings(ctx, c)...)
+	return append(found, lock(ctx, cfg)...)
+}
+
+func failure(check string, err error) Finding {
+	return Finding{Check: check, Detail: reason(err), Remedy: "see docs/postgres.md", Fails: true}
+}
+
+func connection(c *pgconn.PgConn, cfg *pgconn.Config) Finding {
+	f := Finding{Check: "connection", Detail: fmt.Sprintf("PostgreSQL %s at %s, database %s, user %s", c.ParameterStatus("server_version"), c.Conn().RemoteAddr(), cfg.Database, cfg.User)}
+	if _, ok := c.Conn().(*tls.Conn); ok {
+		f.Detail += ", over TLS"
+	}
+	return f
+}
+
+// settings are those by which a crash may lose more than it has to, and others' messages.
+func settings(ctx context.Context, c *pgconn.PgConn) (found []Finding) {
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	const sql = "SELECT current_setting('fsync'), current_setting('synchronous_commit'), pg_notification_queue_usage()"
+	got := c.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
+	if got.Err != nil || len(got.Rows) != 1 {
+		return []Finding{failure("settings", outcome(got.Err))}
+	}
+	r := reader{row: got.Rows[0]}
+	fsync, commit, queue := r.text(), r.text(), r.float()
+	f := Finding{Check: "durability", Detail: "fsync " + fsync + ", synchronous_commit " + commit}
+	if fsync == "off" || commit == "off" {
+		f.Warned, f.Remedy = true, "set both to on, for the user of lockgw at least: a crash may lose locks that were granted, and backend.postgres.guard has to keep everybody out for a while"
+	}
+	found = append(found, f)
+	f = Finding{Check: "messages", Detail: strconv.FormatFloat(100*queue, 'f', 1, 64) + " % of the queue of NOTIFY is in use"}
+	if queue > 0.5 {
+		f.Warned, f.Remedy = true, "somebody listens in a transaction that does not end; see pg_stat_activity"
+	}
+	return append(found, f)
+}
+
+// lock takes a lock, has itself told of it, and gives it back.
+func lock(ctx context.Context, cfg Config) []Finding {
+	cfg.Node, cfg.GuardFile, cfg.Guard = backend.Node{ID: "doctor-" + rand.Text()[:8]}, "", GuardNone
+	t, err := OpenTable(cfg)
+	if err != nil {
+		return []Finding{failure("lock", err)}
+	}
+	defer t.Close()
+	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
+	defer cancel()
+	told := make(chan ledger.Addressed, 16)
+	t.Listen(func(m ledger.Addressed) {
+		select {
+		case told <- m:
+		default:
+		}
+	})
+	name := "lockgw:" + t.Node()
+	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: t.Node(), Want: 1, Turns: 1, TTL: 2 * examineTime}, 0)
+	began := time.Now()
+	r, err := t.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
+	took := time.Since(began)
+	if err != nil {
+		return []Finding{failure("lock", err)}
+	}
+	found := []Finding{{Check: "lock", Detail: "taken in " + took.Round(100*time.Microsecond).String() + " and given back"}}
+	if err := t.hearsItself(ctx); err != nil {
+		found = append(found, failure("push", err))
+	} else {
+		found = append(found, Finding{Check: "push", Detail: "messages arrive"})
+	}
+	if h := r.Record.Firm(t.Node()); h != nil {
+		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: t.Node(), Hold: h.ID, Turns: 1}, 0)
+		_, err = t.Swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
+	}
+	if err != nil {
+		found = append(found, failure("lock", err))
+	}
+	return found
+}
+
+// hearsItself waits for the first message of the node to itself.
+func (t *Table) hearsItself(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	for ticker := time.NewTicker(5 * time.Millisecond); ; {
+		err := t.listener.wrong()
+		if err == nil || t.listener.pooler() != nil {
+			ticker.Stop()
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			ticker.Stop()
+			return err
+		case <-ticker.C:
+		}
+	}
+}

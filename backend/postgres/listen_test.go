@@ -1,0 +1,211 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/postgres/pgtest"
+)
+
+// listening is open, with what the table is told.
+func listening(t *testing.T, url, node string, with ...func(*Config)) (*Table, chan ledger.Addressed) {
+	t.Helper()
+	table := open(t, url, node, with...)
+	told := make(chan ledger.Addressed, 100)
+	table.Listen(func(m ledger.Addressed) { told <- m })
+	return table, told
+}
+
+func hears(t *testing.T, told chan ledger.Addressed, k ledger.Kind) ledger.Addressed {
+	t.Helper()
+	end := time.After(10 * time.Second)
+	for {
+		select {
+		case m := <-told:
+			if m.Kind == k {
+				return m
+			}
+		case <-end:
+			t.Fatalf("kind %d was not heard", k)
+		}
+	}
+}
+
+// until asks until Ping says what is wanted; nil: that all is well.
+func until(t *testing.T, table *Table, want string) {
+	t.Helper()
+	var err error
+	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); pause(t, 10*time.Millisecond) {
+		err = table.Ping(t.Context())
+		if want == "" && err == nil || want != "" && err != nil && strings.Contains(err.Error(), want) {
+			return
+		}
+	}
+	t.Fatalf("ping = %v, want %q", err, want)
+}
+
+// A connection for messages that is cut off is made anew, and what was missed is asked for.
+func TestListenerIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	a, told := listening(t, s.URL(), "a")
+	b, _ := listening(t, s.URL(), "b")
+	until(t, a, "")
+	hears(t, told, ledger.Resync)
+	psql(t, s, fmt.Sprintf("SELECT pg_terminate_backend(%d)", a.listener.pid.Load()))
+	hears(t, told, ledger.Resync)
+	until(t, a, "")
+	if err := b.Send(t.Context(), []ledger.Addressed{{Name: "n", Message: ledger.Message{Node: "a", Kind: ledger.Waits}}}); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, told, ledger.Waits)
+}
+
+func psql(t *testing.T, s *pgtest.Server, sql string) {
+	t.Helper()
+	carryOut(t, connect(t, s.URL()), sql)
+}
+
+// A message brings the record, unless that does not fit.
+func TestMessageBringsTheRecord(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	a, _ := listening(t, s.URL(), "a")
+	b, told := listening(t, s.URL(), "b")
+	until(t, b, "")
+	for name, about := range map[string]string{"small": "x", "large": strings.Repeat("x", 9000)} {
+		held := ledger.Op{Want: 1}
+		r, err := step(t, a, name, held)
+		if err != nil || !r.Written {
+			t.Fatal(r, err)
+		}
+		if _, err := b.Join(t.Context(), name, ledger.Entry{Node: "b", Want: 1}, 0); err != nil {
+			t.Fatal(err)
+		}
+		seen, err := a.Look(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, effects := ledger.Step(seen.Record, ledger.Op{Verb: ledger.Leave, Node: "a", Hold: r.Record.Firm("a").ID, Turns: 1, OfferTTL: time.Second, TTL: time.Second}, 0)
+		next.Holds[0].Callers = []ledger.Caller{{About: about}}
+		if r, err = a.Swap(t.Context(), ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects}); err != nil || !r.Written {
+			t.Fatal(r, err)
+		}
+		m := hears(t, told, ledger.Look)
+		if m.Name != name || (m.Reply != nil) != (name == "small") {
+			t.Errorf("%s: heard %+v", name, m)
+		}
+		if m.Reply != nil && (m.Reply.Version != r.Version || !m.Reply.Record.Same(&r.Record)) {
+			t.Errorf("the message brings %+v, written was %+v", m.Reply, r)
+		}
+	}
+}
+
+// pgbouncer starts a pooler before the server, and returns its address.
+func pgbouncer(t *testing.T, s *pgtest.Server, mode string) string {
+	t.Helper()
+	path, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		path = "/usr/sbin/pgbouncer"
+	}
+	host, port, _ := net.SplitHostPort(s.Addr)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	_, own, _ := net.SplitHostPort(addr)
+	l.Close()
+	users, ini := filepath.Join(s.Dir(), mode+"-users"), filepath.Join(s.Dir(), mode+".ini")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.Own(path)
+	}
+	write(users, `"postgres" ""`)
+	write(ini, fmt.Sprintf("[databases]\n* = host=%s port=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = trust\nauth_file = %s\npool_mode = %s\n", host, port, own, users, mode))
+	cmd := s.Command(path, ini)
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("these tests need pgbouncer (apt-get install pgbouncer): %v", err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	for end := time.Now().Add(10 * time.Second); ; pause(t, 10*time.Millisecond) {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			c.Close()
+			return "postgres://postgres@" + addr + "/postgres?sslmode=disable"
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Through a pooler no messages arrive. It is found, and one has to say how to get around it.
+func TestPooler(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	pooled := pgbouncer(t, s, "transaction")
+	a, _ := listening(t, pooled, "a")
+	until(t, a, "backend.postgres.listen_url")
+	if _, err := step(t, a, "n", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "pooler") {
+		t.Errorf("granted without messages: %v", err)
+	}
+	b, told := listening(t, pooled, "b", func(c *Config) { c.ListenURL = s.URL() })
+	until(t, b, "")
+	r, err := step(t, b, "n", ledger.Op{Want: 1})
+	if err != nil || r.Record.Firm("b") == nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for range 20 { // by one server connection, and by another
+		if errs, err := b.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: r.Record.Firm("b").ID, TTL: time.Minute}}); err != nil || errs[0] != nil {
+			t.Fatal(errs, err)
+		}
+	}
+	if _, err := a.Join(t.Context(), "n", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, told, ledger.Waits)
+}
+
+// A server that stands still is noticed, and so is that it goes on.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	a, _ := listening(t, s.URL(), "a", guarded)
+	until(t, a, "")
+	id := held(t, a, "n")
+	s.Pause()
+	defer s.Resume()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err := a.Swap(ctx, ledger.Swap{Name: "m", Record: ledger.Record{Top: 1}, Absolute: true})
+	if !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) || time.Since(began) > 5*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	s.Resume()
+	for end := time.Now().Add(10 * time.Second); ; pause(t, 20*time.Millisecond) {
+		errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Minute}})
+		if err == nil && errs[0] == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(errs, err)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// heading is how the payload of a message begins. The text of the message may follow, or the
+// record. The length is told because a name may have spaces in it.
+func heading(k ledger.Kind, name string) string {
+	return fmt.Sprintf("%d %d %s", k, len(name), name)
+}
+
+// parseMessage reads a message to node. Anybody who may connect can forge one: a record that
+// cannot be read is left out, and one that can is only ever compared with.
+func parseMessage(payload, node string) (ledger.Addressed, bool) {
+	kind, rest, _ := strings.Cut(payload, " ")
+	length, rest, _ := strings.Cut(rest, " ")
+	number, err := strconv.Atoi(kind)
+	n, errN := strconv.Atoi(length)
+	k := ledger.Kind(number)
+	if err != nil || errN != nil || n <= 0 || n > len(rest) || k < ledger.Look || k > ledger.Told || k == ledger.Resync {
+		return ledger.Addressed{}, false
+	}
+	m := ledger.Addressed{Name: rest[:n], Message: ledger.Message{Node: node, Kind: k}}
+	rest = strings.TrimPrefix(rest[n:], " ")
+	if k == ledger.Tell || k == ledger.Told {
+		m.Text = rest
+		return m, len(rest) <= ledger.MaxText
+	}
+	var with struct {
+		Version, Clock int64
+		IDs, Ends      []int64
+		Record         json.RawMessage
+	}
+	if json.Unmarshal([]byte(rest), &with) != nil || with.Version == 0 {
+		return m, true
+	}
+	text := string(with.Record)
+	a := answer{version: &with.Version, record: &text, ids: with.IDs, ends: with.Ends, clock: with.Clock}
+	if r, err := a.reply(m.Name); err == nil {
+		m.Reply = &r
+	}
+	return m, true
+}
+
+// telling is the statement that sends the messages of a write.
+func (t *Table) telling(raw, name string, ms []ledger.Message) statement {
+	nodes, heads := make([]string, len(ms)), make([]string, len(ms))
+	for i, m := range ms {
+		nodes[i], heads[i] = m.Node, heading(m.Kind, name)
+	}
+	return newStatement(t.sql.tell, raw, nodes, heads)
+}
+
+// tell sends the messages of a write that was carried out, and returns who does not hear
+// them. Where that fails they are lost, as messages may be.
+func (t *Table) tell(ctx context.Context, raw, name string, ms []ledger.Message) []string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	var unheard []string
+	got, err := t.requests.send(ctx, t.telling(raw, name, ms))
+	if err == nil {
+		unheard, err = readUnheard(got[0])
+	}
+	if err != nil {
+		t.cfg.Log.Warn("messages to other gateways are lost; they notice by their timers", "lock", name, "err", t.noticed(err))
+	}
+	return unheard
+}
+
+func readUnheard(got rows) (unheard []string, err error) {
+	for _, row := range got {
+		r := reader{row: row}
+		node, _, hears := r.text(), r.text(), r.bool()
+		if !hears {
+			unheard = append(unheard, node)
+		}
+		if err == nil {
+			err = r.err
+		}
+	}
+	return unheard, err
+}
+
+// Send implements ledger.Table.
+func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
+	if err := ledger.Texts(ms); err != nil {
+		return err
+	}
+	channels, payloads := make([]string, len(ms)), make([]string, len(ms))
+	for i, m := range ms {
+		channels[i], payloads[i] = channelPrefix+m.Node, heading(m.Kind, m.Name)
+		if m.Text != "" {
+			payloads[i] += " " + m.Text
+		}
+		if !utf8.ValidString(payloads[i]) || strings.ContainsRune(payloads[i], 0) {
+			return fmt.Errorf("%w: the text of a message about %s is no UTF-8, or has a NUL in it", backend.ErrInvalid, m.Name)
+		}
+	}
+	if len(ms) == 0 {
+		return nil
+	}
+	if err := t.prepare(ctx); err != nil {
+		return err
+	}
+	return t.noticed(t.requests.do(ctx, t.sql.send, channels, payloads))
+}

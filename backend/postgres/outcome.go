@@ -1,0 +1,139 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// advice says what to do about an error of the server, by the beginning of its code.
+var advice = []struct{ code, text string }{
+	{"25006", "this PostgreSQL is a standby or read-only, and takes no locks: name the primary, or all hosts, in backend.url"},
+	{"28", "PostgreSQL does not let this user in: check user and password (backend.password_file, passfile) and pg_hba.conf"},
+	{"3D000", "there is no such database: make it with CREATE DATABASE, and name it in backend.url"},
+	{"42501", "the PostgreSQL user lacks a right: see docs/postgres.md for those that lockgw needs"},
+	{"53100", "the disk of PostgreSQL is full"},
+	{"53200", "PostgreSQL is out of memory"},
+	{"53300", "PostgreSQL has no connection to spare: raise max_connections, or lower pool_max_conns of backend.url"},
+	{"55P03", "somebody has locked the row or the table: try again"},
+	{"57014", "PostgreSQL was told to cancel the statement: see statement_timeout"},
+	{"57P03", "PostgreSQL is starting or stopping: try again soon"},
+	{"42P01", "the tables of lockgw are not there: they are made by the next request"},
+	{"3F000", "the schema of lockgw is not there: it is made by the next request"},
+}
+
+// notSent turns the error of getting a connection into one of package backend.
+func notSent(err error) error {
+	var server *pgconn.PgError
+	switch {
+	case errors.Is(err, backend.ErrRefused):
+		return plain(err)
+	case errors.As(err, &server):
+		return refused(server)
+	default:
+		return fmt.Errorf("%w: %s", backend.ErrUnreachable, reasons(err))
+	}
+}
+
+// plain is err without what pgx says around it.
+func plain(err error) error {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if strings.HasPrefix(e.Error(), backend.ErrRefused.Error()) {
+			return e
+		}
+	}
+	return err
+}
+
+// reasons are why no host could be used, in one line, each once: a host is tried with TLS and
+// without.
+func reasons(err error) string {
+	var all []string
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimSpace(line)
+		if _, rest, ok := strings.Cut(line, "`:"); ok && strings.HasPrefix(line, "failed to connect to `") {
+			line = strings.TrimSpace(rest)
+		}
+		if _, rest, ok := strings.Cut(line, ": dial error: "); ok {
+			line = rest
+		}
+		if line != "" && !slices.Contains(all, line) {
+			all = append(all, line)
+		}
+	}
+	text := strings.Join(all, "; ")
+	if strings.Contains(text, "read only connection") {
+		return "every host of backend.url is a standby or read-only, and takes no locks (" + text + ")"
+	}
+	return text
+}
+
+// refused: a statement that ends with an error has changed nothing.
+func refused(e *pgconn.PgError) error {
+	for _, a := range advice {
+		if strings.HasPrefix(e.Code, a.code) {
+			return fmt.Errorf("%w: %s (%w)", backend.ErrRefused, a.text, e)
+		}
+	}
+	return fmt.Errorf("%w: %w", backend.ErrRefused, e)
+}
+
+// outcome turns the error of a request that was sent into one of package backend.
+func outcome(err error) error {
+	var server *pgconn.PgError
+	switch {
+	case err == nil, errors.Is(err, backend.ErrRefused):
+		return err
+	case errors.As(err, &server) && unsure(server.Code):
+		return fmt.Errorf("%w: PostgreSQL broke off: %w", backend.ErrUnavailable, err)
+	case errors.As(err, &server):
+		return refused(server)
+	case pgconn.SafeToRetry(err):
+		return fmt.Errorf("%w: the request was not sent: %w", backend.ErrRefused, err)
+	default:
+		return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
+	}
+}
+
+// unprepared turns the error of preparing a statement into one of package backend: it was not
+// carried out.
+func unprepared(err error) error {
+	if err = outcome(err); !errors.Is(err, backend.ErrRefused) {
+		err = fmt.Errorf("%w: the connection to PostgreSQL broke before the request was sent: %s", backend.ErrRefused, err.Error())
+	}
+	return err
+}
+
+// staleStatement: what the connection has prepared is of no use any more.
+func staleStatement(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && (server.Code == "26000" || server.Code == "0A000")
+}
+
+// unsure: what became of a transaction is not known after an error of this code: the server
+// is stopped or has crashed, the connection broke, or something happened in it that nobody
+// has thought of.
+func unsure(code string) bool {
+	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "40003" || strings.HasPrefix(code, "XX")
+}
+
+// noticed draws what has to be drawn from an error of a request.
+func (t *Table) noticed(err error) error {
+	var server *pgconn.PgError
+	if !errors.As(err, &server) {
+		return err
+	}
+	switch server.Code {
+	case "42P01", "3F000", "42703": // the tables are gone, or others
+		t.prepared.done.Store(false)
+	case "25006": // it was a primary when the connection was made
+		t.requests.reset()
+		t.renewals.reset()
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+package pgtest
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// template is a cluster as initdb makes it, of which each server gets a copy.
+var template struct {
+	sync.Mutex        // guards made
+	made       string // its path; "": there is none
+}
+
+func makeTemplate() (string, error) {
+	dir, err := os.MkdirTemp("", "lockgw-pgtest-template-")
+	if err != nil {
+		return "", err
+	}
+	if err := own(dir); err != nil {
+		return "", err
+	}
+	cmd, err := find("initdb", "-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions", "--wal-segsize=1")
+	if err != nil {
+		return "", err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return filepath.Join(dir, "data"), nil
+}
+
+// RemoveTemplate is called at the end of the tests that start servers.
+func RemoveTemplate() {
+	template.Lock()
+	defer template.Unlock()
+	if template.made != "" {
+		_ = os.RemoveAll(filepath.Dir(template.made))
+		template.made = ""
+	}
+}
+
+func (s *Server) fill() error {
+	template.Lock()
+	defer template.Unlock()
+	if template.made == "" {
+		made, err := makeTemplate()
+		if err != nil {
+			return err
+		}
+		template.made = made
+	}
+	return copyDir(template.made, s.data())
+}
+
+func copyDir(from, to string) error {
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("copy %s: %w: %s", from, err, out)
+	}
+	return nil
+}
+
+// newDir is one that the server's user can get at, which is not so below t.TempDir.
+func newDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "lockgw-pgtest-")
+	if err == nil {
+		err = own(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func command(t testing.TB, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd, err := find(name, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// find makes a command of PostgreSQL's, which Debian keeps out of PATH, as the user that
+// servers run as.
+func find(name string, args ...string) (*exec.Cmd, error) {
+	path, err := exec.LookPath(name)
+	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); len(found) > 0 {
+		path, err = found[len(found)-1], nil
+	}
+	if err != nil {
+		return nil, errors.New("these tests need a PostgreSQL server: apt-get install postgresql")
+	}
+	cmd := exec.Command(path, args...)
+	asServer(cmd)
+	return cmd, nil
+}
+
+func asServer(cmd *exec.Cmd) {
+	cmd.Dir = "/" // it may not be allowed to be where the tests are
+	cmd.SysProcAttr = dieWithParent()
+	if uid, gid, ok := another(); ok {
+		if cmd.SysProcAttr == nil {
+			cmd.SysProcAttr = &syscall.SysProcAttr{}
+		}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uid, Gid: gid}
+	}
+}
+
+// another is the user that servers run as where the tests run as root, which PostgreSQL
+// does not do.
+func another() (uid, gid uint32, ok bool) {
+	if os.Getuid() != 0 {
+		return 0, 0, false
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			a, errA := strconv.ParseUint(u.Uid, 10, 32)
+			b, errB := strconv.ParseUint(u.Gid, 10, 32)
+			if errA == nil && errB == nil {
+				return uint32(a), uint32(b), true
+			}
+		}
+	}
+	return 65534, 65534, true
+}
+
+func own(path string) error {
+	if uid, gid, ok := another(); ok {
+		return os.Chown(path, int(uid), int(gid))
+	}
+	return nil
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("find a free port: %v", err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,236 @@
+package postgres
+
+import "strings"
+
+// layout is the version of the tables. A gateway does not touch a later one.
+const layout = 1
+
+// The tables. ends are in microseconds since 1970, as is mark.
+//
+//	names  a row for each name in use: its record, and its holds with their ends. firm is
+//	       false of what is only offered. Rows that nobody uses are deleted; see sweep.go
+//	state  one row: the layout; mark, above which the fences of a new row begin, so that
+//	       they grew even if the clock was set back; and used, the last server that was
+//	       trusted, "" if none ever was
+//	run    one row, by which this run of the server is trusted; see trust.go
+//	nodes  a row for each gateway that listens
+//
+// run and nodes are unlogged: PostgreSQL empties such tables whenever it recovers from a
+// crash, takes over as a standby, or is restored from a copy.
+const ddl = `
+CREATE TABLE IF NOT EXISTS {names} (
+	name text COLLATE "C" PRIMARY KEY,
+	version bigint NOT NULL,
+	record jsonb NOT NULL,
+	ids bigint[] NOT NULL,
+	firm boolean[] NOT NULL,
+	ends bigint[] NOT NULL,
+	used timestamptz NOT NULL
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE TABLE IF NOT EXISTS {state} (
+	one boolean PRIMARY KEY DEFAULT true CHECK (one),
+	layout integer NOT NULL,
+	mark bigint NOT NULL DEFAULT 0,
+	used text NOT NULL DEFAULT ''
+);
+CREATE UNLOGGED TABLE IF NOT EXISTS {run} (
+	one boolean PRIMARY KEY DEFAULT true CHECK (one),
+	id text NOT NULL,
+	started timestamptz NOT NULL,
+	place oid NOT NULL,
+	until timestamptz NOT NULL,
+	fresh boolean NOT NULL
+);
+CREATE UNLOGGED TABLE IF NOT EXISTS {nodes} (
+	node text PRIMARY KEY,
+	pid integer NOT NULL,
+	until timestamptz NOT NULL
+);
+INSERT INTO {state} (layout) VALUES (1) ON CONFLICT DO NOTHING;
+`
+
+// channelOf is the channel of a node's messages, in SQL and in Go.
+const channelPrefix = "lockgw_"
+
+// maxNode is the longest id of a node, so that its channel has a name.
+const maxNode = 63 - len(channelPrefix)
+
+// clock is what the database says of the time, in microseconds since 1970.
+const clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+// statements are the SQL of a Table, for one schema.
+type statements struct {
+	exists, schema, ddl, layout           string
+	look, swap, insert, join, tell, send  string
+	renew, list, sweep                    string
+	trust, trustAnew, suspect, hear, beat string
+}
+
+func newStatements(schema string) statements {
+	quoted := func(table string) string { return quote(schema) + "." + quote(table) }
+	r := strings.NewReplacer(
+		"{names}", quoted("names"), "{state}", quoted("state"), "{run}", quoted("run"), "{nodes}", quoted("nodes"),
+		"{schema}", quote(schema),
+		"{clock}", clock, "{ok}", ok, "{columns}", columns,
+		"{trusted}", "r.started = pg_postmaster_start_time() AND r.place = r.tableoid",
+	)
+	of := func(sql string) string { return r.Replace(r.Replace(sql)) } // some of them stand in others
+	return statements{
+		exists: existsSQL, schema: of("CREATE SCHEMA IF NOT EXISTS {schema};"), ddl: of(ddl), layout: of(layoutSQL),
+		look: of(lookSQL), swap: of(swapSQL), insert: of(insertSQL), join: of(joinSQL), tell: of(tellSQL), send: sendSQL,
+		renew: of(renewSQL), list: of(listSQL), sweep: of(sweepSQL),
+		trust: of(trustSQL), trustAnew: of(trustAnewSQL), suspect: of(suspectSQL),
+		hear: of(hearSQL), beat: of(beatSQL),
+	}
+}
+
+// trustSQL tells of the run of the server, as trust.go needs it.
+const trustSQL = `SELECT coalesce(r.id, ''), coalesce({trusted}, false), coalesce(r.fresh, false),
+	coalesce(extract(epoch FROM r.until - clock_timestamp()), 0)::float8, s.used,
+	pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint
+FROM {state} AS s LEFT JOIN {run} AS r ON true`
+
+// trustAnewSQL: $1 id, $2 seconds until it is trusted, $3 fresh, $4 the id that is trusted no
+// more, "" if there is none. Of several gateways at the same time the first one counts.
+const trustAnewSQL = `WITH anew AS (
+	INSERT INTO {run} AS r (id, started, place, until, fresh)
+	VALUES ($1, pg_postmaster_start_time(), '{run}'::regclass, clock_timestamp() + make_interval(secs => $2), $3)
+	ON CONFLICT (one) DO UPDATE SET id = excluded.id, started = excluded.started, place = excluded.place, until = excluded.until, fresh = excluded.fresh
+	WHERE NOT ({trusted}) OR r.id = $4
+	RETURNING r.id
+)
+UPDATE {state} AS s SET used = anew.id FROM anew`
+
+// suspectSQL: $1 id, $2 seconds until it is trusted at the earliest.
+const suspectSQL = `UPDATE {run} AS r SET until = greatest(r.until, clock_timestamp() + make_interval(secs => $2)), fresh = false WHERE r.id = $1`
+
+// hearSQL: $1 node, $2 pid of the backend by which it listens.
+const hearSQL = `INSERT INTO {nodes} AS l (node, pid, until) VALUES ($1, $2, clock_timestamp() + interval '15 s')
+ON CONFLICT (node) DO UPDATE SET pid = excluded.pid, until = excluded.until`
+
+// beatSQL is hearSQL, and sends $4 to the channel $3.
+const beatSQL = `WITH relaxed AS MATERIALIZED (
+	SELECT set_config('synchronous_commit', 'off', true)
+), l AS (` + hearSQL + ` RETURNING l.node)
+SELECT pg_notify($3, $4)::text FROM relaxed, l`
+
+// quote makes an identifier of a name.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+const (
+	existsSQL = `SELECT to_regnamespace($1) IS NOT NULL`
+	layoutSQL = `SELECT layout FROM {state}`
+)
+
+// columns of an answer: whether it was written and trusted, and what is there.
+const columns = `n.version, n.record::text, n.ids, n.ends, {clock}`
+
+// ok begins a write. relaxed: it need not reach the disk before it is answered. trusted: it
+// grants nothing, or the server is trusted under the id.
+const ok = `ok AS MATERIALIZED (
+	SELECT CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END AS relaxed,
+		$4::text = '' OR EXISTS (SELECT FROM {run} AS r WHERE r.id = $4 AND {trusted} AND r.until <= clock_timestamp()) AS trusted
+)`
+
+const lookSQL = `SELECT false, true, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1`
+
+// swapSQL: $1 name, $2 next version, $3 relaxed, $4 id of the run, $5 record, $6 ids, $7
+// firm, $8 leases that begin, in microseconds, or -1, $9 base, $10 ids that have to be over.
+//
+// Where another transaction has the row, the statement waits, and then compares and
+// computes anew with what that one has left.
+const swapSQL = `WITH {ok}, n AS (
+	UPDATE {names} AS n SET version = $2, record = $5::jsonb, used = clock_timestamp(), ids = $6::bigint[], firm = $7::boolean[],
+		ends = ARRAY(
+			SELECT CASE WHEN s.ttl >= 0 THEN {clock} + s.ttl
+				ELSE coalesce((SELECT o.till FROM unnest(n.ids, n.ends) AS o(id, till) WHERE o.id = s.id), 0) END
+			FROM unnest($6::bigint[], $8::bigint[]) WITH ORDINALITY AS s(id, ttl, i) ORDER BY s.i)
+	FROM ok
+	WHERE n.name = $1 AND n.version = $9 AND ok.trusted AND NOT EXISTS (
+		SELECT FROM unnest(n.ids, n.ends) AS o(id, till) WHERE o.id = ANY ($10::bigint[]) AND o.till > {clock})
+	RETURNING n.version, n.record, n.ids, n.ends
+)
+SELECT true, true, {columns} FROM n
+UNION ALL
+SELECT false, ok.trusted, {columns} FROM ok LEFT JOIN {names} AS n ON n.name = $1 WHERE NOT EXISTS (SELECT FROM n)`
+
+// insertSQL is as swapSQL, where there was no record: $9 is where fences begin at least,
+// and $10 that they are as they stand.
+const insertSQL = `WITH {ok}, origin AS MATERIALIZED (
+	SELECT CASE WHEN $10 THEN 0 ELSE greatest({clock}, $9, (SELECT mark FROM {state})) END AS base
+), n AS (
+	INSERT INTO {names} AS n (name, version, record, used, ids, firm, ends)
+	SELECT $1, $2, jsonb_set($5::jsonb, '{base}', to_jsonb(origin.base)), clock_timestamp(),
+		ARRAY(SELECT s.id + origin.base FROM unnest($6::bigint[]) WITH ORDINALITY AS s(id, i) ORDER BY s.i), $7::boolean[],
+		ARRAY(SELECT CASE WHEN s.ttl >= 0 THEN {clock} + s.ttl ELSE 0 END FROM unnest($8::bigint[]) WITH ORDINALITY AS s(ttl, i) ORDER BY s.i)
+	FROM ok, origin WHERE ok.trusted
+	ON CONFLICT (name) DO NOTHING
+	RETURNING n.version, n.record, n.ids, n.ends
+)
+SELECT true, true, {columns} FROM n
+UNION ALL
+SELECT false, ok.trusted, {columns} FROM ok LEFT JOIN {names} AS n ON n.name = $1 WHERE NOT EXISTS (SELECT FROM n)`
+
+// joinSQL is ledger.Row.Join: $1 name, $2 next version, $3 relaxed, $4 "", $5 entry, $6 node,
+// $7 size of the semaphore.
+const joinSQL = `WITH {ok}, n AS (
+	UPDATE {names} AS n SET version = $2, used = clock_timestamp(),
+		record = jsonb_set(n.record, '{queue}', coalesce(n.record->'queue', '[]') || $5::jsonb)
+	FROM ok
+	WHERE n.name = $1 AND cardinality(n.ids) > 0 AND ok.trusted
+		AND NOT EXISTS (SELECT FROM jsonb_array_elements(coalesce(n.record->'queue', '[]')) AS q WHERE q->>'node' = $6)
+		AND (coalesce((n.record->>'size')::int, 0) = $7 OR NOT (
+			jsonb_array_length(coalesce(n.record->'queue', '[]')) > 0
+			OR EXISTS (SELECT FROM jsonb_array_elements(n.record->'holds') AS h WHERE h->>'node' NOT IN ('', $6))))
+	RETURNING n.version, n.record, n.ids, n.ends
+)
+SELECT true, true, {columns} FROM n
+UNION ALL
+SELECT false, true, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1 WHERE NOT EXISTS (SELECT FROM n)`
+
+// tellSQL sends messages about a name with what is there: $1 name, $2 nodes, $3 headings. It
+// tells who does not hear them: a gateway whose process has ended has no backend any more.
+const tellSQL = `SELECT m.node,
+	set_config('synchronous_commit', 'off', true),
+	EXISTS (SELECT FROM {nodes} AS l WHERE l.node = m.node AND l.until > clock_timestamp() AND EXISTS (SELECT FROM pg_stat_get_activity(l.pid))),
+	pg_notify('` + channelPrefix + `' || m.node, CASE WHEN octet_length(m.head) + octet_length(n.text) < 7990 THEN m.head || ' ' || n.text ELSE m.head END)::text
+FROM unnest($2::text[], $3::text[]) AS m(node, head), (
+	SELECT jsonb_build_object('version', n.version, 'clock', {clock}, 'ids', to_jsonb(n.ids), 'ends', to_jsonb(n.ends), 'record', n.record)::text AS text
+	FROM {names} AS n WHERE n.name = $1 UNION ALL SELECT '' LIMIT 1
+) AS n`
+
+const sendSQL = `SELECT set_config('synchronous_commit', 'off', true), pg_notify(m.channel, m.payload)::text FROM unnest($1::text[], $2::text[]) AS m(channel, payload)`
+
+// renewSQL: $1 names, each once, $2 ids, $3 leases in microseconds. The rows are locked in
+// the order of their names, lest two gateways that share several of them wait for each other.
+const renewSQL = `WITH w AS MATERIALIZED (
+	SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS w(name, id, ttl)
+), locked AS MATERIALIZED (
+	SELECT n.name FROM {names} AS n WHERE n.name = ANY ($1::text[]) ORDER BY n.name FOR NO KEY UPDATE
+)
+UPDATE {names} AS n SET ends = ARRAY(
+	SELECT CASE WHEN o.id = w.id THEN greatest(o.till, {clock} + w.ttl) ELSE o.till END
+	FROM unnest(n.ids, n.ends) WITH ORDINALITY AS o(id, till, i) ORDER BY o.i)
+FROM w JOIN locked USING (name)
+WHERE n.name = w.name AND EXISTS (SELECT FROM unnest(n.ids, n.firm) AS o(id, firm) WHERE o.id = w.id AND o.firm)
+RETURNING n.name`
+
+// listSQL: $1 prefix, $2 above every name that begins with it, $3 the last name told, $4 limit.
+const listSQL = `SELECT n.name, {columns} FROM {names} AS n
+WHERE n.name >= $1 AND n.name < $2 AND n.name > $3 AND starts_with(n.name, $1) AND (cardinality(n.ids) > 0 OR n.record ? 'queue')
+ORDER BY n.name LIMIT $4`
+
+// sweepSQL deletes rows of which nothing was heard for a while. $1 is how long, $2 how many.
+const sweepSQL = `WITH idle AS MATERIALIZED (
+	SELECT n.name FROM {names} AS n
+	WHERE n.used < clock_timestamp() - make_interval(secs => $1)
+		AND NOT EXISTS (SELECT FROM unnest(n.ends) AS e(till) WHERE e.till > {clock} - $1 * 1000000)
+	LIMIT $2 FOR UPDATE SKIP LOCKED
+), left_over AS (
+	DELETE FROM {nodes} AS l WHERE l.until < clock_timestamp() - interval '1 h'
+), gone AS (
+	DELETE FROM {names} AS n USING idle WHERE n.name = idle.name
+	RETURNING (n.record->>'top')::bigint + coalesce((n.record->>'base')::bigint, 0) AS top
+)
+UPDATE {state} AS s SET mark = greatest(s.mark, {clock}, (SELECT max(top) FROM gone)) WHERE EXISTS (SELECT FROM gone)
+RETURNING (SELECT count(*) FROM gone)`

@@ -1,0 +1,253 @@
+package servers
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend/redis/conn"
+)
+
+const (
+	ProbePeriod  = 2 * time.Second
+	probeTimeout = 1500 * time.Millisecond
+	ProbePrefix  = "p " // no other message to a node's own channel begins so
+	minBackoff   = 50 * time.Millisecond
+	maxBackoff   = time.Second
+)
+
+// subscriber listens, on one connection, to this node's own channel and to those that
+// are watched for a while.
+//
+// A subscription can be dead while TCP is well, and the other way round, and the
+// client library notices neither. So the subscriber sends itself a message every period
+// and makes a new connection when one does not come back within timeout. What was
+// published meanwhile is lost: onResync says when to ask again.
+type subscriber struct {
+	client          *goredis.Client
+	channel         string
+	log             *slog.Logger
+	period, timeout time.Duration // of probes; timeout is also of a new subscription
+	watched         Publishing    // by which commands to watch a channel
+	onMessage       func(payload string)
+	onResync        func()
+	onLoss          func() // a subscription has ended; it may belong elsewhere
+
+	id     string // begins the probes of this subscriber, for others may share its channel
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	dirty  chan struct{} // cap 1: changed is not empty
+
+	mu      sync.Mutex // guards the fields below
+	watches map[string]*watch
+	changed map[string]bool // channels that adjust has to look at
+	proven  time.Time       // when a message last was known to arrive
+	failing bool            // the last connection or attempt at one has failed
+}
+
+// newSubscriber makes a subscriber that publishes by client and subscribes on a connection of
+// its own with client's options. It does nothing before start.
+func newSubscriber(client *goredis.Client, channel string, log *slog.Logger) *subscriber {
+	return &subscriber{
+		client: client, channel: channel, log: log, period: ProbePeriod, timeout: probeTimeout,
+		watched: publish, onLoss: func() {}, id: rand.Text(), cancel: func() {}, dirty: make(chan struct{}, 1),
+		watches: map[string]*watch{}, changed: map[string]bool{},
+	}
+}
+
+// Start subscribes, now and whenever the connection was lost, until Close.
+// onMessage gets each payload of the node's own channel but the probes, onResync is
+// called each time that channel was subscribed to; neither may block.
+func (h *subscriber) Start(onMessage func(payload string), onResync func()) {
+	h.onMessage, h.onResync = onMessage, onResync
+	ctx, cancel := context.WithCancel(context.Background())
+	h.cancel = cancel
+	h.wg.Go(func() { h.run(ctx) })
+}
+
+func (h *subscriber) Hears(*goredis.Client) bool { return h.healthy() }
+
+// healthy: messages published now will arrive, as far as the last probe tells.
+func (h *subscriber) healthy() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.failing && time.Since(h.proven) < h.period+h.timeout
+}
+
+// ProbeAge is how long ago messages were last known to arrive; very long if never.
+func (h *subscriber) ProbeAge() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Since(h.proven)
+}
+
+// Close ends the subscription and waits for it; no callback runs afterwards.
+func (h *subscriber) Close() {
+	h.cancel()
+	h.wg.Wait()
+}
+
+// run keeps one connection after the other.
+func (h *subscriber) run(ctx context.Context) {
+	backoff := minBackoff
+	for {
+		err := h.serve(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		h.onLoss()
+		if h.note(false) {
+			backoff = minBackoff
+			if conn.RefusedLogin(err) {
+				h.log.Error("Redis refuses the user or the password of backend.url (backend.password_file): no lock can be had until that is corrected", "err", conn.Outcome(err))
+			} else {
+				h.log.Warn("no wake-up messages from Redis; until they are back, waiters are served by timers", "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(backoff/2 + mathrand.N(backoff/2)): // many nodes lose the same Redis at once
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+// serve subscribes on a new connection and returns why it is of no use any more.
+func (h *subscriber) serve(ctx context.Context) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	h.mu.Lock()
+	clear(h.changed)
+	channels := slices.Collect(maps.Keys(h.watches))
+	h.mu.Unlock()
+	var reader sync.WaitGroup
+	defer reader.Wait()
+	ps := h.client.Subscribe(ctx) // connects with the first channel
+	defer ps.Close()              // makes read return
+	if err := h.subscribe(ctx, ps, channels); err != nil {
+		return err
+	}
+	echoes := make(chan string, 1)
+	reader.Go(func() { fail(h.read(ctx, ps, echoes)) })
+	return h.keep(ctx, ps, echoes)
+}
+
+// keep proves and adjusts a subscription until ctx is done, by read as a rule.
+func (h *subscriber) keep(ctx context.Context, ps *goredis.PubSub, echoes <-chan string) error {
+	if err := h.prove(ctx, "", echoes); err != nil {
+		return err
+	}
+	h.onResync()
+	ticker := time.NewTicker(h.period)
+	defer ticker.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-h.dirty:
+			err = h.adjust(ctx, ps)
+		case <-ticker.C:
+			err = h.prove(ctx, h.id+rand.Text(), echoes)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// note keeps whether the subscription works and tells whether that is news.
+func (h *subscriber) note(works bool) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	news := h.failing == works
+	h.failing = !works
+	if works {
+		h.proven = time.Now()
+	}
+	return news
+}
+
+// prove waits until the subscriber hears from itself: nonce, which it sends, or "", which
+// stands for the answer to SUBSCRIBE.
+func (h *subscriber) prove(ctx context.Context, nonce string, echoes <-chan string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, errors.New("no message came back in time"))
+	defer cancel()
+	if nonce != "" {
+		heard, err := h.client.Publish(ctx, h.channel, ProbePrefix+nonce).Result()
+		if err != nil {
+			return fmt.Errorf("publish to %s: %w", h.channel, err)
+		}
+		if heard == 0 {
+			return errors.New("redis has lost the subscription")
+		}
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case echo := <-echoes:
+			if echo == nonce {
+				if h.note(true) {
+					h.log.Info("wake-up messages from Redis are back")
+				}
+				return nil
+			}
+		}
+	}
+}
+
+// read takes what arrives until the connection ends. It has no deadline of its own:
+// probe sees silence, and a deadline that strikes within a message loses the rest.
+func (h *subscriber) read(ctx context.Context, ps *goredis.PubSub, echoes chan string) error {
+	for {
+		received, err := ps.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		switch m := received.(type) {
+		case *goredis.Subscription: // or its end, which at most calls a watcher for nothing
+			h.deliver(m.Channel, ProbePrefix, echoes)
+			if m.Kind == "sunsubscribe" && h.watcher(m.Channel) != nil {
+				h.moved(m.Channel)
+			}
+		case *goredis.Message:
+			h.deliver(m.Channel, m.Payload, echoes)
+		}
+	}
+}
+
+// deliver hands on a message. Anybody can forge one: a wrong echo is not what await
+// waits for, and any other message only ever causes a request.
+func (h *subscriber) deliver(channel, payload string, echoes chan string) {
+	if channel != h.channel {
+		if f := h.watcher(channel); f != nil {
+			f()
+		}
+		return
+	}
+	echo, ok := strings.CutPrefix(payload, ProbePrefix)
+	if !ok {
+		h.onMessage(payload)
+		return
+	}
+	if echo != "" && !strings.HasPrefix(echo, h.id) {
+		return // of another subscriber, and ours may wait to be read
+	}
+	select {
+	case <-echoes: // an older one
+	default:
+	}
+	echoes <- echo
+}

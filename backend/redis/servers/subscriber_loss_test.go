@@ -1,0 +1,136 @@
+package servers
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+func TestSubscriberComesBack(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		unseen bool // Redis takes the old connection for a good one
+		loss   func(s *redistest.Server, link *redistest.Link, client *goredis.Client)
+	}{
+		{"CLIENT KILL", false, func(_ *redistest.Server, _ *redistest.Link, client *goredis.Client) {
+			client.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
+		}},
+		{"restart", false, func(s *redistest.Server, _ *redistest.Link, _ *goredis.Client) { s.Restart() }},
+		{"half-open connections", true, func(_ *redistest.Server, link *redistest.Link, _ *goredis.Client) {
+			link.SetPresent(redistest.BlackHole)
+		}},
+		{"a network that is gone for a while", true, func(_ *redistest.Server, link *redistest.Link, _ *goredis.Client) {
+			link.Set(redistest.BlackHole)
+			time.AfterFunc(700*time.Millisecond, func() { link.Set(redistest.Pass) })
+		}},
+		{"lost replies", true, func(_ *redistest.Server, link *redistest.Link, _ *goredis.Client) {
+			link.SetPresent(redistest.DropReplies)
+		}},
+		{"a server that hangs for a while", true, func(s *redistest.Server, _ *redistest.Link, _ *goredis.Client) {
+			s.Pause()
+			time.AfterFunc(700*time.Millisecond, s.Resume)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := redistest.Start(t)
+			link := redistest.Proxy(t, s.Addr)
+			e := listen(t, link.Addr, 200*time.Millisecond, 150*time.Millisecond)
+			var calls atomic.Int32
+			e.Watch("foreign", func() { calls.Add(1) })
+			redistest.Await(t, "the watch is confirmed", func() bool { return calls.Load() > 0 })
+
+			client := s.Client()
+			seen := calls.Load()
+			tt.loss(s, link, client)
+			redistest.Await(t, "a resync", func() bool { return e.resyncs.Load() > 1 })
+			redistest.Await(t, "the watch is confirmed again", func() bool { return calls.Load() > seen })
+			redistest.Await(t, "the subscriber is healthy", e.healthy)
+			redistest.Await(t, "the subscriber is subscribed once", func() bool {
+				n := client.PubSubNumSub(t.Context(), nodeChannel).Val()[nodeChannel]
+				return n == 1 || tt.unseen && n > 1
+			})
+			client.Publish(t.Context(), nodeChannel, "back")
+			if got := <-e.messages; got != "back" {
+				t.Errorf("message = %q, want back", got)
+			}
+		})
+	}
+}
+
+// The contract allows a half-dead subscription to cost 5 s; this one has the
+// periods that are used in earnest.
+func TestSubscriberNoticesHalfOpenConnectionInTime(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	link := redistest.Proxy(t, s.Addr)
+	e := listen(t, link.Addr, ProbePeriod, probeTimeout)
+	link.SetPresent(redistest.BlackHole) // no other connection is open before the first probe
+	began := time.Now()
+	redistest.Await(t, "a resync", func() bool { return e.resyncs.Load() == 2 })
+	if took := time.Since(began); took > 4500*time.Millisecond {
+		t.Errorf("it took %v, want less than 4.5s", took)
+	}
+}
+
+// When Redis knows nobody who listens, there is nothing to wait for.
+func TestSubscriberNoticesLostSubscriptionAtOnce(t *testing.T) {
+	s := redistest.Start(t)
+	link := redistest.Proxy(t, s.Addr)
+	e := listen(t, link.Addr, 100*time.Millisecond, 10*time.Second)
+	link.SetPresent(redistest.BlackHole) // so that the subscriber does not see that it is cut off
+	s.Client().ClientKillByFilter(t.Context(), "TYPE", "pubsub")
+	began := time.Now()
+	redistest.Await(t, "a resync", func() bool { return e.resyncs.Load() == 2 })
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %v, as if the timeout of 10s counted", took)
+	}
+}
+
+func TestSubscriberWithoutRedis(t *testing.T) {
+	s := redistest.Start(t)
+	var dials atomic.Int32
+	var log redistest.Log
+	opt, err := conn.Options(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	connect := opt.Dialer
+	opt.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dials.Add(1)
+		return connect(ctx, network, addr)
+	}
+	client := goredis.NewClient(opt)
+	t.Cleanup(func() { _ = client.Close() })
+	h := newSubscriber(client, nodeChannel, slog.New(slog.NewTextHandler(&log, nil)))
+	h.period, h.timeout = 50*time.Millisecond, 50*time.Millisecond
+	if h.healthy() {
+		t.Error("a subscriber that was not started is healthy")
+	}
+	h.Start(func(string) {}, func() {})
+	t.Cleanup(h.Close)
+	redistest.Await(t, "the subscriber is healthy", h.healthy)
+
+	s.Kill()
+	redistest.Await(t, "the subscriber is unhealthy", func() bool { return !h.healthy() })
+	dials.Store(0)
+	time.Sleep(500 * time.Millisecond)
+	if got := dials.Load(); got < 2 || got > 10 {
+		t.Errorf("%d attempts to connect in 500ms, want a few", got)
+	}
+	if age := h.ProbeAge(); age < 500*time.Millisecond {
+		t.Errorf("probeAge = %v, want at least 500ms", age)
+	}
+	s.Restart()
+	redistest.Await(t, "the subscriber is healthy", h.healthy)
+	if lost, back := log.Count("level=WARN"), log.Count("level=INFO"); lost != 1 || back != 1 {
+		t.Errorf("logged %d losses and %d returns, want one of each:\n%s", lost, back, &log)
+	}
+}

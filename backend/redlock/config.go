@@ -1,0 +1,23 @@
+package redlock
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Config of a store.
+type Config struct {
+	URL       string        // redlock://h1,h2,h3
+	KeyPrefix string        // before every lock name
+	FenceTTL  time.Duration // how long a fence counter outlives its last use; 0: for ever
+	Node      backend.Node
+	Log       *slog.Logger // nil: none
+}
+
+// CheckURL says what is wrong with a redlock:// URL.
+func CheckURL(url string) error {
+	_, err := parseAddress(url)
+	return err
+}

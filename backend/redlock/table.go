@@ -1,0 +1,83 @@
+package redlock
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redlock/voting"
+)
+
+// Table keeps records in several Redis servers, of which a majority decides.
+type Table struct {
+	*voting.Table
+	longest time.Duration
+}
+
+var _ ledger.Table = (*Table)(nil)
+
+// requestLife is longer than a request to a server can be under way.
+const requestLife = 10 * time.Second
+
+// OpenTable makes the Table of a node. It does not wait for the servers to be there. Errors
+// are of the configuration.
+//
+// A server that was restarted, or is empty, takes no part in anything for as long as the
+// longest lease. Only where all servers are there, and none was ever used, do they count at
+// once.
+func OpenTable(cfg Config) (*Table, error) {
+	urls, longest, err := Servers(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	site := &site{}
+	var tables []ledger.Table
+	for _, url := range urls {
+		t, err := redis.OpenTable(redis.Config{
+			URL: url, KeyPrefix: cfg.KeyPrefix, FenceTTL: cfg.FenceTTL, Node: cfg.Node, Log: cfg.Log,
+			Guard: redis.GuardQuarantine, Lease: longest + requestLife, Unused: site.unused, Voter: true,
+		})
+		if err != nil {
+			for _, t := range tables {
+				_ = t.Close()
+			}
+			return nil, err
+		}
+		tables = append(tables, t)
+		site.servers = append(site.servers, t)
+	}
+	return &Table{voting.New(tables), longest}, nil
+}
+
+// Info implements ledger.Table.
+func (t *Table) Info() backend.Info {
+	is := t.Table.Info()
+	is.MaxTTL = t.longest
+	return is
+}
+
+// site is the servers, which are new together.
+type site struct {
+	servers []*redis.Table
+
+	mu  sync.Mutex // guards the field below
+	new bool       // all were unused when this gateway first looked
+}
+
+func (s *site) unused(ctx context.Context) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.new {
+		return true
+	}
+	for _, t := range s.servers {
+		if !t.Unused(ctx) {
+			return false
+		}
+	}
+	s.new = true
+	return true
+}

@@ -1,0 +1,30 @@
+package voting
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Hints without a record that come from one server after the other are told at once, and
+// again when the last of them is there.
+func TestHintsOfSeveralServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []time.Time
+		tb := &Table{quorum: 2}
+		tb.inbox.copies = map[subject]*copies{}
+		tb.inbox.tell = func(ledger.Addressed) { told = append(told, time.Now()) }
+		begin := time.Now()
+		for server := range 3 {
+			tb.heard(server, ledger.Addressed{Name: "x", Message: ledger.Message{Node: "n", Kind: ledger.Look}})
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(told) != 2 || told[0] != begin || told[1].Sub(begin) < 2*time.Millisecond {
+			t.Errorf("told %d times, want at once and after the last", len(told))
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package voting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// List implements ledger.Table. It lists one server after the other: what a majority has is
+// on each majority of them. A name is told with the first server that has it, as it stands
+// on a majority.
+//
+// The cursor is the server, what stands for those that have failed, and that server's own
+// cursor.
+func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
+	server, failed := 0, make([]bool, len(t.tables))
+	if cursor != "" {
+		parts := strings.SplitN(cursor, " ", 3)
+		n, err := strconv.Atoi(parts[0])
+		if err != nil || n < 0 || n >= len(t.tables) || len(parts) != 3 || len(parts[1]) != len(failed) {
+			return nil, "", fmt.Errorf("%w: %q is no cursor", backend.ErrInvalid, cursor)
+		}
+		server, cursor = n, parts[2]
+		for i := range failed {
+			failed[i] = parts[1][i] == 'x'
+		}
+	}
+	var rows []ledger.Named
+	var err error
+	earlier := failed[:server:server] // those of the calls before
+	for server < len(t.tables) && len(rows) < limit {
+		var found []ledger.Named
+		if found, cursor, err = t.listOne(ctx, server, prefix, cursor, limit-len(rows)); err != nil && !errors.Is(err, backend.ErrPartly) {
+			failed[server], cursor = true, ""
+		}
+		found = slices.DeleteFunc(found, func(n ledger.Named) bool {
+			return slices.ContainsFunc(rows, func(r ledger.Named) bool { return r.Name == n.Name })
+		})
+		rows = append(rows, t.stand(ctx, found, earlier)...)
+		if cursor == "" {
+			server++
+		}
+	}
+	state, good := "", 0
+	for _, f := range failed {
+		if f {
+			state += "x"
+		} else {
+			state += "."
+			good++
+		}
+	}
+	switch {
+	case server < len(t.tables):
+		return rows, fmt.Sprint(server, " ", state, " ", cursor), nil
+	case good < t.quorum:
+		return rows, "", fmt.Errorf("%w: %d of %d servers have told which names they have, and %d are needed: %w", backend.ErrPartly, good, len(t.tables), t.quorum, err)
+	}
+	return rows, "", nil
+}
+
+func (t *Table) listOne(ctx context.Context, server int, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return t.tables[server].List(ctx, prefix, cursor, limit)
+}
+
+// stand reads the names that were found, and leaves out those that an earlier call has told
+// of: on those servers they are, unless the server has failed.
+func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []bool) []ledger.Named {
+	var mu sync.Mutex
+	var out []ledger.Named
+	_ = backend.Each(len(found), func(i int) error {
+		name := found[i].Name
+		a := t.look(ctx, name)
+		for _, r := range a.results {
+			if r.server < len(failed) && !failed[r.server] && len(r.row.record.Holds)+len(r.row.record.Queue) > 0 {
+				return nil
+			}
+		}
+		v, ok := common(a.rows, t.quorum)
+		if !ok { // for people that will do
+			v = newest(a.rows)
+		}
+		x := read(a.rows, v, len(t.tables))
+		if r := x.reply(); r.Version != "" && len(r.Record.Holds)+len(r.Record.Queue) > 0 {
+			mu.Lock()
+			defer mu.Unlock()
+			out = append(out, ledger.Named{Name: name, Reply: r})
+		}
+		return nil
+	})
+	return out
+}

@@ -1,0 +1,222 @@
+package voting
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// reading is what the rows of several servers say together about one accepted record.
+type reading struct {
+	vote
+	votes int // how many of the rows have it
+	// record as of at, without holds that most servers do not have any more, and with a
+	// holder outside lockgw if most servers have one.
+	record ledger.Record
+	rest   map[backend.Fence]time.Duration
+	at     time.Duration
+	clock  int64
+	seen   []string // of the holder outside lockgw, by server; nil: there is none
+	// refusing is why nothing new is granted by a majority.
+	refusing string
+}
+
+// newest is the vote of the rows that has the highest accepted ballot.
+func newest(rows []*row) (v vote) {
+	for _, r := range rows {
+		if v.accepted.less(r.accepted) {
+			v = r.vote
+		}
+	}
+	return v
+}
+
+// common is the vote of that many rows with the same accepted ballot.
+func common(rows []*row, quorum int) (vote, bool) {
+	for _, r := range rows {
+		n := 0
+		for _, o := range rows {
+			if o.accepted == r.accepted {
+				n++
+			}
+		}
+		if n >= quorum {
+			return r.vote, true
+		}
+	}
+	return vote{}, false
+}
+
+// read takes together what rows say of the record that v is the vote of. They are of
+// servers of all, or of as many as make a quorum, whichever those are.
+func read(rows []*row, v vote, servers int) reading {
+	quorum := servers/2 + 1
+	x := reading{vote: v, rest: map[backend.Fence]time.Duration{}, at: boottime.Now()}
+	missing, outside, refusing := map[backend.Fence]int{}, 0, 0
+	seen := make([]string, places(rows, servers))
+	var outsider ledger.Hold
+	for _, r := range rows { // some may lack holds: their lock was deleted, or taken by somebody outside
+		if r.accepted == v.accepted {
+			x.votes++
+			if x.votes == 1 || len(r.record.Holds) > len(x.record.Holds) {
+				x.record = r.record
+			}
+		}
+	}
+	x.record = x.record.Clone()
+	x.record.Vote = ""
+	left := map[backend.Fence]time.Duration{}
+	for _, r := range rows {
+		x.clock = max(x.clock, r.now(x.at))
+		if r.refusing != "" {
+			refusing++
+			x.refusing = r.refusing
+		}
+		for _, h := range r.record.Holds {
+			now := h.End - (x.at - r.at)
+			if h.ID == 0 {
+				outside++
+				seen[r.server] = r.seen
+				outsider = h
+				outsider.End = now
+			} else if last, ok := x.rest[h.ID]; !ok {
+				x.rest[h.ID], left[h.ID] = h.End, now
+			} else {
+				x.rest[h.ID], left[h.ID] = max(h.End, last), max(now, left[h.ID])
+			}
+		}
+		if r.accepted != v.accepted {
+			continue
+		}
+		x.record.Top = max(x.record.Top, r.record.Top)
+		for _, h := range x.record.Holds {
+			if r.hold(h.ID) == nil {
+				missing[h.ID]++
+			}
+		}
+	}
+	x.record.Holds = slices.DeleteFunc(x.record.Holds, func(h ledger.Hold) bool { return h.ID == 0 || missing[h.ID] >= quorum })
+	for i := range x.record.Holds {
+		x.record.Holds[i].End = left[x.record.Holds[i].ID]
+	}
+	if outside >= quorum {
+		x.record.Holds = append(x.record.Holds, outsider)
+		x.seen = seen
+	}
+	if servers-refusing >= quorum {
+		x.refusing = ""
+	}
+	return x
+}
+
+// places is how many servers there are at least.
+func places(rows []*row, servers int) int {
+	for _, r := range rows {
+		servers = max(servers, r.server+1)
+	}
+	return servers
+}
+
+// now is what the server's clock says at the time t; 0: it has not told.
+func (r *row) now(t time.Duration) int64 {
+	if r.clock == 0 {
+		return 0
+	}
+	return r.clock + (t - r.at).Microseconds()
+}
+
+// reply is the reading as it is told.
+func (x *reading) reply() ledger.Reply {
+	r := ledger.Reply{Version: x.version(), Record: x.record, Clock: x.clock, Refusing: x.refusing}
+	for _, s := range x.seen {
+		if s != "" {
+			r.Seen = strings.Join(x.seen, between)
+		}
+	}
+	return r
+}
+
+// between what servers say of a lock of a program outside lockgw.
+const between = "\n"
+
+// same is the value that leaves everything as it was read.
+func (x *reading) same() *value {
+	return &value{first: x.first, past: x.past, record: inside(x.record), outsider: holdOf(&x.record, 0), rest: x.rest, frees: true}
+}
+
+// inside is r without holders outside lockgw.
+func inside(r ledger.Record) ledger.Record {
+	r = r.Clone()
+	r.Holds = slices.DeleteFunc(r.Holds, func(h ledger.Hold) bool { return h.ID == 0 })
+	return r
+}
+
+// carriesOut: s may be written in place of what was read.
+func (x *reading) carriesOut(s *ledger.Swap) bool {
+	if s.Base != x.version() {
+		return false
+	}
+	for _, id := range s.Effects.Ended {
+		if h := holdOf(&x.record, id); h != nil && h.End > 0 {
+			return false
+		}
+	}
+	for _, h := range s.Record.Holds { // one that goes on has to be there still
+		if h.ID <= x.record.Top && holdOf(&x.record, h.ID) == nil && s.Base != "" && !s.Absolute {
+			return false
+		}
+	}
+	return s.Effects.Evicts || (holdOf(&s.Record, 0) != nil) == (holdOf(&x.record, 0) != nil)
+}
+
+func holdOf(r *ledger.Record, id backend.Fence) *ledger.Hold {
+	for i := range r.Holds {
+		if r.Holds[i].ID == id {
+			return &r.Holds[i]
+		}
+	}
+	return nil
+}
+
+// value is what s puts in place of what was read.
+//
+// Fences of new holds begin above the clocks of the servers, if those are ahead: so they grow
+// even where servers have forgotten which were given.
+func (x *reading) value(first ballot, s *ledger.Swap) *value {
+	v := &value{first: first, past: x.after(), record: inside(s.Record), rest: x.rest, ended: s.Effects.Ended, messages: s.Effects.Messages}
+	v.frees = !s.Effects.Grants && len(s.Record.Queue) <= len(x.record.Queue)
+	v.stamps = append(v.stamps, s.Effects.Stamps...)
+	if s.Effects.Evicts {
+		v.evicts = strings.Split(s.Seen, between)
+	} else {
+		v.outsider = holdOf(&x.record, 0)
+	}
+	top, add := x.record.Top, backend.Fence(0)
+	switch {
+	case s.Absolute:
+	case s.Base == "":
+		top, add = 0, max(backend.Fence(x.clock), s.Floor)
+	case s.Effects.Grants:
+		if clock := backend.Fence(x.clock); clock > top {
+			add = clock - top
+		}
+	}
+	raise := func(f *backend.Fence) {
+		if *f > top || s.Base == "" && f == &v.record.Top {
+			*f += add
+		}
+	}
+	raise(&v.record.Top)
+	for i := range v.record.Holds {
+		raise(&v.record.Holds[i].ID)
+		raise(&v.record.Holds[i].Block)
+	}
+	for i := range v.stamps {
+		raise(&v.stamps[i].ID)
+	}
+	return v
+}

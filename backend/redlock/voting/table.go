@@ -1,0 +1,406 @@
+// Package voting makes one ledger.Table of several, of which a majority decides: Redlock.
+// Locks are exclusive; a name has neither shared holds nor permits.
+//
+// The record of a name is a register that is replicated by CASPaxos (D. Rystsov, "CASPaxos:
+// Replicated State Machines without logs", 2018, https://arxiv.org/abs/1802.07000). Servers
+// are plain Tables and know nothing of each other, so nodes carry out the acceptors, too:
+// the state of an acceptor stands beside the record (Record.Vote), and is changed by
+// compare-and-set.
+//
+//	promise b   nothing below b is accepted any more; the answer is what was accepted
+//	accept b    the record is taken over, unless a higher ballot was promised
+//
+// A round promises at a majority, takes the record with the highest accepted ballot, and has
+// a majority accept what comes of it: the record of the Swap if that is based on it, else
+// the same record again. With that it is chosen, and only what is chosen is ever told. A
+// node that writes again after its own write needs no promise: each server has promised
+// the next ballot together with accepting the last one.
+//
+// The version of a record is the ballot at which it was first proposed. It stays when the
+// record is accepted again at another one. Whoever sees another version than the one that
+// its unanswered write was based on may be sure that the write will not be carried out any
+// more: a majority has promised a higher ballot.
+//
+// # Leases
+//
+// A lease runs on each server by its own clock. It begins on all servers that accept the
+// write, a renewal counts if a majority has it, and a write that ends a hold because its
+// time is up needs a majority on which it is up. Any two majorities share a server, so a
+// hold whose holder counts on a majority is not ended. As always with Redlock, clocks have
+// to run at the same speed within the margin that a holder keeps. A hold that a server has
+// missed begins there with the longest rest that other servers tell.
+//
+// # Servers that forget
+//
+// An acceptor that has forgotten may break a promise, and take part in two majorities. So
+// the Table of a server that may have forgotten has to refuse every promise and every
+// accept, not only grants, until all that was held before is over and all requests of that
+// time have ended: all writes have Effects.Grants set, which is what such a Table refuses.
+// Those by which nobody gets anything have Effects.Frees set, too: a server that is full
+// carries them out.
+// Then a hold that still goes on was renewed by a majority of the others since, so every
+// majority has a server that knows it. What a minority has forgotten beyond that is only
+// order: somebody's place in the queue, a release of a lease that has ended since. Fences
+// grow all the same, for new ones begin above the clocks.
+//
+// Records that nobody uses are forgotten on purpose, a minute after the last write. It is
+// the same case: no request is under way for so long, and all leases in it are over.
+//
+// # Programs outside lockgw
+//
+// Each server has the lock that they see. Somebody else's is a reason for that server to
+// refuse a hold. On a majority it is shown as a holder outside lockgw.
+package voting
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+const (
+	// patience is how long a request to one server may go on after the others have decided.
+	patience = 3 * time.Second
+	// grace is how long the last servers are waited for, if a majority has answered and
+	// that is not enough.
+	grace = 20 * time.Millisecond
+	// maxServers is how many there may be.
+	maxServers = 64
+	// names is of how many names is remembered what the servers have.
+	names = 4096
+)
+
+// Table is several Tables of one node, as one.
+type Table struct {
+	tables []ledger.Table
+	quorum int
+	nonce  string
+	rounds atomic.Uint64
+	inbox  inbox
+	pause  func(try int) time.Duration // before the round that comes after so many
+	wg     sync.WaitGroup              // requests on their way
+
+	mu    sync.Mutex // guards the field below
+	known map[string]*known
+}
+
+// known is what the servers had of a name when they last answered.
+type known struct {
+	rows []*row // nil: not known
+	mine ballot // of the last write, if it was one of this Table and the next may follow it
+}
+
+var _ ledger.Table = (*Table)(nil)
+
+// New makes a Table of tables, which it closes. Those of other nodes have to be of the same
+// stores.
+func New(tables []ledger.Table) *Table {
+	return &Table{
+		tables: tables, quorum: len(tables)/2 + 1, nonce: rand.Text()[:nonceLength], known: map[string]*known{},
+		pause: func(try int) time.Duration { return mathrand.N(time.Millisecond << min(try, 4)) }, // rounds that meet again and again would get nowhere
+	}
+}
+
+// Node implements ledger.Table.
+func (t *Table) Node() string { return t.tables[0].Node() }
+
+// Info implements ledger.Table.
+func (t *Table) Info() backend.Info {
+	is := t.tables[0].Info()
+	is.Type, is.Modes = "redlock", false
+	return is
+}
+
+// who names a round.
+func (t *Table) who() string { return t.nonce + strconv.FormatUint(t.rounds.Add(1), 36) }
+
+// result is what became of a request to one server.
+type result struct {
+	server  int
+	row     *row // nil: not known
+	unheard []string
+	err     error
+}
+
+// acceptor of a name on server i, as it was last seen.
+func (t *Table) acceptor(i int, name string) *acceptor {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := &acceptor{table: t.tables[i], name: name, server: i}
+	if k := t.known[name]; k != nil {
+		a.row = k.rows[i]
+	}
+	return a
+}
+
+// ask has f do something on each server. It may still go on when nobody waits any more.
+func (t *Table) ask(ctx context.Context, name string, f func(ctx context.Context, a *acceptor) ([]string, error)) <-chan result {
+	results := make(chan result, len(t.tables))
+	for i := range t.tables {
+		t.wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+			defer cancel()
+			a := t.acceptor(i, name)
+			unheard, err := f(ctx, a)
+			t.remember(name, i, a.row)
+			results <- result{i, a.row, unheard, err}
+		})
+	}
+	return results
+}
+
+func (t *Table) remember(name string, i int, r *row) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := t.known[name]
+	if k == nil {
+		if len(t.known) >= names {
+			for other := range t.known {
+				delete(t.known, other)
+				break
+			}
+		}
+		k = &known{rows: make([]*row, len(t.tables))}
+		t.known[name] = k
+	}
+	k.rows[i] = r
+}
+
+// answers of servers.
+type answers struct {
+	rows    []*row
+	results []result // of those that did what they were asked
+	errs    []error
+}
+
+// wait takes results until enough, until all are there, until the last ones have had their
+// time, or until a majority cannot come about any more.
+func (t *Table) wait(ctx context.Context, results <-chan result, enough func(*answers) bool) *answers {
+	a := &answers{}
+	var late <-chan time.Time
+	for len(a.results)+len(a.errs) < len(t.tables) {
+		select {
+		case r := <-results:
+			if r.err != nil {
+				a.errs = append(a.errs, fmt.Errorf("server %d: %w", r.server+1, r.err))
+			} else {
+				a.results = append(a.results, r)
+				a.rows = append(a.rows, r.row)
+			}
+		case <-late:
+			return a
+		case <-ctx.Done():
+			a.errs = append(a.errs, fmt.Errorf("no answer in time: %w", ctx.Err()))
+			return a
+		}
+		if len(a.rows) >= t.quorum {
+			if enough(a) {
+				return a
+			}
+			if late == nil {
+				late = time.After(grace)
+			}
+		}
+		if len(t.tables)-len(a.errs) < t.quorum {
+			return a
+		}
+	}
+	return a
+}
+
+func always(*answers) bool { return true }
+
+// trouble is why no majority has come about. unknown: a write may have been carried out.
+func (t *Table) trouble(name string, errs []error, unknown bool) error {
+	text := fmt.Sprintf("%d of %d servers have to agree about %s, and do not: %v", t.quorum, len(t.tables), name, errors.Join(errs...))
+	if unknown {
+		return fmt.Errorf("%w: %s", backend.ErrUnavailable, text)
+	}
+	err := fmt.Errorf("%w: %s", backend.ErrRefused, text)
+	after := time.Duration(0)
+	for _, e := range errs {
+		var later *backend.Later
+		if errors.As(e, &later) {
+			after = cmp.Or(min(after, later.After), later.After)
+		}
+	}
+	if after > 0 {
+		return &backend.Later{Err: err, After: after}
+	}
+	return err
+}
+
+// Look implements ledger.Table.
+func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
+	a := t.look(ctx, name)
+	if v, ok := common(a.rows, t.quorum); ok {
+		x := read(a.rows, v, len(t.tables))
+		return x.reply(), nil
+	}
+	if len(a.rows) < t.quorum {
+		return ledger.Reply{}, t.trouble(name, a.errs, false)
+	}
+	p := &proposal{t: t, name: name}
+	r, err := p.run(ctx)
+	return r, err
+}
+
+// look reads a name on the servers, of which the answers may differ.
+func (t *Table) look(ctx context.Context, name string) *answers {
+	results := t.ask(ctx, name, func(ctx context.Context, a *acceptor) ([]string, error) { return nil, a.look(ctx) })
+	return t.wait(ctx, results, func(a *answers) bool {
+		_, ok := common(a.rows, t.quorum)
+		return ok && t.settled(a)
+	})
+}
+
+// settled: it is known whether a majority has the lock of a program outside lockgw.
+func (t *Table) settled(a *answers) bool {
+	outside := 0
+	for _, r := range a.rows {
+		if r.hold(0) != nil {
+			outside++
+		}
+	}
+	return outside == 0 || outside >= t.quorum
+}
+
+// Swap implements ledger.Table.
+func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	if err := exclusive(&s.Record); err != nil {
+		return ledger.Reply{}, err
+	}
+	if s.Effects.Evicts && strings.Count(s.Seen, between) != len(t.tables)-1 {
+		return ledger.Reply{}, fmt.Errorf("%w: what has the key of %s on the servers is no lock as far as can be told: look at it, and delete it by the store's own tools", backend.ErrConflict, s.Name)
+	}
+	p := &proposal{t: t, name: s.Name, swap: &s}
+	return p.run(ctx)
+}
+
+// exclusive refuses what servers that vote for themselves cannot keep.
+func exclusive(r *ledger.Record) error {
+	ok := r.Size == 0
+	for _, h := range r.Holds {
+		ok = ok && h.Mode == backend.Exclusive
+	}
+	for _, e := range r.Queue {
+		ok = ok && e.Mode == backend.Exclusive
+	}
+	if !ok {
+		return fmt.Errorf("%w: redlock has exclusive locks alone", backend.ErrRefused)
+	}
+	return nil
+}
+
+// tries bounds how often a join loses against other writes.
+const tries = 16
+
+// Join implements ledger.Table.
+func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, floor backend.Fence) (ledger.Reply, error) {
+	if err := exclusive(&ledger.Record{Queue: []ledger.Entry{e}}); err != nil {
+		return ledger.Reply{}, err
+	}
+	r, err := t.Look(ctx, name)
+	for range tries {
+		if err != nil {
+			return ledger.Reply{}, err
+		}
+		row := ledger.Row{Version: r.Version, Record: r.Record}
+		ms, changed := row.Join(e, "next")
+		if !changed {
+			return r, nil
+		}
+		s := ledger.Swap{Name: name, Base: r.Version, Record: row.Record, Effects: ledger.Effects{Messages: ms}, Floor: floor}
+		if r, err = t.Swap(ctx, s); r.Written {
+			r.Written = false
+			return r, nil
+		}
+	}
+	return ledger.Reply{}, fmt.Errorf("%w: %s: %w", backend.ErrRefused, name, errBusy)
+}
+
+// Send implements ledger.Table. Every server passes the messages on: to which of them the
+// node listens just now, nobody knows.
+func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
+	if err := ledger.Texts(ms); err != nil {
+		return err
+	}
+	sent := t.each(ctx, func(ctx context.Context, s ledger.Table) error { return s.Send(ctx, ms) })
+	var errs []error
+	for range t.tables {
+		select {
+		case err := <-sent:
+			if err == nil {
+				return nil
+			}
+			errs = append(errs, err)
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", backend.ErrUnavailable, ctx.Err())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// each asks the servers something that is about no name.
+func (t *Table) each(ctx context.Context, f func(context.Context, ledger.Table) error) <-chan error {
+	errs := make(chan error, len(t.tables))
+	for i, s := range t.tables {
+		t.wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+			defer cancel()
+			err := f(ctx, s)
+			if err != nil {
+				err = fmt.Errorf("server %d: %w", i+1, err)
+			}
+			errs <- err
+		})
+	}
+	return errs
+}
+
+// Ping implements ledger.Table: a majority can serve.
+func (t *Table) Ping(ctx context.Context) error {
+	pinged := t.each(ctx, func(ctx context.Context, s ledger.Table) error {
+		if err := s.Ping(ctx); !errors.Is(err, backend.ErrPartly) {
+			return err
+		}
+		return nil
+	})
+	good, errs := 0, []error(nil)
+	for range t.tables {
+		select {
+		case err := <-pinged:
+			if err != nil {
+				errs = append(errs, err)
+			} else if good++; good == t.quorum {
+				return nil
+			}
+		case <-ctx.Done():
+			errs = append(errs, ctx.Err())
+			return fmt.Errorf("redlock: %d of %d servers are ready, %d are needed: %w", good, len(t.tables), t.quorum, errors.Join(errs...))
+		}
+	}
+	return fmt.Errorf("redlock: %d of %d servers are ready, %d are needed: %w", good, len(t.tables), t.quorum, errors.Join(errs...))
+}
+
+// Close implements ledger.Table. It waits for what is under way.
+func (t *Table) Close() error {
+	t.inbox.close()
+	t.wg.Wait()
+	var errs []error
+	for _, s := range t.tables {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,83 @@
+package selftest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/backend/selftest"
+)
+
+// broken is a store that does not do what it should.
+type broken struct {
+	ledger.Table
+	swap func(ledger.Table, ledger.Swap) (ledger.Reply, error)
+}
+
+func (b broken) Swap(_ context.Context, s ledger.Swap) (ledger.Reply, error) {
+	return b.swap(b.Table, s)
+}
+
+func TestRun(t *testing.T) {
+	latest := func(table ledger.Table, s ledger.Swap) ledger.Swap {
+		r, err := table.Look(t.Context(), s.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Base = r.Version
+		return s
+	}
+	for name, tt := range map[string]struct {
+		swap func(ledger.Table, ledger.Swap) (ledger.Reply, error)
+		want string // in the error; "": none
+	}{
+		"sound": {swap: func(table ledger.Table, s ledger.Swap) (ledger.Reply, error) { return table.Swap(t.Context(), s) }},
+		"does not compare versions": {
+			swap: func(table ledger.Table, s ledger.Swap) (ledger.Reply, error) {
+				return table.Swap(t.Context(), latest(table, s))
+			},
+			want: "in the place of another",
+		},
+		"does not look at the clock": {
+			swap: func(table ledger.Table, s ledger.Swap) (ledger.Reply, error) {
+				s.Effects.Ended = nil
+				return table.Swap(t.Context(), s)
+			},
+			want: "before its time",
+		},
+		"forgets": {
+			swap: func(_ ledger.Table, s ledger.Swap) (ledger.Reply, error) {
+				return ledger.Reply{Record: s.Record, Written: true}, nil
+			},
+			want: "and then has another one",
+		},
+		"never writes": {
+			swap: func(table ledger.Table, s ledger.Swap) (ledger.Reply, error) { return table.Look(t.Context(), s.Name) },
+			want: "same state_dir",
+		},
+		"does not answer": {
+			swap: func(ledger.Table, ledger.Swap) (ledger.Reply, error) { return ledger.Reply{}, backend.ErrUnavailable },
+			want: "store unavailable",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := memory.OpenTable(memory.NewRows(), "a")
+			err := selftest.Run(t.Context(), broken{table, tt.swap}, "a")
+			switch {
+			case tt.want == "" && err != nil:
+				t.Fatal(err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Fatalf("err = %v, want one with %q", err, tt.want)
+			case tt.want != "" && tt.want != "store unavailable" && !errors.Is(err, backend.ErrRefused):
+				t.Errorf("err = %v, want %v", err, backend.ErrRefused)
+			}
+			if r, err := table.Look(t.Context(), selftest.Name("a")); tt.want == "" && (err != nil || len(r.Record.Holds) != 0) {
+				t.Errorf("it leaves %+v, %v", r, err)
+			}
+		})
+	}
+}

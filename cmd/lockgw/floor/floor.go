@@ -1,0 +1,51 @@
+// Package floor is the command `floor`.
+package floor
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
+	"github.com/lockgw/lockgw/cmd/lockgw/serve"
+)
+
+// New is the command `floor`.
+func New() *cobra.Command {
+	format := "table"
+	cmd := &cobra.Command{
+		Use:   "floor",
+		Short: "Print a number above every fence that the store has given, for a move to another store",
+		Long: `Print a number above every fence that the store has given. In the configuration of
+the gateways that move to another store it is backend.fence_floor: what checks fences never
+sees one that is lower than before. It is a day ahead of the newest one, for names that the
+store does not know any more.
+
+Stop all gateways of the old store first: what they grant later is not counted. The store is
+the one of the configuration, of LOCKGW_BACKEND_URL or of --backend-url.`,
+		Example: "  lockgw floor --backend-url redis://old:6379/0",
+		Args:    cli.UsageArgs(cobra.NoArgs),
+	}
+	load := config.AddFlags(cmd)
+	cli.FormatVar(cmd.Flags(), &format, "table", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := load()
+		for _, warning := range s.Warnings {
+			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
+		}
+		if err != nil {
+			return err
+		}
+		least, err := serve.Floor(cmd.Context(), s.Config)
+		if err != nil {
+			return cli.Exit(cli.ExitUnavailable, fmt.Errorf("the fences of the store cannot be read: %w", err))
+		}
+		if format == "json" {
+			return cli.WriteJSON(cmd.OutOrStdout(), map[string]uint64{"fence_floor": uint64(least)})
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), least)
+		return err
+	}
+	return cmd
+}

@@ -1,0 +1,177 @@
+package contender
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// However often the store forgets, and whatever is under way then, no fence is given
+// twice, and each is larger than the one before.
+func TestFencesGrowThoughTheStoreForgets(t *testing.T) {
+	for seed := range uint64(3000) {
+		fencesOf(t, rand.New(rand.NewPCG(seed, 0)), seed)
+	}
+}
+
+func fencesOf(t *testing.T, r *rand.Rand, seed uint64) {
+	b := newBench(t, func(c *Config) { c.Restores = true })
+	b.clock = true
+	var waiting, held []*Caller
+	var last backend.Fence
+	var told []string
+	say := func(s string) { told = append(told, s) }
+	for range 200 {
+		b.now += time.Duration(r.IntN(20)) * time.Millisecond
+		switch r.IntN(11) {
+		case 0:
+			w := exclusive()
+			w.TTL = time.Duration(1+r.IntN(3)) * time.Second
+			waiting = append(waiting, b.enter(w))
+			say("enter")
+		case 1, 2, 3:
+			if b.sent != nil {
+				b.answer()
+				say("answer")
+			}
+		case 4:
+			if len(held) > 0 {
+				b.did(b.c.Release(b.now, held[0]))
+				held = held[1:]
+				say("release")
+			}
+		case 5:
+			if r.IntN(3) == 0 {
+				b.row = ledger.Row{}
+				say("forget")
+			}
+		case 7:
+			if b.sent != nil {
+				if r.IntN(2) == 0 {
+					b.carryOut()
+				}
+				b.sent = nil
+				b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrUnavailable))
+				say("lost")
+			}
+		case 8:
+			b.did(b.c.Tick(b.now))
+			say("timer")
+		case 9:
+			if r.IntN(3) == 0 { // the process is killed, and another takes up what it held
+				past := Past{}
+				if len(held) > 0 {
+					old := held[0]
+					w := &Caller{TTL: old.TTL, Owner: old.Owner, Fence: old.Fence, Entries: 1}
+					past = Past{ID: b.c.hold.id, Deadline: b.c.hold.deadline, Callers: []*Caller{w}}
+					held = []*Caller{w}
+				}
+				b.sent, waiting = nil, nil
+				c, e := Recover(b.now, b.c.cfg, past)
+				b.c = c
+				b.did(e)
+				say("restart")
+			}
+		case 6:
+			if id := b.c.hold.id; id != 0 {
+				b.did(b.c.Renewed(b.now, ledger.Renewal{ID: id, TTL: b.c.hold.ttl}, b.now, backend.ErrNotHeld))
+				say("not held")
+			}
+		}
+		held = slices.DeleteFunc(held, (*Caller).IsOver)
+		for _, w := range slices.Clone(waiting) {
+			if w.phase != granted || w.settle || !b.accept(w) {
+				continue
+			}
+			say("accept")
+			waiting = slices.DeleteFunc(waiting, func(x *Caller) bool { return x == w })
+			if held = append(held, w); w.Fence <= last {
+				t.Fatalf("seed %d: fence %d after %d: %q", seed, w.Fence, last, told)
+			}
+			last = w.Fence
+		}
+	}
+}
+
+// A hold whose lock somebody has deleted is lost: the store has not forgotten it.
+func TestDeletedHoldIsLost(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Restores = true })
+	w := b.enter(exclusive())
+	b.answer().accept(w)
+	b.did(b.c.Renewed(b.now, ledger.Renewal{ID: b.c.hold.id, TTL: ttl}, b.now, backend.ErrNotHeld))
+	r := b.carryOut()
+	r.Record.Holds, r.Deleted = nil, []backend.Fence{w.Fence}
+	b.did(b.c.Reply(b.now, r, nil))
+	if len(b.last.Ended) != 1 || b.last.Ended[0].Reason != Gone {
+		t.Errorf("ended %+v", b.last.Ended)
+	}
+}
+
+// A hold that an administrator has broken is not taken for a forgotten one, also if the
+// message is lost.
+func TestBrokenHoldIsNotRestored(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		b := newBench(t, func(cfg *Config) { cfg.Restores = true })
+		w := b.enter(exclusive())
+		b.answer().accept(w)
+		b.other(ledger.Op{Verb: ledger.Break, Hold: w.Fence})
+		b.other(ledger.Op{Want: 1}) // another has it meanwhile
+		b.other(ledger.Op{Verb: ledger.Leave})
+		if restarts {
+			var e Effects
+			b.c, e = Recover(b.now, b.c.cfg, Past{ID: w.Fence, Deadline: b.c.Deadline(w), Callers: []*Caller{w}})
+			b.did(e)
+		} else {
+			b.did(b.c.Renewed(b.now, ledger.Renewal{ID: b.c.hold.id, TTL: ttl}, b.now, backend.ErrNotHeld))
+		}
+		why := Reason(0)
+		for b.sent != nil {
+			b.answer()
+			for _, x := range b.last.Ended {
+				why = x.Reason
+			}
+		}
+		if why != ByForce || b.row.Record.Has("me") {
+			t.Errorf("restarts %v: it ended with %v, the store has %+v", restarts, why, b.row.Record)
+		}
+	}
+}
+
+// Of two who share a hold one is broken, and only that one ends: at once, or when the next
+// process has taken the hold up.
+func TestOneCallerIsBroken(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		b := newBench(t, nil)
+		ws := []*Caller{b.enter(shared()), b.enter(shared())}
+		b.settle()
+		b.accept(ws[0])
+		b.accept(ws[1])
+		hold := b.c.hold.id
+		next, e := ledger.Step(b.row.Record, ledger.Op{Verb: ledger.Break, Node: "other", Hold: hold, Caller: ws[1].Fence}, b.now)
+		if b.n++; !b.row.Swap(ledger.Swap{Base: b.row.Version, Record: next, Effects: e}, ledger.Version(rune('a'+b.n)), b.now, 1000) {
+			t.Fatal("the mark is refused")
+		}
+		if restarts {
+			var e Effects
+			b.c, e = Recover(b.now, b.c.cfg, Past{ID: hold, Mode: backend.Shared, Deadline: b.c.End(), Callers: ws})
+			b.did(e)
+		} else {
+			b.did(b.c.Message(b.now, ledger.Broken, nil))
+		}
+		var ended []Ended
+		for b.sent != nil {
+			b.answer()
+			ended = append(ended, b.last.Ended...)
+		}
+		if len(ended) != 1 || ended[0] != (Ended{ws[1], ByForce}) || len(b.c.In()) != 1 {
+			t.Errorf("restarts %v: ended %+v, in are %d", restarts, ended, len(b.c.In()))
+		}
+		if h := b.row.Record.Firm("me"); h == nil || h.ID != hold || len(h.Breaks) > 0 {
+			t.Errorf("restarts %v: the store has %+v", restarts, b.row.Record)
+		}
+	}
+}

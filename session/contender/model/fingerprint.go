@@ -1,0 +1,179 @@
+package model
+
+import (
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// key is the state in a normal form: times count from now, fences by their rank, and of
+// versions only whether they are the present one.
+func (w *world) key(b []byte) []byte {
+	p := &printer{w: w, b: b}
+	p.Version(w.row.Version)
+	p.Record(&w.row.Record)
+	p.Fence(w.lastX)
+	p.Fence(w.lastAny)
+	f := w.faults
+	p.Int(f.Kill, f.Stop, f.Message, f.Request, f.Withdraw, f.Vanish, f.Slow, f.Prolong, f.Loosen, f.Hurry, f.Break, f.Delete, len(w.gone), bit(w.bad != ""))
+	for _, id := range w.gone {
+		p.Fence(id)
+	}
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		p.Int(int(n.process), bit(n.deaf), bit(n.asks))
+		for _, m := range n.messages {
+			p.Int(bit(m))
+		}
+		if n.c != nil {
+			n.c.Fingerprint(p)
+		}
+		p.Time(n.timer)
+		for k := range n.clients {
+			c := &n.clients[k]
+			p.Int(int(c.state), c.ops, bit(c.granted), bit(c.prolongs), bit(c.broken))
+			if c.state == holds || c.state == dead {
+				p.Time(c.deadline)
+			}
+		}
+		p.Int(bit(n.journal.intent), len(n.journal.in))
+		if len(n.journal.in) > 0 {
+			p.Fence(n.journal.id)
+			p.Time(n.journal.deadline)
+			for _, l := range n.journal.in {
+				p.Int(l.client)
+				p.Fence(l.fence)
+				p.Int(bit(l.lease.Fixed), int(l.lease.TTL))
+				p.Time(l.lease.Until)
+			}
+		}
+		if n.request != nil {
+			p.request(n.request)
+		}
+		p.renewal(n.renewal)
+		p.renewal(n.prolongs)
+		for j := range w.nodes {
+			p.Int(w.left[i][j])
+		}
+	}
+	for k := range w.stray {
+		p.request(&w.stray[k])
+	}
+	return p.done()
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// printer writes a state; fences are replaced by their rank at the end.
+type printer struct {
+	w      *world
+	b      []byte
+	fences []mark
+}
+
+type mark struct {
+	at    int
+	fence backend.Fence
+}
+
+func (p *printer) Int(is ...int) {
+	for _, i := range is {
+		p.b = binary.AppendVarint(p.b, int64(i))
+	}
+}
+
+func (p *printer) Text(s string) { p.b = append(append(p.b, s...), 0) }
+
+func (p *printer) Time(t time.Duration) {
+	p.Int(int(max(t-p.w.now, -1)), bit(t != 0))
+}
+
+func (p *printer) Version(v ledger.Version) {
+	switch v {
+	case p.w.row.Version:
+		p.Int(1)
+	case "":
+		p.Int(2)
+	default:
+		p.Int(0)
+	}
+}
+
+func (p *printer) Fence(f backend.Fence) {
+	p.fences = append(p.fences, mark{len(p.b), f})
+	p.b = append(p.b, 0, 0)
+}
+
+func (p *printer) Record(r *ledger.Record) {
+	p.Int(r.Size, len(r.Holds), len(r.Queue))
+	p.Fence(r.Top)
+	for i := range r.Holds {
+		h := &r.Holds[i]
+		p.Text(h.Node)
+		p.Int(int(h.Mode), h.Count, bit(h.Offered))
+		p.Fence(h.ID)
+		p.Fence(h.Block)
+		p.Int(len(h.Breaks))
+		for _, f := range h.Breaks {
+			p.Fence(f)
+		}
+		p.Time(h.End)
+	}
+	for _, e := range r.Queue {
+		p.Text(e.Node)
+		p.Int(int(e.Mode), e.Want, bit(e.Suspect))
+	}
+}
+
+func (p *printer) renewal(r *renewal) {
+	if r == nil {
+		p.Int(8)
+		return
+	}
+	p.Int(7, bit(r.answered), bit(r.err != nil), r.client, int(r.r.TTL))
+	p.Fence(r.r.ID)
+	p.Time(r.sentAt + 2*lease)
+}
+
+func (p *printer) request(q *request) {
+	p.Int(9, q.node, bit(q.answered))
+	p.Time(q.r.SentAt + 2*lease)
+	if q.answered {
+		p.Version(q.reply.Version)
+		p.Int(bit(q.reply.Written), len(q.reply.Unheard))
+		p.Record(&q.reply.Record)
+		return
+	}
+	switch s := q.r.Swap; {
+	case s != nil:
+		p.Version(s.Base)
+		if s.Base == p.w.row.Version { // any other does nothing
+			p.Record(&s.Record)
+			p.Int(len(s.Effects.Ended), len(s.Effects.Stamps), len(s.Effects.Messages))
+		}
+	case q.r.Join != nil:
+		p.Int(int(q.r.Join.Mode), q.r.Join.Want)
+	}
+}
+
+func (p *printer) done() []byte {
+	sorted := make([]backend.Fence, 0, len(p.fences))
+	for _, m := range p.fences {
+		sorted = append(sorted, m.fence)
+	}
+	slices.Sort(sorted)
+	sorted = slices.Compact(sorted)
+	for _, m := range p.fences {
+		rank, _ := slices.BinarySearch(sorted, m.fence)
+		binary.LittleEndian.PutUint16(p.b[m.at:], uint16(rank))
+	}
+	return p.b
+}

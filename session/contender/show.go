@@ -1,0 +1,74 @@
+package contender
+
+import (
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Waits: w stands in the queue.
+func (w *Caller) Waits() bool { return w.phase == waiting }
+
+// Holds: w was told that it holds the name, and that is not over. It may be Kept.
+func (w *Caller) Holds() bool { return w.phase == told || w.phase == kept }
+
+// IsOver: the wait or the hold of w is over.
+func (w *Caller) IsOver() bool { return w.phase == over }
+
+// In are those who are let in, whether they were told or not. It is not to be kept or
+// changed.
+func (c *Contender) In() []*Caller { return c.in }
+
+// Waiting are those who wait, the next one first. It is not to be kept or changed.
+func (c *Contender) Waiting() []*Caller { return c.queue.ws }
+
+// Record is what the store has as far as is known, with ends on the clock of this node.
+func (c *Contender) Record() *ledger.Record {
+	r := c.copy.Clone()
+	return &r
+}
+
+// Failing: the last renewal of what is held got no answer.
+func (c *Contender) Failing() bool { return c.hold.failing }
+
+// Known: how things are for w is known, because the store has answered since it came, or
+// because the name is in use here.
+func (c *Contender) Known(w *Caller) bool { return w.seen || len(c.in) > 0 }
+
+// Unknown: a write got no answer and may still be carried out.
+func (c *Contender) Unknown() bool { return c.unresolved }
+
+// Owes: something of this node that nobody here has or wants may still be in the store,
+// where it is being given back. What is retained for the next caller is not.
+func (c *Contender) Owes() bool {
+	switch {
+	case c.queue.len() > 0 || !c.intent:
+		return false
+	case len(c.in) > 0:
+		mine := c.copy.Firm(c.cfg.Node)
+		return c.hold.mode.Limit() > 0 && mine != nil && mine.Count > len(c.in)
+	case c.flight != nil || c.unresolved || c.recovers || c.leaving || c.look:
+		return true
+	default:
+		return c.copy.Has(c.cfg.Node) && !(c.hold.id != 0 && c.retains())
+	}
+}
+
+// Last is the newest fence that a caller was let in with under the exclusive hold that
+// there is; 0: none.
+func (c *Contender) Last() backend.Fence {
+	if c.hold.id == 0 || c.hold.mode != backend.Exclusive {
+		return 0
+	}
+	return c.hold.last
+}
+
+// Recovering: what an earlier process held is not confirmed by the store.
+func (c *Contender) Recovering() bool { return c.recovers }
+
+// End is when what is held is over, unless it is prolonged before; 0: nothing is held.
+func (c *Contender) End() time.Duration { return c.hold.deadline }
+
+// Hold names what is held; 0: nothing is.
+func (c *Contender) Hold() backend.Fence { return c.hold.id }

@@ -1,0 +1,37 @@
+package contender
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Where the order is strict, who comes to a node that has not heard the store's clock yet
+// stands behind those who came before, and before those who came after.
+func TestStrictOrderOfTheFirstCallers(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Strict, c.Turns = true, 1 })
+	const clock = 1_795_193_753_498_620 // at the time that the bench begins
+	begin := b.now
+	second := int64(time.Second / time.Microsecond)
+	b.other(ledger.Op{Want: 1})
+	b.other(ledger.Op{Node: "before", Want: 1, Strict: true, Since: clock - second})
+	b.other(ledger.Op{Node: "after", Want: 1, Strict: true, Since: clock + second})
+	b.enter(exclusive())
+	b.now += 2 * time.Second // the answer takes its time
+	for range 20 {
+		if b.sent == nil {
+			break
+		}
+		r := b.carryOut()
+		r.Clock = clock + (b.now - begin).Microseconds()
+		b.did(b.c.Reply(b.now, r, nil))
+	}
+	var order []string
+	for _, e := range b.row.Record.Queue {
+		order = append(order, e.Node)
+	}
+	if len(order) != 3 || order[0] != "before" || order[1] != "me" || order[2] != "after" || b.row.Record.Queue[1].Since != clock {
+		t.Errorf("the queue is %+v", b.row.Record.Queue)
+	}
+}

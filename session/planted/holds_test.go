@@ -1,0 +1,143 @@
+//go:build planted
+
+package planted
+
+// holdBugs are in how a session core and its engine carry out what a contender decides.
+var holdBugs = []bug{
+	{
+		name: "a hold that may be kept by nobody does not say so", file: "backend/ledger/step.go", run: "Retained",
+		old: "		h.Retains, h.Callers", new: "		_, h.Callers",
+	},
+	{
+		name: "who does not want to wait is queued though the name is used", file: "session/contender/recall.go", run: "Retained",
+		old: "		idle := told && n == 0\n", new: "		idle := told && n >= 0\n",
+	},
+	{
+		name: "one of several holders who does not use a lock is enough", file: "session/contender/recall.go", run: "Retained",
+		old: "one && (all ||", new: "one && (all || true ||",
+	},
+	{
+		name: "a view without a look at the deadline", file: "session/lease.go",
+		old: "		case now >= c.Deadline(&l.c):\n			err = l.lostError(reasonExpired)\n", new: "",
+	},
+	{
+		name: "told without asking the contender", file: "session/wait.go",
+		old: "case granted && l.n.Accept(&l.c):", new: "case granted && (l.n.Accept(&l.c) || true):",
+	},
+	{
+		name: "a hold that was told is not journaled", file: "session/owner.go",
+		old: "	l.m.cfg.Journal.Told(l.key(), l.turn(e.Hold, e.Deadline), l.answered())\n", new: "",
+	},
+	{
+		name: "a new deadline is not journaled", file: "session/owner.go",
+		old: "			j.Deadline(leaseOf(e.Caller).key(), e.Deadline)\n", new: "",
+	},
+	{
+		name: "a changed lease is not journaled", file: "session/owner.go",
+		old: "			j.Told(l.key(), l.turn(e.Hold, e.Deadline), nil)\n", new: "			_, _ = j, l\n",
+	},
+	{
+		name: "a release is not journaled", file: "session/owner.go",
+		old: "		j.Released(l.key(), l.s.id, end.answer.released(l, 0))\n", new: "		_ = j\n",
+	},
+	{
+		name: "a kept hold is not journaled as kept", file: "session/owner.go",
+		old: "		j.Kept(l.key(), l.s.id, string(l.c.Owner), end.answer.released(l, 0))\n", new: "		_ = j\n",
+	},
+	{
+		name: "a loss is not journaled", file: "session/owner.go",
+		old: "	l.m.cfg.Journal.Lost(l.key(), l.s.id, l.loss(reason))\n", new: "",
+	},
+	{
+		name: "holds of one name share a place in the journal", file: "session/record.go",
+		old: "if l.c.Mode == backend.Exclusive {\n		return journal.Key{Name: l.name}\n	}\n	", new: "_ = strconv.FormatUint\n	if true {\n		return journal.Key{Name: l.name}\n	}\n	",
+	},
+	{
+		name: "a reason of a forced end is not told", file: "session/owner.go",
+		old: "	if l.ending != nil && l.ending.forced {\n		reason = l.ending.reason\n	}\n", new: "",
+	},
+	{
+		name: "who is kept waiting for the store is not given its time", file: "session/wait.go",
+		old: "	if !known && !hurried {", new: "	if !known && !hurried && false {",
+	},
+	{
+		name: "a wait that is over leaves a caller in the queue", file: "session/wait.go",
+		old: "	err = l.refusal(code, 0)\n	l.leave()\n", new: "	err = l.refusal(code, 0)\n",
+	},
+	{
+		name: "a panic leaves a caller in the queue", file: "session/wait.go",
+		old: "		if !returns { //", new: "		if _ = returns; false { //",
+	},
+	{
+		name: "an unconfirmed entry counts", file: "session/entries.go",
+		old: "if !confirmed && d > 0 {", new: "if _ = confirmed; false {",
+	},
+	{
+		name: "an unconfirmed entry stays in the store", file: "session/entries.go",
+		old: "		l.n.SetEntries(&l.c, was).Launch()\n", new: "",
+	},
+	{
+		name: "a release is told before the store has confirmed it", file: "session/hold.go",
+		old: "	given := l.n.Given()\n	if given == nil {", new: "	given := l.n.Given()\n	if true {",
+	},
+	{
+		name: "a fixed lease is taken up as one of the watchdog's", file: "session/restore.go",
+		old: "		l.c.Until = t.Deadline\n", new: "",
+	},
+	{
+		name: "messages are heard before the past is taken up", file: "session/manager.go",
+		old: "Recovers: true, ", new: "",
+	},
+	{
+		name: "an embedded store is asked as one that keeps what it grants", file: "session/manager.go",
+		old: "Restores: info.Restores || !info.Shared,", new: "Restores: info.Restores,",
+	},
+	{
+		name: "a check believes the store where the holder says nothing", file: "session/inspect.go",
+		old: "			return m.unsaid(name, fence, &h)\n", new: "			continue\n",
+	},
+	{
+		name: "a check of a name that is not held takes what was reserved for given", file: "session/inspect.go",
+		old: "	newest := a.Reply.Record.Last\n", new: "	newest := a.Reply.Record.Top\n",
+	},
+	{
+		name: "break of another owner than was seen", file: "session/break.go",
+		old: "	case l != nil && owner != \"\" && l.c.Owner != owner:\n		return heldByAnother(name)\n", new: "",
+	},
+	{
+		name: "the end of a session leaves its waits", file: "session/wait.go",
+		old: "		case <-s.ctx.Done():\n			l.leave()\n			return s.gone(l.name)\n", new: "",
+	},
+	{
+		name: "the end of a session leaves its holds", file: "session/end.go",
+		old: "	released, pending = endAll(", new: "	leases = nil\n	released, pending = endAll(",
+	},
+	{
+		name: "the client of a session that was ended by force is not told", file: "session/end.go",
+		old: "		if then == revoke {\n			end, reason = l.revoke, reasonEnded\n		}\n", new: "		_ = then\n",
+	},
+	{
+		name: "granted after the end of the session", file: "session/acquire.go",
+		old: "	closed := s.closed || s.spent\n", new: "	closed := false\n",
+	},
+	{
+		name: "a lost hold is not remembered", file: "session/end.go",
+		old: "		s.keepLost(k, l.lostErr())\n", new: "		_ = l.lostErr\n",
+	},
+	{
+		name: "a re-entry counts before the store knows", file: "session/entries.go",
+		old: "	confirmed := l.writeEntries(ctx, n)\n", new: "	confirmed := true\n	go l.writeEntries(ctx, n)\n",
+	},
+	{
+		name: "an exclusive entry into a shared hold", file: "session/lease.go",
+		old: "if m == l.c.Mode || m == backend.Shared && l.c.Mode == backend.Exclusive {", new: "if m == l.c.Mode || m == backend.Shared || l.c.Mode == backend.Shared {",
+	},
+	{
+		name: "a restart forgets the mode", file: "session/restore.go",
+		old: "l.c.Mode, l.c.TTL, l.c.Fixed, l.c.Kept = backend.Mode(t.Mode), t.TTL,", new: "l.c.Mode, l.c.TTL, l.c.Fixed, l.c.Kept = backend.Exclusive, t.TTL,",
+	},
+	{
+		name: "no record of the entries", file: "session/entries.go",
+		old: "		l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.granted(l))\n", new: "		_ = answer\n",
+	},
+}
