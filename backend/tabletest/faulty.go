@@ -29,7 +29,22 @@ type Faulty struct {
 	// Count of the faults.
 	Count atomic.Int64
 
-	late sync.WaitGroup
+	late   sync.WaitGroup
+	mu     sync.Mutex // guards closed, and that nothing joins late after it
+	closed bool
+}
+
+// later does what is late, unless Close came first: then it is lost.
+func (f *Faulty) later(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	f.late.Go(func() {
+		time.Sleep(rand.N(f.Delay))
+		do()
+	})
 }
 
 func (f *Faulty) happens(one int) bool {
@@ -53,10 +68,7 @@ func request[T any](f *Faulty, do func() (T, error)) (T, error) {
 		_, _ = do()
 		return none, lost
 	case f.happens(f.Late):
-		f.late.Go(func() {
-			time.Sleep(rand.N(f.Delay))
-			_, _ = do()
-		})
+		f.later(func() { _, _ = do() })
 		return none, lost
 	default:
 		return do()
@@ -92,10 +104,7 @@ func (f *Faulty) Listen(to func(ledger.Addressed)) {
 			to(m)
 			to(m)
 		case f.happens(4 * f.Message):
-			f.late.Go(func() {
-				time.Sleep(rand.N(f.Delay))
-				to(m)
-			})
+			f.later(func() { to(m) })
 		default:
 			to(m)
 		}
@@ -104,6 +113,9 @@ func (f *Faulty) Listen(to func(ledger.Addressed)) {
 
 // Close waits for what is late, and closes the Table.
 func (f *Faulty) Close() error {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
 	f.late.Wait()
 	return f.Table.Close()
 }
