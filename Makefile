@@ -11,7 +11,7 @@ TEST_PACKAGES := redis-server redis-tools etcd-server postgresql pgbouncer netca
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build cross test race lint check shop planted model kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
+.PHONY: build cross test race lint check shop planted model fuzz kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -54,6 +54,13 @@ planted: needs
 SEEDS ?= 10000
 model:
 	$(GO) test -v -count=1 -timeout 0 ./session/contender/model -states 2000000 -seeds $(SEEDS)
+
+## fuzz: each fuzz target for five minutes, beginning with its corpus (FUZZTIME=2m for less; see docs/testing.md)
+FUZZTIME ?= 5m
+FUZZ ?= .
+fuzz:
+	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z]+' . | sed -E 's,/[^/]*:func , ,' | grep -E '$(FUZZ)' | while read -r dir name; do \
+	echo "$$dir $$name"; $(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "$$dir" || exit 1; done
 
 ## kills: from the death of a client to the next one's grant, a thousand times
 kills: needs

@@ -61,6 +61,24 @@ const (
 	opFence      op = "fence"
 )
 
+// complete: r has what its Op is about.
+func (r *record) complete() bool {
+	switch r.Op {
+	case opNode:
+		return r.Node != nil
+	case opOpened:
+		return r.Session != nil
+	case opAnswered, opUnanswered:
+		return r.Answer != nil
+	case opLost:
+		return r.Lost != nil
+	case opTold:
+		return r.Turn != nil
+	default:
+		return true
+	}
+}
+
 // append encodes r at the end of b.
 func (r *record) append(b []byte) []byte {
 	at := len(b)
@@ -149,6 +167,9 @@ func read(b []byte) (State, error) {
 		var r record
 		if err := json.Unmarshal(body, &r); err != nil {
 			return State{}, fmt.Errorf("%w: %w", errForeign, err)
+		}
+		if !r.complete() {
+			return State{}, errForeign
 		}
 		s.apply(&r)
 		b = b[prefix+n:]
