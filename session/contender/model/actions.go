@@ -149,10 +149,11 @@ func (w *world) start(i int) {
 		return
 	}
 	var p contender.Past
-	p.ID, p.Mode, p.Deadline = n.journal.id, n.journal.mode, n.journal.deadline
+	p.ID, p.Mode = n.journal.id, n.journal.mode
 	for _, l := range n.journal.in {
 		c := w.newCaller(i, l.client)
 		c.Fence, c.Entries, c.TTL, c.Fixed, c.Until = l.fence, 1, l.lease.TTL, l.lease.Fixed, l.lease.Until
+		p.Deadline = max(p.Deadline, l.deadline)
 		n.clients[l.client].caller = c
 		p.Callers = append(p.Callers, c)
 	}

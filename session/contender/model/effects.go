@@ -58,38 +58,31 @@ func (w *world) client(n *node, c *contender.Caller) *client {
 
 func (w *world) write(n *node, e contender.Entry) {
 	j := &n.journal
+	at := slices.IndexFunc(j.in, func(l letIn) bool { return n.clients[l.client].caller == e.Caller })
 	switch e.Kind {
 	case contender.Intent:
 		j.intent = true
 	case contender.Clear:
 		j.intent = false
-	case contender.Deadline:
-		j.deadline = e.Deadline
 	case contender.Released: // no instance has a MinHold
+	case contender.Deadline:
+		if at >= 0 {
+			j.in[at].deadline = e.Deadline
+		}
 	case contender.Lease:
-		for x := range j.in {
-			if n.clients[j.in[x].client].caller == e.Caller {
-				j.in[x].lease = *e.Caller
-			}
+		if at >= 0 {
+			j.in[at].lease, j.in[at].deadline = *e.Caller, e.Deadline
 		}
-	default:
-		k := 0
-		for n.clients[k].caller != e.Caller {
-			k++
+	case contender.LetIn:
+		if j.id != e.Hold {
+			j.in = nil
 		}
-		if e.Kind == contender.LetIn {
-			if j.id != e.Hold {
-				j.in = nil
-			}
-			j.id, j.mode, j.deadline = e.Hold, e.Caller.Mode, e.Deadline
-			j.in = append(j.in, letIn{k, e.Caller.Fence, *e.Caller})
-			return
-		}
-		for x := range j.in {
-			if j.in[x].client == k {
-				j.in = append(j.in[:x:x], j.in[x+1:]...)
-				break
-			}
+		j.id, j.mode = e.Hold, e.Caller.Mode
+		k := slices.IndexFunc(n.clients, func(c client) bool { return c.caller == e.Caller })
+		j.in = append(j.in, letIn{k, e.Caller.Fence, e.Deadline, *e.Caller})
+	case contender.End:
+		if at >= 0 {
+			j.in = append(j.in[:at:at], j.in[at+1:]...)
 		}
 	}
 }

@@ -25,8 +25,12 @@ func (w *world) key(b []byte) []byte {
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		p.Int(int(n.process), bit(n.deaf), bit(n.asks))
-		for _, m := range n.messages {
+		for k, m := range n.messages {
 			p.Int(bit(m))
+			if m && w.in.Carry {
+				p.Version(n.carried[k].Version)
+				p.Record(&n.carried[k].Record)
+			}
 		}
 		if n.c != nil {
 			n.c.Fingerprint(p)
@@ -42,9 +46,9 @@ func (w *world) key(b []byte) []byte {
 		p.Int(bit(n.journal.intent), len(n.journal.in))
 		if len(n.journal.in) > 0 {
 			p.Fence(n.journal.id)
-			p.Time(n.journal.deadline)
 			for _, l := range n.journal.in {
 				p.Int(l.client)
+				p.Time(l.deadline)
 				p.Fence(l.fence)
 				p.Int(bit(l.lease.Fixed), int(l.lease.TTL))
 				p.Time(l.lease.Until)

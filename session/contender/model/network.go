@@ -126,6 +126,15 @@ func (w *world) requests(i int, add adder) {
 
 var kinds = [...]string{"", "look", "others wait", "broken"}
 
+// brought is the record that a message of kind k brings to node i.
+func (w *world) brought(i, k int) *ledger.Reply {
+	if !w.in.Carry {
+		return nil
+	}
+	r := w.nodes[i].carried[k]
+	return &r
+}
+
 // deliver brings messages, doubles or loses them.
 func (w *world) deliver(i int, add adder) {
 	n := &w.nodes[i]
@@ -137,7 +146,7 @@ func (w *world) deliver(i int, add adder) {
 			if ledger.Kind(k) == ledger.Waits && w.nodes[i].c.Holds() {
 				w.known(i)
 			}
-			w.carryOut(i, w.nodes[i].c.Message(w.now, ledger.Kind(k), nil))
+			w.carryOut(i, w.nodes[i].c.Message(w.now, ledger.Kind(k), w.brought(i, k)))
 		}
 		add(true, func(w *world) { w.nodes[i].messages[k] = false; hear(w) }, "the message '$r' reaches $n", name(i), kinds[k])
 		if w.faults.Message > 0 {

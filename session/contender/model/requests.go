@@ -62,6 +62,9 @@ func (w *world) publish(ms []ledger.Message) (unheard []string) {
 			continue
 		}
 		n.messages[m.Kind] = true
+		if w.in.Carry {
+			n.carried[m.Kind] = w.row.Reply(w.now)
+		}
 	}
 	return unheard
 }

@@ -78,11 +78,10 @@ type simNode struct {
 }
 
 type simJournal struct {
-	intent   bool
-	id       backend.Fence
-	mode     backend.Mode
-	deadline time.Duration
-	in       []*simCaller
+	intent bool
+	id     backend.Fence
+	mode   backend.Mode
+	in     []*simCaller
 }
 
 type simCaller struct {
@@ -91,6 +90,7 @@ type simCaller struct {
 	holding  bool
 	deadline time.Duration
 	fence    backend.Fence
+	written  time.Duration // the deadline that the journal has
 	hold     time.Duration // how long it means to hold
 	queued   bool          // has heard that it has to wait
 }

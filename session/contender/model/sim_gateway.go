@@ -119,15 +119,19 @@ func (s *sim) write(n *simNode, e contender.Entry) {
 		j.intent = true
 	case contender.Clear:
 		j.intent = false
-	case contender.Deadline:
-		j.deadline = e.Deadline
+	case contender.Deadline, contender.Lease:
+		for _, x := range j.in {
+			if x.c == e.Caller {
+				x.written = e.Deadline
+			}
+		}
 	case contender.LetIn:
 		if j.id != e.Hold {
 			j.in = nil
 		}
-		j.id, j.mode, j.deadline = e.Hold, e.Caller.Mode, e.Deadline
+		j.id, j.mode = e.Hold, e.Caller.Mode
 		if x := s.find(n, e.Caller); x != nil {
-			x.fence = e.Caller.Fence
+			x.fence, x.written = e.Caller.Fence, e.Deadline
 			j.in = append(j.in, x)
 		}
 	case contender.End:

@@ -211,7 +211,7 @@ func (s *sim) start(n *simNode) {
 		n.c = contender.New(&n.cfg)
 		return
 	}
-	p := contender.Past{ID: n.journal.id, Mode: n.journal.mode, Deadline: n.journal.deadline}
+	p := contender.Past{ID: n.journal.id, Mode: n.journal.mode}
 	for _, x := range n.journal.in {
 		c := *x.c
 		c.Fence, c.Entries = x.fence, 1
@@ -219,6 +219,7 @@ func (s *sim) start(n *simNode) {
 			s.after(s.between(0, time.Second), func() { s.release(x) })
 		}
 		x.c = &c
+		p.Deadline = max(p.Deadline, x.written)
 		p.Callers = append(p.Callers, x.c)
 	}
 	var e contender.Effects

@@ -50,6 +50,7 @@ type Instance struct {
 	Turns   int
 	Ops     int // times that each caller asks
 	Retain  bool
+	Carry   bool // messages bring the record as it was when they were sent
 	NoWait  bool // the last caller of each node does not want to wait
 	Fixed   bool // leases are not renewed by themselves
 }
@@ -76,17 +77,17 @@ type client struct {
 
 // past is the journal of a node.
 type past struct {
-	intent   bool
-	id       backend.Fence
-	mode     backend.Mode
-	deadline time.Duration
-	in       []letIn
+	intent bool
+	id     backend.Fence
+	mode   backend.Mode
+	in     []letIn
 }
 
 type letIn struct {
-	client int
-	fence  backend.Fence
-	lease  contender.Caller // what the journal has of it besides
+	client   int
+	fence    backend.Fence
+	deadline time.Duration
+	lease    contender.Caller // what the journal has of it besides
 }
 
 func (p *past) has(client int) bool {
@@ -114,6 +115,7 @@ type node struct {
 	renewal  *renewal
 	prolongs *renewal // that a caller has asked for
 	messages [4]bool  // by kind
+	carried  [4]ledger.Reply
 }
 
 // request is on its way, or its answer is.
