@@ -67,6 +67,15 @@ type Hold struct {
 // Foreign: it is that of a program outside lockgw.
 func (h *Hold) Foreign() bool { return h.Node == "" && h.ID == 0 }
 
+// Same: h and o differ in nothing but ends and what is told to people. Either may be nil.
+func (h *Hold) Same(o *Hold) bool {
+	if h == nil || o == nil {
+		return h == o
+	}
+	return h.Node == o.Node && h.Mode == o.Mode && h.Count == o.Count && h.Offered == o.Offered &&
+		h.ID == o.ID && h.Block == o.Block && slices.Equal(h.Breaks, o.Breaks)
+}
+
 // Entry is a node that waits.
 type Entry struct {
 	Node string       `json:"node"`
@@ -163,10 +172,7 @@ func (r *Record) usedByOthers(node string) bool {
 // Same: r and o differ in nothing but ends, votes and what is told to people.
 func (r *Record) Same(o *Record) bool {
 	return r.Size == o.Size && r.Top == o.Top &&
-		slices.EqualFunc(r.Holds, o.Holds, func(a, b Hold) bool {
-			return a.Node == b.Node && a.Mode == b.Mode && a.Count == b.Count &&
-				a.Offered == b.Offered && a.ID == b.ID && a.Block == b.Block && slices.Equal(a.Breaks, b.Breaks)
-		}) &&
+		slices.EqualFunc(r.Holds, o.Holds, func(a, b Hold) bool { return a.Same(&b) }) &&
 		slices.EqualFunc(r.Queue, o.Queue, func(a, b Entry) bool {
 			a.Waiters, b.Waiters, a.At, b.At = 0, 0, 0, 0
 			return a == b

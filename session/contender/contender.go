@@ -31,8 +31,8 @@
 //     is known.
 //   - While another node waits, only those come in who stood at the head when that
 //     became known, and no more than the block of fences has room for.
-//   - A message only causes a look; one that comes while an answer is pending causes
-//     one more.
+//   - A message grants and ends nothing. It causes a look, or brings the record that the next
+//     write is tried over; one that comes while an answer is pending causes one more.
 //   - The journal has a caller before it is told, and its end before that is told.
 package contender
 

@@ -55,6 +55,46 @@ func TestMessageOutlivesAnOlderAnswer(t *testing.T) {
 	}
 }
 
+// The record that comes with the message of one who waits is what the release is written
+// over: none is lost to the coming of that one. An older record than the copy, or one that says
+// something else of our hold, is not.
+func TestReleaseBuildsOnTheRecordOfWhoWaits(t *testing.T) {
+	for what, tc := range map[string]struct {
+		change   func(*ledger.Reply)
+		believed bool
+	}{
+		"the newest": {func(*ledger.Reply) {}, true},
+		"an old one": {func(r *ledger.Reply) { r.Clock = 5 }, false},
+		"without our hold": {func(r *ledger.Reply) {
+			r.Record.Holds = nil
+		}, false},
+	} {
+		b := newBench(t, nil)
+		w := b.enter(exclusive())
+		r := b.carryOut()
+		r.Clock = 10
+		if b.did(b.c.Reply(b.now, r, nil)); !b.accept(w) {
+			t.Fatal("not granted")
+		}
+		b.other(ledger.Op{Want: 1})
+		r = b.row.Reply(b.now)
+		r.Clock = 20
+		tc.change(&r)
+		b.did(b.c.Message(b.now, ledger.Waits, &r))
+		b.did(b.c.Release(b.now, w))
+		if b.sent == nil || b.sent.Swap == nil {
+			t.Fatalf("%s: sent %+v, want a swap", what, b.sent)
+		}
+		if got := b.sent.Swap.Base == b.row.Version; got != tc.believed {
+			t.Errorf("%s: the release builds on it: %v, want %v", what, got, tc.believed)
+		}
+		b.settle()
+		if o := b.row.Record.Offer("other"); o == nil {
+			t.Errorf("%s: nothing is offered to who waits: %+v", what, b.row.Record)
+		}
+	}
+}
+
 // A message is a hint: if nobody waits, whoever comes is let in all the same.
 func TestMessageThatIsNotTrue(t *testing.T) {
 	b := newBench(t, nil)

@@ -27,10 +27,19 @@ func (c *Contender) Message(now time.Duration, k ledger.Kind, r *ledger.Reply) E
 	case ledger.Broken:
 		c.look, c.hold.broken = true, c.hold.id != 0
 	}
-	if r != nil && c.flight == nil && !c.unresolved && c.hold.id == 0 && !c.recovers {
+	if r != nil && c.believes(r) {
 		c.take(*r)
 	}
 	return c.advance()
+}
+
+// believes: the record that a message has brought may be the copy. It is not older, as far as
+// the clock of the store tells, and says of what we hold what the copy says: what became of
+// that only an answer tells. So who hears that another waits gives the name to that one by
+// its next write, without losing one before.
+func (c *Contender) believes(r *ledger.Reply) bool {
+	return c.flight == nil && !c.unresolved && !c.recovers && !c.leaving && r.Clock >= c.clock &&
+		r.Record.Firm(c.cfg.Node).Same(c.copy.Firm(c.cfg.Node))
 }
 
 // Resync: messages may have been missed.

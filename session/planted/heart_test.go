@@ -141,6 +141,21 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
+		name: "what a message says of our own hold is believed", file: "session/contender/store.go",
+		old: " &&\n\t\tr.Record.Firm(c.cfg.Node).Same(c.copy.Firm(c.cfg.Node))", new: "",
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x carry break"},
+	},
+	{
+		name: "an old record that comes with a message is believed", file: "session/contender/store.go",
+		old: " && r.Clock >= c.clock", new: "",
+		test: contender,
+	},
+	{
+		name: "the record of who waits is not believed", file: "session/contender/store.go",
+		old: "\treturn c.flight == nil", new: "\treturn c.hold.id == 0 && c.flight == nil",
+		test: contender,
+	},
+	{
 		name: "a message is forgotten while an answer is under way", file: "session/contender/store.go",
 		old: "\tcase ledger.Look:\n\t\tc.look = true\n", new: "\tcase ledger.Look:\n\t\tc.look = c.flight == nil\n",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x"},
