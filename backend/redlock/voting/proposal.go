@@ -94,7 +94,7 @@ func (p *proposal) round(ctx context.Context) (r ledger.Reply, busy bool, err er
 	promises := make(chan result, len(t.tables))
 	accepts := t.ask(ctx, p.name, func(ctx context.Context, a *acceptor) ([]string, error) {
 		err := a.promise(ctx, b)
-		promises <- result{row: a.row, err: err}
+		promises <- result{server: a.server, row: a.row, err: err}
 		v := <-decided
 		if v == nil || err != nil {
 			return nil, err
@@ -141,21 +141,25 @@ func (p *proposal) mayRetry(ctx context.Context, errs []error) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	lost := 0
+	lost, waiting := 0, false
 	for _, err := range errs {
 		var n *nack
 		var later *backend.Later
 		switch {
 		case errors.As(err, &n):
 			p.above = max(p.above, n.promised.n)
-		case errors.As(err, &later):
-			return false
+		case errors.As(err, &later): // the others are asked as long as they are enough
+			lost++
+			waiting = true
 		case !errors.Is(err, errBusy):
 			lost++
 		}
 	}
-	if len(p.t.tables)-lost >= p.t.quorum {
+	switch {
+	case len(p.t.tables)-lost >= p.t.quorum:
 		return true
+	case waiting:
+		return false
 	}
 	p.failed++
 	return p.failed < patientRounds

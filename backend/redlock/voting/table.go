@@ -53,12 +53,12 @@
 package voting
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -228,15 +228,16 @@ func (t *Table) trouble(name string, errs []error, unknown bool) error {
 		return fmt.Errorf("%w: %s", backend.ErrUnavailable, text)
 	}
 	err := fmt.Errorf("%w: %s", backend.ErrRefused, text)
-	after := time.Duration(0)
+	var waits []time.Duration
 	for _, e := range errs {
 		var later *backend.Later
 		if errors.As(e, &later) {
-			after = cmp.Or(min(after, later.After), later.After)
+			waits = append(waits, later.After)
 		}
 	}
-	if after > 0 {
-		return &backend.Later{Err: err, After: after}
+	if missing := t.quorum - (len(t.tables) - len(waits)); missing > 0 { // of those that will serve later
+		slices.Sort(waits)
+		return &backend.Later{Err: err, After: waits[missing-1]}
 	}
 	return err
 }
