@@ -162,7 +162,7 @@ func TestTableFull(t *testing.T) {
 		t.Errorf("a cannot give back: %+v, %v", r, err)
 	}
 	full("0")
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		if r, err = do(t, b, ledger.Op{Want: 1}); err == nil || time.Now().After(end) {
 			break
 		}
