@@ -59,7 +59,7 @@ func (e *env) node(id string) *node {
 }
 
 func (e *env) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(e.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(e.Context(), time.Minute)
 	e.Cleanup(cancel)
 	return ctx
 }
@@ -182,21 +182,21 @@ func (e *env) is(r ledger.Reply, want string) {
 	}
 }
 
-// lasts: the hold of n ends in about d.
+// lasts: the hold of n ends in about d, of which a busy machine may have spent a half by now.
 func (e *env) lasts(r ledger.Reply, n *node, d time.Duration) {
 	e.Helper()
 	h := r.Record.Firm(n.id)
 	if h == nil {
 		e.Fatalf("%s holds nothing: %+v", n.id, r)
 	}
-	if h.End < d-5*time.Second || h.End > d+10*time.Millisecond {
+	if h.End < d/2 || h.End > d+10*time.Millisecond {
 		e.Errorf("the lease lasts %v more, want about %v", h.End, d)
 	}
 }
 
 func (e *env) until(ok func() bool) {
 	e.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			e.Fatal("it does not come about")
 		}

@@ -13,7 +13,7 @@ import (
 // hears waits until n was told k about the name of the test.
 func (e *env) hears(n *node, k ledger.Kind) ledger.Addressed {
 	e.Helper()
-	end := time.After(10 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		n.mu.Lock()
 		i := slices.IndexFunc(n.got, func(m ledger.Addressed) bool { return m.Name == e.name && m.Kind == k })
@@ -37,7 +37,7 @@ func (e *env) hears(n *node, k ledger.Kind) ledger.Addressed {
 // reached waits until to hears what from sends: it may have to subscribe first.
 func (e *env) reached(from, to *node) {
 	e.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		m := ledger.Addressed{Name: e.name, Message: ledger.Message{Node: to.id, Kind: ledger.Waits}}
 		if err := from.Send(e.ctx(), []ledger.Addressed{m}); err != nil {
 			e.Fatal(err)
