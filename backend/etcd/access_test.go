@@ -34,7 +34,7 @@ func refuses(t *testing.T, url, want string) {
 	if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
 		t.Errorf("the error is %v, want a refusal with %q", err, want)
 	}
-	if took := time.Since(begin); took > 6*time.Second {
+	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -69,15 +69,15 @@ func TestLogin(t *testing.T) {
 	}
 	user := "etcd://gate%40way:ses%2Fame@" + s.Addr
 	a, b := listen(t, user, "a"), listen(t, user, "b")
-	a.takeFor("n", time.Minute, 5*time.Second)
-	b.ask("n", ledger.Op{Want: 1}, 5*time.Second)
-	a.hears(ledger.Waits, 5*time.Second)
+	a.takeFor("n", time.Minute)
+	b.ask("n", ledger.Op{Want: 1})
+	a.hears(ledger.Waits)
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(500 * time.Millisecond) { // tokens end
-		a.ask("m", ledger.Op{Want: 1, Lapse: true}, time.Second)
-		a.ask("m", ledger.Op{Verb: ledger.Leave}, time.Second)
+		a.ask("m", ledger.Op{Want: 1, Lapse: true})
+		a.ask("m", ledger.Op{Verb: ledger.Leave})
 	}
-	a.ask("n", ledger.Op{Verb: ledger.Leave}, 5*time.Second)
-	b.hears(ledger.Look, 5*time.Second)
+	a.ask("n", ledger.Op{Verb: ledger.Leave})
+	b.hears(ledger.Look)
 	if err := b.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -92,7 +92,7 @@ func TestTLS(t *testing.T) {
 	cert, key := certificate(t)
 	s := etcdtest.StartTLS(t, cert, key)
 	files := url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {cert}, "key_file": {key}}
-	listen(t, etcdtest.URL(s)+"?"+files.Encode(), "a").take("n", 5*time.Second)
+	listen(t, etcdtest.URL(s)+"?"+files.Encode(), "a").take("n")
 
 	refuses(t, etcdtest.URL(s)+"?tls=true", "certificate signed by unknown authority")
 	other, otherKey := certificate(t)

@@ -37,8 +37,11 @@ func listen(t *testing.T, url, node string) *client {
 	return c
 }
 
+// patience is how long a busy machine may take for what has to come.
+const patience = time.Minute
+
 // ask does op to what is there now, until there is an answer.
-func (c *client) ask(name string, op ledger.Op, patience time.Duration) ledger.Reply {
+func (c *client) ask(name string, op ledger.Op) ledger.Reply {
 	c.t.Helper()
 	var last error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -53,7 +56,7 @@ func (c *client) ask(name string, op ledger.Op, patience time.Duration) ledger.R
 }
 
 func (c *client) try(name string, op ledger.Op) (ledger.Reply, error) {
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), 3*time.Second)
 	defer cancel()
 	r, err := c.Look(ctx, name)
 	if err != nil {
@@ -70,15 +73,15 @@ func (c *client) try(name string, op ledger.Op) (ledger.Reply, error) {
 	return c.Swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
 }
 
-func (c *client) take(name string, patience time.Duration) ledger.Reply {
+func (c *client) take(name string) ledger.Reply {
 	c.t.Helper()
-	return c.takeFor(name, time.Second, patience)
+	return c.takeFor(name, time.Second)
 }
 
-func (c *client) takeFor(name string, ttl, patience time.Duration) ledger.Reply {
+func (c *client) takeFor(name string, ttl time.Duration) ledger.Reply {
 	c.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		r := c.ask(name, ledger.Op{Want: 1, Lapse: true, TTL: ttl}, patience)
+		r := c.ask(name, ledger.Op{Want: 1, Lapse: true, TTL: ttl})
 		if r.Record.Firm(c.Node()) != nil {
 			return r
 		}
@@ -88,7 +91,7 @@ func (c *client) takeFor(name string, ttl, patience time.Duration) ledger.Reply 
 	}
 }
 
-func (c *client) hears(k ledger.Kind, patience time.Duration) {
+func (c *client) hears(k ledger.Kind) {
 	c.t.Helper()
 	for end := time.After(patience); ; {
 		select {
@@ -109,26 +112,26 @@ func TestMinorityAway(t *testing.T) {
 	members := etcdtest.StartEnsemble(t, 3)
 	url := etcdtest.URL(members...)
 	a, b := listen(t, url, "a"), listen(t, url, "b")
-	first := a.take("n", 5*time.Second)
+	first := a.take("n")
 	for name, fault := range map[string]struct{ begin, end func(*etcdtest.Server) }{
 		"paused": {(*etcdtest.Server).Pause, (*etcdtest.Server).Resume},
 		"killed": {(*etcdtest.Server).Kill, (*etcdtest.Server).Restart},
 	} {
 		leader := etcdtest.Leader(t, members)
 		fault.begin(leader)
-		if r := b.ask("n", ledger.Op{Want: 1, TTL: 10 * time.Second}, 15*time.Second); r.Record.Firm("a") == nil {
+		if r := b.ask("n", ledger.Op{Want: 1, TTL: 10 * time.Second}); r.Record.Firm("a") == nil {
 			t.Fatalf("leader %s: the hold of a is gone: %+v", name, r)
 		}
-		b.ask("n", ledger.Op{Verb: ledger.Leave}, 15*time.Second)
-		other := b.take("other", 15*time.Second)
+		b.ask("n", ledger.Op{Verb: ledger.Leave})
+		other := b.take("other")
 		fault.end(leader)
-		if again := a.ask("other", ledger.Op{Verb: ledger.Pass}, 15*time.Second); again.Record.Firm("b") == nil || again.Record.Top < other.Record.Top {
+		if again := a.ask("other", ledger.Op{Verb: ledger.Pass}); again.Record.Firm("b") == nil || again.Record.Top < other.Record.Top {
 			t.Errorf("leader %s: there is %+v, it was granted %+v", name, again, other)
 		}
-		b.ask("other", ledger.Op{Verb: ledger.Leave}, 15*time.Second)
-		a.ask("n", ledger.Op{Want: 1, Hold: first.Record.Top, Keep: 1, Extend: true}, 15*time.Second) // its lease goes on
-		first = a.ask("n", ledger.Op{Verb: ledger.Leave}, 15*time.Second)
-		first = a.take("n", 15*time.Second)
+		b.ask("other", ledger.Op{Verb: ledger.Leave})
+		a.ask("n", ledger.Op{Want: 1, Hold: first.Record.Top, Keep: 1, Extend: true}) // its lease goes on
+		first = a.ask("n", ledger.Op{Verb: ledger.Leave})
+		first = a.take("n")
 	}
 }
 
@@ -137,7 +140,7 @@ func TestMajorityAway(t *testing.T) {
 	t.Parallel()
 	members := etcdtest.StartEnsemble(t, 3)
 	a := listen(t, etcdtest.URL(members...), "a")
-	a.take("n", 5*time.Second)
+	a.take("n")
 	members[0].Kill()
 	members[1].Kill()
 	if r, err := a.try("other", ledger.Op{Want: 1}); err == nil || !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
@@ -150,7 +153,7 @@ func TestMajorityAway(t *testing.T) {
 	}
 	members[0].Restart()
 	members[1].Restart()
-	a.take("other", 15*time.Second)
+	a.take("other")
 }
 
 // A name is free once the lease of its dead node has expired, and not before.
@@ -158,15 +161,15 @@ func TestDeadNode(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t)
 	a, b := listen(t, etcdtest.URL(s), "a"), listen(t, etcdtest.URL(s), "b")
-	got := a.take("n", 5*time.Second)
+	got := a.take("n")
 	begin := time.Now()
 	if errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: got.Record.Top, TTL: time.Second}}); err != nil || errs[0] != nil {
 		t.Fatal(errs, err)
 	}
 	_ = a.Close()
-	b.take("n", 10*time.Second)
-	if took := time.Since(begin); took < time.Second || took > 4*time.Second {
-		t.Errorf("it was free after %v, want its ttl of 1 s and not much more", took)
+	b.take("n")
+	if took := time.Since(begin); took < time.Second || took > 20*time.Second {
+		t.Errorf("it was free after %v, want its ttl of 1 s and what a busy machine adds", took)
 	}
 	// What comes late renews nothing.
 	late := open(t, etcdtest.URL(s), "a")
@@ -182,7 +185,7 @@ func TestLateKeepAlive(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t)
 	a := listen(t, etcdtest.URL(s), "a")
-	got := a.take("n", 5*time.Second)
+	got := a.take("n")
 	c := etcdtest.Client(t, s)
 	alive := func() int64 {
 		r, err := c.Get(t.Context(), "lockgw/alive/", clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -191,13 +194,13 @@ func TestLateKeepAlive(t *testing.T) {
 		}
 		return r.Count
 	}
-	for end := time.Now().Add(10 * time.Second); alive() > 0; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); alive() > 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the lease does not expire")
 		}
 	}
 	id := got.Record.Top
-	errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Second}})
+	errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Minute}})
 	if err != nil || errs[0] != nil {
 		t.Fatal(errs, err)
 	}
@@ -209,7 +212,7 @@ func TestLateKeepAlive(t *testing.T) {
 // reach has from send to the other until that hears it: it may begin anew to listen just then.
 func reach(t *testing.T, from, to *client) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		m := ledger.Addressed{Name: "reach", Message: ledger.Message{Node: to.Node(), Kind: ledger.Tell}}
 		if err := from.Send(t.Context(), []ledger.Addressed{m}); err != nil {
 			continue
@@ -235,7 +238,7 @@ func TestResync(t *testing.T) {
 	s := etcdtest.Start(t)
 	a, b := listen(t, etcdtest.URL(s), "a"), listen(t, etcdtest.URL(s), "b")
 	c := etcdtest.Client(t, s)
-	a.take("n", 5*time.Second)
+	a.take("n")
 	for i, fault := range []func() error{
 		func() error { // the key goes, as when its lease has expired
 			_, err := c.Delete(t.Context(), "lockgw/mail/a")
@@ -254,7 +257,7 @@ func TestResync(t *testing.T) {
 		if err := fault(); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(10 * time.Second); i == 0 && a.resync.Load() == before; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(patience); i == 0 && a.resync.Load() == before; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("fault %d: a is not told that messages may have been missed", i)
 			}
@@ -285,8 +288,8 @@ func TestForeignKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a.hears(ledger.Look, 5*time.Second)
-	a.take("other", 5*time.Second)
+	a.hears(ledger.Look)
+	a.take("other")
 }
 
 // A record that nobody uses goes, and no fence of the next one is below it.
@@ -299,13 +302,13 @@ func TestSweep(t *testing.T) {
 	if r, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Record: next, Effects: effects, Floor: ahead}); err != nil || !r.Written {
 		t.Fatal(r, err)
 	}
-	b.takeFor("used", time.Minute, 5*time.Second)
+	b.takeFor("used", time.Minute)
 	dead := open(t, etcdtest.URL(s), "c")
 	dead.Listen(func(ledger.Addressed) {})
 	c := &client{Table: dead, t: t}
-	c.take("dead", 5*time.Second)
+	c.take("dead")
 	_ = dead.Close()
-	a.ask("n", ledger.Op{Verb: ledger.Leave}, 5*time.Second)
+	a.ask("n", ledger.Op{Verb: ledger.Leave})
 	if err := b.delete(t.Context(), map[string]leftover{"used": {rev: 1, top: 5}}); err != nil { // it was written since
 		t.Fatal(err)
 	}
@@ -322,10 +325,10 @@ func TestSweep(t *testing.T) {
 	if !gone("n") || gone("used") {
 		t.Errorf("n is gone: %v; used is gone: %v", gone("n"), gone("used"))
 	}
-	if r := b.takeFor("n", time.Minute, 5*time.Second); r.Record.Top <= ahead {
+	if r := b.takeFor("n", time.Minute); r.Record.Top <= ahead {
 		t.Errorf("fence %d comes after %d", r.Record.Top, ahead)
 	}
-	for end := time.Now().Add(10 * time.Second); !gone("dead"); time.Sleep(50 * time.Millisecond) { // what the dead have left
+	for end := time.Now().Add(patience); !gone("dead"); time.Sleep(50 * time.Millisecond) { // what the dead have left
 		if time.Now().After(end) {
 			t.Fatal("what a dead node held stays")
 		}

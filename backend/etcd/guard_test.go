@@ -17,7 +17,7 @@ func TestRestored(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t)
 	guarded := func(node string) *client {
-		table, err := OpenTable(Config{URL: etcdtest.URL(s), Node: backend.Node{ID: node}, Lease: 2 * time.Second})
+		table, err := OpenTable(Config{URL: etcdtest.URL(s), Node: backend.Node{ID: node}, Lease: 6 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,12 +27,12 @@ func TestRestored(t *testing.T) {
 		return c
 	}
 	a, b := guarded("a"), guarded("b")
-	a.take("before", 5*time.Second)
+	a.take("before")
 	s.Kill()
 	copied := s.Copy()
 	s.Restart()
-	b.take("else", 15*time.Second)
-	granted := a.takeFor("n", time.Minute, 15*time.Second)
+	b.take("else")
+	granted := a.takeFor("n", time.Minute)
 	held := granted.Record.Firm("a")
 	// The keys of both are newer than the copy, as they are after ten seconds by themselves.
 	for _, to := range []*client{a, b} {
@@ -40,13 +40,13 @@ func TestRestored(t *testing.T) {
 	}
 	s.Restore(copied)
 	var err error
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var r ledger.Reply
 		if r, err = b.try("n", ledger.Op{Want: 1}); err == nil {
 			t.Fatalf("what is held is granted again: %+v", r)
 		}
 		if late := new(backend.Later); errors.As(err, &late) {
-			if late.After <= 0 || late.After > 5*time.Second {
+			if late.After <= 0 || late.After > 15*time.Second {
 				t.Errorf("it says for how long: %v", late.After)
 			}
 			break
@@ -63,7 +63,7 @@ func TestRestored(t *testing.T) {
 	}
 	c := guarded("c")
 	var late *backend.Later
-	for end := time.Now().Add(5 * time.Second); !errors.As(err, &late) && time.Now().Before(end); {
+	for end := time.Now().Add(patience); !errors.As(err, &late) && time.Now().Before(end); {
 		_, err = c.try("n", ledger.Op{Want: 1})
 	}
 	if !errors.Is(err, backend.ErrRefused) {
@@ -76,7 +76,7 @@ func TestRestored(t *testing.T) {
 	}
 	op := ledger.Op{Verb: ledger.Reclaim, Node: "a", Hold: held.ID, Keep: 1, Turns: 1, Restore: true, Floor: held.ID, TTL: time.Minute}
 	next, effects := ledger.Step(seen.Record, op, 0)
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		r, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Record: next, Effects: effects, Absolute: true})
 		if err == nil && r.Written {
 			break
@@ -85,8 +85,8 @@ func TestRestored(t *testing.T) {
 			t.Fatal("the holder cannot write it down again: ", err)
 		}
 	}
-	b.take("other", 15*time.Second) // once it is over
-	if r := b.ask("n", ledger.Op{Want: 1, Lapse: true}, 5*time.Second); r.Record.Firm("a") == nil || r.Record.Firm("a").ID != held.ID {
+	b.take("other") // once it is over
+	if r := b.ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil || r.Record.Firm("a").ID != held.ID {
 		t.Errorf("there is %+v, want the hold of a", r)
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	startTimeout = 20 * time.Second
+	startTimeout = time.Minute
 	startTries   = 5 // another process may take a free port first
 )
 
