@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	startTimeout = 20 * time.Second
+	startTimeout = time.Minute
 	startTries   = 5 // another process may take the free port first
 )
 
