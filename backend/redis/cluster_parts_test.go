@@ -74,7 +74,7 @@ func clusterRenewsAndLists(t *testing.T, c *redistest.Cluster) {
 }
 
 func clusterMasterHangs(t *testing.T, c *redistest.Cluster) {
-	n := openNode(t, c.URL(), "n", redis.GuardNone)
+	n := openImpatient(t, c.URL(), "n", redis.GuardNone)
 	var rs []ledger.Renewal
 	for _, name := range namesOn(t, c) {
 		name = "hang:{" + name + "}"

@@ -14,6 +14,7 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/backend/redis/servers"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -30,17 +31,13 @@ func gatewaysAt(t *testing.T, url string, n int, cfg session.Config) []*session.
 		cfg.Node = fmt.Sprintf("node-%d", i)
 		m := session.New(openTable(t, url, fmt.Sprintf("n%d", i), redis.GuardQuarantine), cfg)
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if err := m.Close(ctx); err != nil {
 				t.Errorf("close: %v", err)
 			}
 		})
-		for began := time.Now(); m.Ping(t.Context()) != nil; time.Sleep(5 * time.Millisecond) {
-			if time.Since(began) > 5*time.Second {
-				t.Fatalf("not ready: %v", m.Ping(t.Context()))
-			}
-		}
+		within(t, "the gateway is ready", func() bool { return m.Ping(t.Context()) == nil })
 		out = append(out, m)
 	}
 	return out
@@ -113,22 +110,27 @@ func TestWaitersCostNothing(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 300 {
 		c := client(t, ms[i%3])
-		wg.Go(func() { _, _ = c.Acquire(ctx, "x", session.Acquire{Wait: time.Minute}) })
+		wg.Go(func() { _, _ = c.Acquire(ctx, "x", session.Acquire{Wait: 2 * time.Minute}) })
 	}
-	time.Sleep(500 * time.Millisecond)
-	const watched = 9 * time.Second // three leases
-	before := s.CommandStats(t)
-	time.Sleep(watched)
-	after := s.CommandStats(t)
-	cancel()
-	wg.Wait()
+	defer wg.Wait()
+	defer cancel()
+	eye := openNode(t, s.URL(), "eye", redis.GuardNone)
+	within(t, "all wait", func() bool {
+		r := eye.look("x")
+		return r.Record.Entry("n1") != nil && r.Record.Entry("n2") != nil && ms[0].Stats().Waiters+ms[1].Stats().Waiters+ms[2].Stats().Waiters == 300
+	})
+	_ = eye.Close()
+	time.Sleep(500 * time.Millisecond) // what they have said last is through
+	before, began := s.CommandStats(t), time.Now()
+	time.Sleep(9 * time.Second)
+	after, watched := s.CommandStats(t), time.Since(began)
 	scripts := after["evalsha"] + after["eval"] - before["evalsha"] - before["eval"]
-	// Nine renewals and a few more for their jitter, two nodes that ask once a lease.
-	if limit := int64(9 + 3 + 2*(3+1)); scripts > limit {
+	// A renewal each second and a few more for their jitter, two nodes that ask once a lease.
+	if limit := int64(watched/time.Second) + 3 + 2*(int64(watched/(3*time.Second))+1); scripts > limit {
 		t.Errorf("%d scripts in %v with 300 waiters, want at most %d", scripts, watched, limit)
 	}
 	probes := after["publish"] - before["publish"]
-	if limit := int64(3 * (5 + 1)); probes > limit {
+	if limit := 3 * (int64(watched/servers.ProbePeriod) + 2); probes > limit {
 		t.Errorf("%d messages in %v, want at most %d probes", probes, watched, limit)
 	}
 	if polls := after["get"] - before["get"]; polls > 3*scripts {
@@ -163,11 +165,7 @@ func TestOrder(t *testing.T) {
 					t.Errorf("release: %v", err)
 				}
 			})
-			for began := time.Now(); m.Stats().Waiters != i+1; {
-				if time.Since(began) > 5*time.Second {
-					t.Fatal("a waiter did not come to stand in the queue")
-				}
-			}
+			within(t, "the caller stands in the queue", func() bool { return m.Stats().Waiters == i+1 })
 		}
 	}
 	if _, err := first.Release(t.Context(), "x", 1, false, ""); err != nil {
@@ -203,53 +201,70 @@ func TestWaitForRedisson(t *testing.T) {
 	for _, m := range ms {
 		c := client(t, m)
 		go func() {
-			_, err := c.Acquire(ctx, "x", session.Acquire{Wait: 20 * time.Second})
+			_, err := c.Acquire(ctx, "x", session.Acquire{Wait: time.Minute})
 			got <- err
 			_, _ = c.Release(ctx, "x", 1, false, "")
 		}()
 	}
-	time.Sleep(300 * time.Millisecond)
+	const channel = "redisson_lock__channel:{x}"
+	within(t, "both listen", func() bool { return rdb.PubSubNumSub(ctx, channel).Val()[channel] == 2 })
 	began := time.Now()
 	rdb.Del(ctx, "x")
-	rdb.Publish(ctx, "redisson_lock__channel:{x}", "0")
+	rdb.Publish(ctx, channel, "0")
 	for range ms {
 		if err := <-got; err != nil {
 			t.Errorf("acquire: %v", err)
 		}
 	}
-	if d := time.Since(began); d > time.Second {
-		t.Errorf("both served after %v, want at once", d)
+	if d := time.Since(began); d > 10*time.Second {
+		t.Errorf("both served after %v, want long before its lease of 30 s would have ended", d)
 	}
 }
 
-// A gateway that dies while it stands first in the queue is passed over at once.
+// A gateway that dies while it stands first in the queue is passed over at once: without the
+// second that an offer to it would last. A busy machine may need as long, but not every time.
 func TestDeadGatewayIsPassedOver(t *testing.T) {
 	s := redistest.Start(t)
-	ms := gateways(t, s, 3, session.Config{})
+	ms := gateways(t, s, 2, session.Config{})
+	eye := openNode(t, s.URL(), "eye", redis.GuardNone)
+	var took time.Duration
+	for try := range 10 {
+		if took = deadFirst(t, s, ms, eye, fmt.Sprint("x", try)); took < 900*time.Millisecond {
+			return
+		}
+	}
+	t.Errorf("served after %v, want at once", took)
+}
+
+// deadFirst is how long the second gateway waits for a name that the first lets go, while
+// one that is gone stands before it.
+func deadFirst(t *testing.T, s *redistest.Server, ms []*session.Manager, eye *node, name string) time.Duration {
+	t.Helper()
 	holder := client(t, ms[0])
-	if _, err := holder.Acquire(t.Context(), "x", session.Acquire{}); err != nil {
+	if _, err := holder.Acquire(t.Context(), name, session.Acquire{}); err != nil {
 		t.Fatal(err)
 	}
-	// A node that is gone with its place in the queue.
 	dead := openNode(t, s.URL(), "dead", redis.GuardNone)
-	dead.does("x", ledger.Op{Want: 1})
+	dead.does(name, ledger.Op{Want: 1})
 	_ = dead.Close()
 	got := make(chan error, 1)
+	waiter := client(t, ms[1])
 	go func() {
-		_, err := client(t, ms[1]).Acquire(t.Context(), "x", session.Acquire{Wait: 20 * time.Second})
+		_, err := waiter.Acquire(t.Context(), name, session.Acquire{Wait: time.Minute})
 		got <- err
 	}()
-	time.Sleep(200 * time.Millisecond)
+	within(t, "the other gateway is in the queue", func() bool {
+		r := eye.look(name)
+		return r.Record.Entry("n1") != nil
+	})
 	began := time.Now()
-	if _, err := holder.Release(t.Context(), "x", 1, false, ""); err != nil {
+	if _, err := holder.Release(t.Context(), name, 1, false, ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-got; err != nil {
 		t.Fatal(err)
 	}
-	if d := time.Since(began); d > 500*time.Millisecond {
-		t.Errorf("served after %v, want at once", d)
-	}
+	return time.Since(began)
 }
 
 // What somebody has stored under the name of a lock and is no lock stays, whoever asks to

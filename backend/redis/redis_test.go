@@ -2,19 +2,14 @@ package redis_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
-// within waits for what has to come, at most 20 s.
+// within waits for what has to come.
 func within(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20s: %s", what)
-		}
-	}
+	redistest.Await(t, what, is)
 }
 
 func indexOf(c *redistest.Cluster, s *redistest.Server) int {

@@ -50,7 +50,7 @@ func TestSentinelFailover(t *testing.T) {
 func TestSentinelHangs(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartWatched(t, 3)
-	a := openNode(t, w.URL(), "a", redis.GuardNone)
+	a := openImpatient(t, w.URL(), "a", redis.GuardNone)
 	h := a.takes("x")
 	if err := a.renews("x", h); err != nil { // on connections of its own
 		t.Fatalf("renew: %v", err)

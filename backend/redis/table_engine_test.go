@@ -59,7 +59,7 @@ func openGateway(t *testing.T, url, node string, turns int) *gateway {
 		Timeout: 2 * time.Second, Idle: 100, Clock: boottime.Now, Alarm: alarm,
 	})
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := g.Close(ctx); err != nil {
 			t.Error(err)
@@ -80,7 +80,7 @@ func (g *gateway) hold(t *testing.T, name string, c *contender.Caller, f func())
 		return
 	}
 	errand.Do(t.Context())
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		select {
 		case granted := <-wake:
@@ -134,7 +134,7 @@ func TestTableUnderGateways(t *testing.T) {
 		defer mu.Unlock()
 		return grants["n0"] >= 10 && grants["n1"] >= 10 && grants["n2"] >= 10 && grants["SET NX"] >= 5
 	}
-	least, end := time.Now().Add(3*time.Second), time.Now().Add(time.Minute)
+	least, end := time.Now().Add(3*time.Second), time.Now().Add(2*time.Minute)
 	goOn := func() bool { return !t.Failed() && time.Now().Before(end) && (time.Now().Before(least) || !served()) }
 	for i := range 3 {
 		node := fmt.Sprint("n", i)

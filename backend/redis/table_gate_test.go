@@ -140,7 +140,7 @@ func TestTableGateAsksAgain(t *testing.T) {
 // gatedTable is a Table of a node behind a gate that has asked.
 func gatedTable(t *testing.T, url, node string) *TableGate {
 	t.Helper()
-	table, err := OpenTable(Config{URL: url, Node: backend.Node{ID: node}})
+	table, err := OpenTable(Config{URL: redistest.Patient(url), Node: backend.Node{ID: node}})
 	if err != nil {
 		t.Fatal(err)
 	}

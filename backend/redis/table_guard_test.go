@@ -99,7 +99,7 @@ func TestTableQuarantine(t *testing.T) {
 func TestTableQuarantineUnheard(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)
-	quiet := &node{Table: openTable(t, s.URL(), "quiet", redis.GuardQuarantine), t: t, id: "quiet"}
+	quiet := &node{Table: openTable(t, redistest.Patient(s.URL()), "quiet", redis.GuardQuarantine), t: t, id: "quiet"}
 	quiet.takes("x")
 	s.RestartEmpty()
 	var err error

@@ -21,7 +21,7 @@ import (
 func TestTableServesPartly(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
-	a := openNode(t, c.URL(), "a", redis.GuardNone)
+	a := openImpatient(t, c.URL(), "a", redis.GuardNone)
 	names := namesOn(t, c)
 	for _, name := range names {
 		a.takes(name)
@@ -72,7 +72,7 @@ func TestTableServesPartly(t *testing.T) {
 
 	gate := breaker.Parts(a, a.Part, slog.New(slog.DiscardHandler))
 	ask := func(name string) error {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := gate.Swap(ctx, a.swapOf(name, ledger.Reply{}, ledger.Op{Want: 1}))
 		return err
@@ -117,7 +117,7 @@ func TestTableServesPartly(t *testing.T) {
 // listTable lists by pages; the error is that of one of them, if any has one.
 func listTable(t *testing.T, table ledger.Table, limit int) (names map[string]bool, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	names = map[string]bool{}
 	for cursor := ""; ; {

@@ -12,7 +12,7 @@ import (
 )
 
 // tableQuarantine has room for what a test does while it lasts.
-const tableQuarantine = 4 * time.Second
+const tableQuarantine = 6 * time.Second
 
 // openTable is a Table of a node over the Redis at url.
 func openTable(t testing.TB, url, node, guard string) *redis.Table {
@@ -46,7 +46,9 @@ func (h heard) Listen(f func(ledger.Addressed)) {
 }
 
 func suite(t *testing.T, url, guard string, servers int) {
-	tabletest.Run(t, func(t *testing.T, node string) ledger.Table { return heard{openTable(t, url, node, guard), servers} })
+	tabletest.Run(t, func(t *testing.T, node string) ledger.Table {
+		return heard{openTable(t, redistest.Patient(url), node, guard), servers}
+	})
 }
 
 func TestTable(t *testing.T) {
@@ -63,7 +65,7 @@ func TestTableOnCluster(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
 	tabletest.Run(t, func(t *testing.T, node string) ledger.Table {
-		return openTable(t, c.URL(), node, redis.GuardQuarantine)
+		return openTable(t, redistest.Patient(c.URL()), node, redis.GuardQuarantine)
 	})
 }
 
@@ -71,7 +73,7 @@ func TestTableBehindSentinels(t *testing.T) {
 	t.Parallel()
 	w := redistest.StartWatched(t, 1)
 	tabletest.Run(t, func(t *testing.T, node string) ledger.Table {
-		return openTable(t, w.URL(), node, redis.GuardQuarantine)
+		return openTable(t, redistest.Patient(w.URL()), node, redis.GuardQuarantine)
 	})
 }
 
@@ -83,7 +85,15 @@ type node struct {
 	told chan ledger.Addressed
 }
 
+// openNode is a node that asks once, and waits for the answer.
 func openNode(t testing.TB, url, id, guard string) *node {
+	t.Helper()
+	return openImpatient(t, redistest.Patient(url), id, guard)
+}
+
+// openImpatient is a node that waits for an answer as long as a gateway does.
+func openImpatient(t testing.TB, url, id, guard string) *node {
+	t.Helper()
 	n := &node{Table: openTable(t, url, id, guard), t: t, id: id, told: make(chan ledger.Addressed, 1000)}
 	n.Listen(func(m ledger.Addressed) { n.told <- m })
 	n.hears("", ledger.Resync)
@@ -93,7 +103,7 @@ func openNode(t testing.TB, url, id, guard string) *node {
 // hears waits for a message about name.
 func (n *node) hears(name string, k ledger.Kind) {
 	n.t.Helper()
-	limit := time.After(10 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		select {
 		case m := <-n.told:

@@ -150,7 +150,7 @@ func (j *java) listen(name string) func(n int) {
 		j.t.Helper()
 		j.rdb.Publish(j.t.Context(), channelOf(name), "end")
 		for i := 0; ; i++ {
-			soon, cancel := context.WithTimeout(j.t.Context(), 10*time.Second)
+			soon, cancel := context.WithTimeout(j.t.Context(), time.Minute)
 			m, err := sub.ReceiveMessage(soon)
 			cancel()
 			switch {

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	startTimeout = 10 * time.Second
+	startTimeout = time.Minute
 	startTries   = 5 // another process may take the free port first
 )
 
@@ -68,6 +68,12 @@ func start(s *Server) *Server {
 
 // URL is the server's address as go-redis and lockgw take it.
 func (s *Server) URL() string { return "redis://" + s.Addr }
+
+// Patient is url with the timeouts of a client that waits for an answer however busy the
+// machine is.
+func Patient(url string) string {
+	return url + "?dial_timeout=1m&read_timeout=1m&write_timeout=1m"
+}
 
 func (s *Server) port() string {
 	_, port, _ := net.SplitHostPort(s.Addr)

@@ -75,8 +75,11 @@ func TestSubscriberNoticesHalfOpenConnectionInTime(t *testing.T) {
 	link.SetPresent(redistest.BlackHole) // no other connection is open before the first probe
 	began := time.Now()
 	redistest.Await(t, "a resync", func() bool { return e.resyncs.Load() == 2 })
-	if took := time.Since(began); took > 4500*time.Millisecond {
-		t.Errorf("it took %v, want less than 4.5s", took)
+	if due := ProbePeriod + probeTimeout; due > 4*time.Second {
+		t.Errorf("it is due after %v, want a second to come back before 5s", due)
+	}
+	if took := time.Since(began); took > 20*time.Second { // of which a busy machine may need most
+		t.Errorf("it took %v, want less than 5s", took)
 	}
 }
 
@@ -84,13 +87,13 @@ func TestSubscriberNoticesHalfOpenConnectionInTime(t *testing.T) {
 func TestSubscriberNoticesLostSubscriptionAtOnce(t *testing.T) {
 	s := redistest.Start(t)
 	link := redistest.Proxy(t, s.Addr)
-	e := listen(t, link.Addr, 100*time.Millisecond, 10*time.Second)
+	e := listen(t, link.Addr, 100*time.Millisecond, time.Minute)
 	link.SetPresent(redistest.BlackHole) // so that the subscriber does not see that it is cut off
 	s.Client().ClientKillByFilter(t.Context(), "TYPE", "pubsub")
 	began := time.Now()
 	redistest.Await(t, "a resync", func() bool { return e.resyncs.Load() == 2 })
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("it took %v, as if the timeout of 10s counted", took)
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("it took %v, as if the timeout of a minute counted", took)
 	}
 }
 
@@ -121,9 +124,10 @@ func TestSubscriberWithoutRedis(t *testing.T) {
 	s.Kill()
 	redistest.Await(t, "the subscriber is unhealthy", func() bool { return !h.healthy() })
 	dials.Store(0)
-	time.Sleep(500 * time.Millisecond)
-	if got := dials.Load(); got < 2 || got > 10 {
-		t.Errorf("%d attempts to connect in 500ms, want a few", got)
+	down := time.Now()
+	redistest.Await(t, "some attempts to connect", func() bool { return dials.Load() > 2 && time.Since(down) > 500*time.Millisecond })
+	if got, most := dials.Load(), 10*(1+int32(time.Since(down)/(500*time.Millisecond))); got > most {
+		t.Errorf("%d attempts to connect in %v, want a few", got, time.Since(down))
 	}
 	if age := h.ProbeAge(); age < 500*time.Millisecond {
 		t.Errorf("probeAge = %v, want at least 500ms", age)

@@ -43,7 +43,7 @@ func (e *ear) hears(t *testing.T, client *goredis.Client, message string) {
 		if got != message {
 			t.Errorf("message = %q, want %q", got, message)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Errorf("message %q did not arrive", message)
 	}
 }
@@ -51,7 +51,7 @@ func (e *ear) hears(t *testing.T, client *goredis.Client, message string) {
 func TestSubscriberDelivers(t *testing.T) {
 	s := redistest.Start(t)
 	client := s.Client()
-	e := listen(t, s.Addr, 10*time.Millisecond, time.Second)
+	e := listen(t, redistest.Patient(s.Addr), 10*time.Millisecond, time.Minute)
 	for _, m := range []string{"g name", "", "p", "probe"} {
 		e.hears(t, client, m)
 	}
@@ -61,19 +61,21 @@ func TestSubscriberDelivers(t *testing.T) {
 	if got := e.resyncs.Load(); got != 1 {
 		t.Errorf("onResync was called %d times, want 1", got)
 	}
-	if age := e.ProbeAge(); age > time.Second {
-		t.Errorf("probeAge = %v, want about 10ms", age)
-	}
+	redistest.Await(t, "a probe came back later than the one before", func() bool {
+		before := e.ProbeAge()
+		time.Sleep(time.Millisecond)
+		return e.ProbeAge() < before
+	})
 }
 
 // An idle subscriber costs one PUBLISH per period.
 func TestSubscriberIsCheap(t *testing.T) {
 	s := redistest.Start(t)
 	began := time.Now()
-	listen(t, s.Addr, 100*time.Millisecond, time.Second)
+	listen(t, redistest.Patient(s.Addr), 100*time.Millisecond, time.Minute)
 	redistest.Await(t, "five probes are sent", func() bool { return s.CommandStats(t)["publish"] >= 5 })
-	took := time.Since(began)
 	stats := s.CommandStats(t)
+	took := time.Since(began)
 	if got, most := stats["publish"], int64(took/(100*time.Millisecond)); got > most {
 		t.Errorf("%d PUBLISH in %v, want at most %d", got, took, most)
 	}
@@ -101,7 +103,7 @@ func TestSubscriberKnowsItsEcho(t *testing.T) {
 func TestSubscriberWatches(t *testing.T) {
 	s := redistest.Start(t)
 	client := s.Client()
-	e := listen(t, s.Addr, 20*time.Millisecond, time.Second)
+	e := listen(t, redistest.Patient(s.Addr), 20*time.Millisecond, time.Minute)
 	subscribers := func() int64 { return client.PubSubNumSub(t.Context(), "x").Val()["x"] }
 	var calls atomic.Int32
 	called := func(what string, n int32) {
@@ -210,7 +212,7 @@ func TestSubscriberClose(t *testing.T) {
 		tt.before()
 		began := time.Now()
 		h.Close()
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%s: Close took %v", tt.name, took)
 		}
 		goleak.VerifyNone(t, running)
