@@ -118,11 +118,11 @@ func (g *gateway) serve(srv *http.Server) {
 		return d.DialContext(ctx, network, addr)
 	}
 	tr := &http.Transport{DialContext: dial, DisableCompression: true}
-	g.client = &http.Client{Transport: tr, Timeout: 20 * time.Second}
+	g.client = &http.Client{Transport: tr, Timeout: 2 * time.Minute}
 	g.t.Cleanup(func() {
 		tr.CloseIdleConnections()
 		g.store.down.Store(false)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := g.m.Close(ctx); err != nil {
 			g.t.Errorf("close the manager: %v", err)
@@ -253,9 +253,9 @@ func (g *gateway) state(name string) status {
 // until waits until f holds.
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !f(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !f(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within 10 s: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

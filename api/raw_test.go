@@ -27,7 +27,7 @@ func (g *gateway) wire() *wire {
 		g.t.Fatal(err)
 	}
 	g.t.Cleanup(func() { c.Close() })
-	_ = c.SetDeadline(time.Now().Add(15 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	return &wire{c, g.t, bufio.NewReader(c)}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	startTimeout = 15 * time.Second
+	startTimeout = time.Minute
 	stopTimeout  = 20 * time.Second
 )
 

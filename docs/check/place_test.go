@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a block, or a gateway's start, may take.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // place is where the commands of one page run: a directory, a gateway of the
 // page's own, and a Redis behind it where the page speaks of one. The addresses

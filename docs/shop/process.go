@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	startTimeout = 15 * time.Second
+	startTimeout = time.Minute
 	stopTimeout  = 10 * time.Second
 )
 

@@ -143,7 +143,7 @@ func (g *gateway) asks(t *testing.T, name string) engine.Answer {
 // until waits for the store to have a record.
 func (g *gateway) until(t *testing.T, name string, ok func(r *ledger.Record) bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		r, err := g.table.Look(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)

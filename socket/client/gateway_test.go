@@ -15,7 +15,7 @@ import (
 
 // slack is how long something that should happen at once may take on a busy
 // machine.
-const slack = 10 * time.Second
+const slack = time.Minute
 
 // gateway is a server over the store in memory.
 type gateway struct {

@@ -50,7 +50,7 @@ func withGateway(f func() int) (code int, err error) {
 	go func() { served <- s.Serve(ln) }()
 	code = f()
 	s.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return code, errors.Join(<-served, m.Close(ctx), store.Close())
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Patience is how long a test waits for what has to happen.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // Until waits until f is true, for Patience at most.
 func Until(f func() bool) {

@@ -42,7 +42,7 @@ func open(t *testing.T, cfg Config) *measured {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := m.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
