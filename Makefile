@@ -5,8 +5,9 @@ GO ?= go
 BIN := bin
 
 # What the tests start or call, and the Debian packages it comes in.
-TEST_COMMANDS := redis-server redis-cli etcd pg_createcluster pgbouncer nc curl python3
-TEST_PACKAGES := redis-server redis-tools etcd-server postgresql pgbouncer netcat-openbsd curl python3-minimal
+TEST_COMMANDS := redis-server redis-cli etcd pg_createcluster pgbouncer java nc curl python3
+TEST_FILES := /usr/share/java/zookeeper.jar
+TEST_PACKAGES := redis-server redis-tools etcd-server postgresql pgbouncer libzookeeper-java default-jre-headless netcat-openbsd curl python3-minimal
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
@@ -152,6 +153,7 @@ clean:
 
 needs:
 	@missing=; for c in $(TEST_COMMANDS); do command -v $$c >/dev/null || missing="$$missing $$c"; done; \
+	for f in $(TEST_FILES); do [ -e $$f ] || missing="$$missing $$f"; done; \
 	[ -z "$$missing" ] && exit 0; \
 	echo "missing:$$missing; installing $(TEST_PACKAGES)"; \
 	[ "$$(id -u)" = 0 ] || { echo "not root: run apt-get install $(TEST_PACKAGES) as root first"; exit 1; }; \

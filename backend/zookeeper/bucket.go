@@ -1,0 +1,111 @@
+package zookeeper
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// bucket is a parent of records, as it was when it was read. Whoever deletes a record below it
+// writes it in the same step. So a write that compares its version knows that nothing was
+// deleted since, and with that, that a znode of a certain version is the same znode.
+type bucket struct {
+	version int32
+	// top: no fence of a record that was deleted below it is above.
+	top backend.Fence
+}
+
+// buckets are what is known of them here.
+type buckets struct {
+	mu sync.Mutex // guards the fields below
+	of map[string]bucket
+	// seen is under which version of its bucket a znode was seen.
+	seen map[string]sighting
+}
+
+type sighting struct {
+	born    int64
+	version int32 // of the bucket
+}
+
+// mostSeen bounds how many names are remembered. What is forgotten is read again.
+const mostSeen = 10_000
+
+func (b *buckets) get(path string) (bucket, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	is, ok := b.of[path]
+	return is, ok
+}
+
+func (b *buckets) forget(path string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.of, path)
+}
+
+// saw: the znode of name was that of born while its bucket had the version.
+func (b *buckets) saw(name string, born int64, version int32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.seen == nil || len(b.seen) >= mostSeen {
+		b.seen = map[string]sighting{}
+	}
+	b.seen[name] = sighting{born, version}
+}
+
+// reset forgets what another member may not know yet.
+func (b *buckets) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.of = nil
+}
+
+func (b *buckets) know(name string, born int64, version int32) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.seen[name] == sighting{born, version}
+}
+
+// bucket reads that of name, unless it is known. It is made if it is not there.
+func (s *session) bucket(ctx context.Context, name string) (bucket, error) {
+	is, ok, err := s.peek(ctx, name)
+	if err == nil && !ok {
+		if err = s.create(ctx, s.t.paths.bucket(name), "0"); err == nil {
+			is, ok, err = s.peek(ctx, name)
+		}
+		if err == nil && !ok {
+			err = backend.NotSent("ZooKeeper does not have a znode that it has just made")
+		}
+	}
+	return is, unasked(err)
+}
+
+// peek is bucket, but makes none. false: there is none, nor a record below it.
+func (s *session) peek(ctx context.Context, name string) (is bucket, ok bool, err error) {
+	path := s.t.paths.bucket(name)
+	if is, ok := s.t.buckets.get(path); ok {
+		return is, true, nil
+	}
+	value, st, err := s.get(ctx, path)
+	if isGone(err) {
+		return bucket{}, false, nil
+	}
+	if err != nil {
+		return bucket{}, false, err
+	}
+	top, err := strconv.ParseUint(string(value), 10, 63)
+	if err != nil {
+		return bucket{}, false, backend.NotSent("the znode " + path + " of ZooKeeper has to have a number")
+	}
+	is = bucket{st.Version, backend.Fence(top)}
+	s.t.buckets.mu.Lock()
+	defer s.t.buckets.mu.Unlock()
+	if s.t.buckets.of == nil {
+		s.t.buckets.of = map[string]bucket{}
+	}
+	s.t.buckets.of[path] = is
+	return is, true, nil
+}

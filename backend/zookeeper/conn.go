@@ -1,0 +1,305 @@
+package zookeeper
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/dialer"
+)
+
+// conn is one session with ZooKeeper, over one TCP connection after the other.
+//
+// The library reconnects by itself, but waits for ever for an answer that does not come,
+// and begins another session when this one has expired. So calls are given up from outside,
+// and a conn is closed with its session.
+type conn struct {
+	z *zk.Conn
+	a address
+
+	// given is the timeout that the servers have granted, in milliseconds.
+	given atomic.Int32
+
+	mu      sync.Mutex // guards the fields below
+	tcp     net.Conn   // nil: there is none
+	up      bool       // the session goes over tcp
+	why     error      // of the last round in which no member could be reached; nil: there is hope
+	last    error      // of the last attempt
+	changed chan struct{}
+	closed  bool
+	over    chan struct{} // closed when the session has expired, or the conn was closed
+}
+
+// connect begins a session. It does not wait for a member to be there.
+func connect(a address, session time.Duration) (*conn, error) {
+	c := &conn{a: a, changed: make(chan struct{}), over: make(chan struct{})}
+	z, _, err := zk.Connect(a.members, session, zk.WithDialer(c.dial), zk.WithHostProvider(&members{c: c, next: rand.IntN(len(a.members))}),
+		zk.WithEventCallback(c.event), zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.z = z
+	c.mu.Unlock()
+	return c, nil
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// members gives them in turn. Names are looked up at every attempt.
+type members struct {
+	c     *conn
+	mu    sync.Mutex // guards the fields below
+	next  int
+	tried int
+}
+
+// Init implements zk.HostProvider, as do the others.
+func (*members) Init([]string) error { return nil }
+
+func (m *members) Len() int { return len(m.c.a.members) }
+
+func (m *members) Next() (server string, around bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if around = m.tried == m.Len(); around {
+		m.tried = 0
+		m.c.change(func() { m.c.why = m.c.last })
+	}
+	m.tried++
+	m.next = (m.next + 1) % m.Len()
+	return m.c.a.members[m.next], around
+}
+
+func (m *members) Connected() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tried = 0
+}
+
+func (c *conn) change(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// event is told what becomes of the session.
+func (c *conn) event(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	switch e.State {
+	case zk.StateHasSession:
+		c.change(func() { c.up, c.why = true, nil })
+	case zk.StateDisconnected, zk.StateConnecting:
+		c.change(func() {
+			c.up = false
+			if c.last == nil {
+				c.last = errors.New("the connection was closed")
+			}
+		})
+	case zk.StateExpired:
+		go c.close()
+	}
+}
+
+// dial connects to a member. The first answer on a connection has the timeout of the session,
+// which the library does not tell.
+func (c *conn) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
+	tcp, err := dialer.New(timeout).Dial(network, addr)
+	if err == nil && c.a.tls != nil {
+		tcp, err = secured(tcp, c.a.tls, addr, timeout)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last = err; err != nil {
+		return nil, err
+	}
+	if c.closed {
+		_ = tcp.Close()
+		return nil, net.ErrClosed
+	}
+	if c.tcp != nil {
+		_ = c.tcp.Close()
+	}
+	c.tcp = &heard{Conn: tcp, timeout: &c.given}
+	return c.tcp, nil
+}
+
+func secured(tcp net.Conn, cfg *tls.Config, addr string, timeout time.Duration) (net.Conn, error) {
+	cfg = cfg.Clone()
+	cfg.ServerName, _, _ = net.SplitHostPort(addr)
+	s := tls.Client(tcp, cfg)
+	ctx, cancel := context.WithTimeout(context.Background(), max(timeout, dialTime))
+	defer cancel()
+	if err := s.HandshakeContext(ctx); err != nil {
+		_ = tcp.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// dialTime bounds a handshake: the library has a second for it all, which is short for a
+// server that has just started.
+const dialTime = 3 * time.Second
+
+// heard is a connection that reads along in the first answer: its length, the version of the
+// protocol, and the timeout, of four bytes each.
+type heard struct {
+	net.Conn
+	timeout *atomic.Int32
+	first   []byte
+}
+
+const firstPart = 12
+
+func (h *heard) Read(b []byte) (int, error) {
+	n, err := h.Conn.Read(b)
+	if missing := firstPart - len(h.first); missing > 0 && n > 0 {
+		h.first = append(h.first, b[:min(n, missing)]...)
+		if len(h.first) == firstPart {
+			h.timeout.Store(int32(binary.BigEndian.Uint32(h.first[8:])))
+		}
+	}
+	return n, err
+}
+
+// timeout of the session.
+func (c *conn) timeout() time.Duration { return time.Duration(c.given.Load()) * time.Millisecond }
+
+// cut ends the connection, because nothing is heard by it. The session goes on over another.
+func (c *conn) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tcp != nil {
+		_ = c.tcp.Close()
+	}
+	c.last = errors.New("the server does not answer")
+}
+
+// abandon closes the conn and leaves the session to expire.
+func (c *conn) abandon() {
+	c.mu.Lock()
+	c.shut()
+	if c.tcp != nil {
+		_ = c.tcp.Close()
+	}
+	c.mu.Unlock()
+	go c.z.Close() // which tells the server nothing any more, but waits for its answer
+}
+
+// close ends the session.
+func (c *conn) close() {
+	c.mu.Lock()
+	c.shut()
+	z := c.z
+	c.mu.Unlock()
+	if z != nil {
+		z.Close()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tcp != nil {
+		_ = c.tcp.Close()
+	}
+}
+
+// shut marks the conn as closed; c.mu is locked.
+func (c *conn) shut() {
+	if !c.closed {
+		c.closed = true
+		close(c.over)
+	}
+}
+
+// hurry ends connections to members that take them and then do not answer, until the session
+// has one that does or ctx ends.
+func (c *conn) hurry(ctx context.Context) {
+	tick := time.NewTicker(dialTime)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.over:
+			return
+		case <-tick.C:
+		}
+		c.mu.Lock()
+		up := c.up
+		c.mu.Unlock()
+		if up {
+			return
+		}
+		c.cut()
+	}
+}
+
+// wait waits for the session to be connected. An error says that nothing was sent.
+func (c *conn) wait(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		up, why, last, changed, closed := c.up, c.why, c.last, c.changed, c.closed
+		c.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+			return backend.NotSent("given up before it was sent to ZooKeeper: " + ctx.Err().Error())
+		case closed:
+			return backend.NotSent("the session with ZooKeeper is over")
+		case up:
+			return nil
+		case why != nil:
+			return unreachable(why)
+		}
+		select {
+		case <-changed:
+		case <-c.over:
+		case <-ctx.Done():
+			return unreachable(last)
+		}
+	}
+}
+
+func unreachable(why error) error {
+	if why == nil {
+		return backend.ErrUnreachable
+	}
+	return fmt.Errorf("%w: zookeeper: %s", backend.ErrUnreachable, why.Error())
+}
+
+// do has the library do f, which goes on when ctx has ended.
+func do[T any](ctx context.Context, c *conn, f func(*zk.Conn) (T, error)) (T, error) {
+	var none T
+	if err := c.wait(ctx); err != nil {
+		return none, err
+	}
+	type answer struct {
+		v   T
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		v, err := f(c.z)
+		answers <- answer{v, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.v, outcome(a.err)
+	case <-ctx.Done():
+		return none, fmt.Errorf("%w: ZooKeeper has not answered in time", backend.ErrUnavailable)
+	}
+}

@@ -1,0 +1,231 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
+)
+
+// While a minority is away, everything goes on; what was granted stays granted. A leader that
+// is paused and comes back takes nothing away, nor does one that is killed. Without a majority
+// nothing is granted, and the answer says that it is not known or not sent.
+func TestMembersAway(t *testing.T) {
+	t.Parallel()
+	members := zktest.StartEnsemble(t, 3)
+	url := zktest.URL("away", members...)
+	a, b := listen(t, url, "a"), listen(t, url, "b")
+	first := a.takeFor("n", time.Hour)
+	for name, fault := range map[string]struct{ begin, end func(*zktest.Server) }{
+		"paused": {func(s *zktest.Server) { s.Pause(t) }, func(s *zktest.Server) { s.Resume(t) }},
+		"killed": {func(s *zktest.Server) { s.Kill() }, func(s *zktest.Server) { s.Restart(t) }},
+	} {
+		leader := zktest.Leader(t, members)
+		fault.begin(leader)
+		if r := b.ask("n", ledger.Op{Want: 1, TTL: 10 * time.Second}); r.Record.Firm("a") == nil {
+			t.Fatalf("leader %s: the hold of a is gone: %+v", name, r)
+		}
+		b.leave("n")
+		other := b.takeFor("other", time.Hour)
+		fault.end(leader)
+		if again := a.ask("other", ledger.Op{Verb: ledger.Pass}); again.Record.Firm("b") == nil || again.Record.Top < other.Record.Top {
+			t.Errorf("leader %s: there is %+v, it was granted %+v", name, again, other)
+		}
+		b.leave("other")
+		a.ask("n", ledger.Op{Want: 1, Hold: first.Record.Firm("a").ID, Keep: 1, Extend: true, TTL: time.Hour}) // its lease goes on
+		a.leave("n")
+		first = a.takeFor("n", time.Hour)
+	}
+	members[0].Kill()
+	members[1].Kill()
+	if r, err := a.try("third", ledger.Op{Want: 1}); err == nil || !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
+		t.Errorf("granted by a minority: %+v, %v", r, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := a.Ping(ctx); !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
+		t.Errorf("ping = %v", err)
+	}
+	members[0].Restart(t)
+	members[1].Restart(t)
+	a.take("third")
+}
+
+// A server that hangs and goes on, and one that is killed and starts again, have forgotten
+// nothing, and nobody's session.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t)
+	a, b := listen(t, zktest.URL("x", s), "a"), listen(t, zktest.URL("x", s), "b")
+	got := a.takeFor("n", time.Hour)
+	id := got.Record.Firm("a").ID
+	for name, fault := range map[string]func(){
+		"paused":    func() { s.Pause(t); _, _ = b.try("n", ledger.Op{Want: 1}); s.Resume(t) },
+		"restarted": func() { s.Restart(t) },
+	} {
+		fault()
+		until(t, name+": the hold is not renewed", func() bool { return a.renew("n", id, time.Hour) == nil })
+		if r := b.ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil {
+			t.Errorf("%s: the hold is gone: %+v", name, r)
+		}
+		b.leave("n")
+		reach(t, a, b)
+	}
+}
+
+// A member that takes connections and does not answer is left for another one, with the
+// session.
+func TestSilentMember(t *testing.T) {
+	t.Parallel()
+	s := zktest.Shared(t)
+	w := newWire(t, s)
+	a := listen(t, w.url("silent", s.Addr), "a")
+	for n := 0; ; n++ { // until it is with the member that falls silent
+		a.take("n")
+		w.mu.Lock()
+		with := len(w.conns) > 0
+		w.mu.Unlock()
+		if with {
+			break
+		}
+		_ = a.Close()
+		a = listen(t, w.url("silent", s.Addr), fmt.Sprint("a", n))
+	}
+	before := a.start.present().id
+	w.set(func() { w.mute = true })
+	a.take("other")
+	if now := a.start.present(); now == nil || now.id != before {
+		t.Error("the session was lost with the member")
+	}
+}
+
+// A name is free once the session of its dead node has ended and its lease is over, and not
+// before; who waits is told.
+func TestDeadNode(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []time.Duration{time.Second, 5 * time.Second} {
+		t.Run(ttl.String(), func(t *testing.T) {
+			t.Parallel()
+			url := zktest.URL("dead-"+ttl.String(), zktest.Shared(t))
+			a, b := listen(t, url, "a"), listen(t, url, "b")
+			id := a.hold("n", ttl).ID
+			b.ask("n", ledger.Op{Want: 1}) // it waits
+			begin := time.Now()
+			if err := a.renew("n", id, ttl); err != nil {
+				t.Fatal(err)
+			}
+			_ = a.Close()
+			b.hears(ledger.Look)
+			if took := time.Since(begin); took > 8*time.Second {
+				t.Errorf("it was told after %v that a session of 3 s is over", took)
+			}
+			b.take("n")
+			if took := time.Since(begin); took < ttl || took > ttl+10*time.Second {
+				t.Errorf("it was free after %v, want its ttl of %v or the session's 3 s, and not much more", took, ttl)
+			}
+			// What comes late renews nothing.
+			late := listen(t, url, "a")
+			if err := late.renew("n", id, ttl); !errors.Is(err, backend.ErrNotHeld) {
+				t.Errorf("renewed: %v", err)
+			}
+		})
+	}
+}
+
+// A node that is cut off for longer than its session lasts comes back with another one. What it
+// held and nobody took goes on under that; the rest is lost.
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	s := zktest.Shared(t)
+	w := newWire(t, s)
+	a, b := listen(t, w.url("expired"), "a"), listen(t, zktest.URL("expired", s), "b")
+	taken := a.hold("taken", time.Second).ID
+	kept := a.takeFor("kept", time.Minute)
+	before := a.start.present().id
+	w.set(func() { w.off = true })
+	b.take("taken")
+	if r := b.ask("kept", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil {
+		t.Fatalf("what was to last for a minute is gone: %+v", r)
+	}
+	w.set(func() { w.off = false })
+	until(t, "it is not told that messages may have been missed", func() bool { return a.resync.Load() > 0 })
+	if a.start.present().id == before {
+		t.Error("a session that has ended goes on")
+	}
+	if err := a.renew("taken", taken, time.Second); !errors.Is(err, backend.ErrNotHeld) {
+		t.Errorf("what somebody else has was renewed: %v", err)
+	}
+	if err := a.renew("kept", kept.Record.Firm("a").ID, time.Minute); err != nil {
+		t.Errorf("what nobody has taken: %v", err)
+	}
+	reach(t, b, a)
+}
+
+// A hold that was not renewed in time is written down as over; if nobody has taken it, it can
+// still be renewed.
+func TestLateRenewal(t *testing.T) {
+	t.Parallel()
+	url := zktest.URL("late", zktest.Shared(t))
+	a, b := listen(t, url, "a"), listen(t, url, "b")
+	got := a.take("n")
+	id := got.Record.Firm("a").ID
+	left := func() time.Duration {
+		r, err := b.Look(t.Context(), "n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Version != got.Version {
+			t.Fatalf("the version changed from %s to %s", got.Version, r.Version)
+		}
+		return r.Record.Firm("a").End
+	}
+	until(t, "it is never over", func() bool { return left() <= 0 })
+	if err := a.renew("n", id, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if left() < 50*time.Second {
+		t.Errorf("it lasts %v more, want a minute", left())
+	}
+	if r, err := b.try("n", ledger.Op{Want: 1, Lapse: true}); err != nil || r.Record.Firm("a") == nil {
+		t.Errorf("it was taken: %+v, %v", r, err)
+	}
+}
+
+// The answer to a write is lost: what became of it is looked up, and told.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, zktest.Shared(t))
+	a := listen(t, w.url("lost"), "a")
+	version := ledger.Version("")
+	for i := range 3 {
+		record := ledger.Record{Top: backend.Fence(i + 1), Queue: []ledger.Entry{{Node: "a", Want: 1, Waiters: i}}}
+		for range 100 {
+			record.Queue = append(record.Queue, ledger.Entry{Node: fmt.Sprint("node-", len(record.Queue)), Want: 1})
+		}
+		if _, err := a.Look(t.Context(), "n"); err != nil { // the parent is known
+			t.Fatal(err)
+		}
+		w.set(func() { w.last = 2000 })
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		r, err := a.Swap(ctx, ledger.Swap{Name: "n", Base: version, Record: record, Absolute: true})
+		cancel()
+		if err != nil || !r.Written {
+			t.Fatalf("write %d: %+v, %v", i, r, err)
+		}
+		there, err := a.Look(t.Context(), "n")
+		if err != nil || there.Version != r.Version || there.Record.Top != record.Top {
+			t.Errorf("write %d: told %+v, there is %+v, %v", i, r, there, err)
+		}
+		version = r.Version
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.thrown != 3 {
+		t.Errorf("%d answers were lost, want 3", w.thrown)
+	}
+}

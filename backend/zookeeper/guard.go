@@ -1,0 +1,219 @@
+package zookeeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// guard notices that ZooKeeper was restored from an older copy, and may have forgotten who
+// holds what. Then nothing new is granted until the last lease that it may have forgotten is
+// over, while holders may write down again what they hold.
+//
+// It shows by the pulse of a node, which that node alone writes, every ten seconds. If
+// something older stands there, whoever has seen it writes to the znode birth. Each write that
+// grants compares the versions of both. A gateway trusts a version of birth once it has seen it
+// for the longest lease.
+type guard struct {
+	me    string // this process, in the pulse
+	since int64  // when it began, by its clock
+
+	mu    sync.Mutex // guards the fields below
+	n     int64      // of the last pulse that was sent
+	sure  int64      // of the last one of which it is known that it was written
+	pulse int32      // version of the last one that was written; -1: there is none yet
+	known bool       // this process has written one
+	birth int32      // version that was seen
+	born  int64      // and the znode's czxid
+	until time.Duration
+}
+
+// pulse is what stands in the znode: whose it is, of which process, and the how manieth.
+type pulse struct {
+	Process string `json:"process"`
+	Since   int64  `json:"since"`
+	N       int64  `json:"n"`
+}
+
+// birth is what stands in the znode: for how long nobody must trust what is there.
+type birth struct {
+	Lease int64  `json:"lease_ms,omitempty"`
+	Node  string `json:"node,omitempty"`
+}
+
+// errBack: what this process has written is not there.
+var errBack = errors.New("ZooKeeper was restored from an older copy")
+
+// proof are the versions that the znodes have to have for a grant.
+func (g *guard) proof() (birth, pulse int32) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.birth, g.pulse
+}
+
+// distrust is why nothing new is granted; nil: it is.
+func (t *Table) distrust() error {
+	t.guard.mu.Lock()
+	defer t.guard.mu.Unlock()
+	left := t.guard.until - now()
+	if left <= 0 {
+		return nil
+	}
+	return &backend.Later{After: left, Err: fmt.Errorf("%w: ZooKeeper was restored from an older copy and may have forgotten who holds what; "+
+		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, time.Now().Add(left).Format(time.TimeOnly))}
+}
+
+// inspect compares ZooKeeper with what this process knows of it, before a new session is used.
+func (s *session) inspect(ctx context.Context) error {
+	s.t.buckets.reset()
+	s.t.remains.renounce()
+	if err := s.sync(ctx, s.t.paths.root); err != nil {
+		return err
+	}
+	if err := s.felt(ctx); errors.Is(err, errBack) {
+		if err := s.alarm(ctx); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if err := s.trust(ctx); err != nil {
+		return err
+	}
+	return s.beat(ctx)
+}
+
+// felt compares the pulse of this node with what is known of it. errBack: it has gone back.
+func (s *session) felt(ctx context.Context) error {
+	g := &s.t.guard
+	value, st, err := s.get(ctx, s.t.paths.pulse(s.t.cfg.Node.ID))
+	if err != nil && !isGone(err) {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var x pulse
+	none := err != nil
+	if !none {
+		_ = json.Unmarshal(value, &x) // what is no pulse is not this process's
+	}
+	switch {
+	case none && g.known:
+		g.pulse = -1
+		return errBack
+	case none:
+		g.pulse = -1
+	case x.Process == g.me && x.N >= g.sure: // the answer to one may have been lost
+		g.pulse, g.sure, g.known = st.Version, x.N, true
+	case g.known && x.Process != g.me && x.Since > g.since:
+		return backend.NotSent("another process is the same node; is there another gateway with the same state_dir?")
+	case g.known:
+		g.pulse = st.Version
+		return errBack
+	default:
+		g.pulse = st.Version
+	}
+	return nil
+}
+
+// beat writes the pulse anew.
+func (s *session) beat(ctx context.Context) error {
+	g := &s.t.guard
+	path := s.t.paths.pulse(s.t.cfg.Node.ID)
+	g.mu.Lock()
+	g.n++
+	n, version := g.n, g.pulse
+	value, err := json.Marshal(pulse{g.me, g.since, n})
+	g.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if version < 0 {
+		if err := s.create(ctx, path, ""); err != nil {
+			return err
+		}
+		version = 0
+	}
+	st, err := s.write(ctx, path, string(value), version)
+	switch {
+	case errors.Is(err, zk.ErrBadVersion), isGone(err):
+		return s.felt(ctx) // it may have been written by an attempt before
+	case err != nil:
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pulse, g.sure, g.known = st.Version, n, true
+	return nil
+}
+
+// alarm has nobody grant anything new for the longest lease.
+func (s *session) alarm(ctx context.Context) error {
+	t := s.t
+	t.cfg.Log.Warn("ZooKeeper was restored from an older copy; no new locks are granted until all that may have been forgotten is over", "for", t.cfg.Lease)
+	value, err := json.Marshal(birth{t.cfg.Lease.Milliseconds(), t.cfg.Node.ID})
+	if err != nil {
+		return err
+	}
+	st, err := s.write(ctx, t.paths.birth(), string(value), -1)
+	if err != nil {
+		return err
+	}
+	t.guard.mu.Lock()
+	defer t.guard.mu.Unlock()
+	t.guard.see(st, birth{Lease: t.cfg.Lease.Milliseconds()})
+	return nil
+}
+
+// trust looks whether somebody has raised an alarm.
+func (s *session) trust(ctx context.Context) error {
+	value, st, err := s.get(ctx, s.t.paths.birth())
+	if err != nil {
+		return err
+	}
+	var x birth
+	if err := json.Unmarshal(value, &x); err != nil {
+		return backend.NotSent("the znode " + s.t.paths.birth() + " of ZooKeeper cannot be read: " + strings.TrimSpace(err.Error()))
+	}
+	s.t.guard.mu.Lock()
+	defer s.t.guard.mu.Unlock()
+	s.t.guard.see(st, x)
+	return nil
+}
+
+// see notes the znode birth; g.mu is locked. Whoever sees an alarm for the first time cannot
+// know how old it is, unless it is long over by the clock of the store, too.
+func (g *guard) see(st *zk.Stat, x birth) {
+	if st.Version == g.birth && st.Czxid == g.born {
+		return
+	}
+	g.birth, g.born = st.Version, st.Czxid
+	lease := time.Duration(x.Lease) * time.Millisecond
+	left := time.Duration(st.Mtime*1000-clock())*time.Microsecond + 2*lease
+	g.until = max(g.until, now()+min(lease, left))
+}
+
+// verify is why a grant was not carried out that compares birth and pulse; nil: there is no
+// reason any more.
+func (s *session) verify(ctx context.Context) error {
+	err := s.trust(ctx)
+	if err == nil {
+		err = s.felt(ctx)
+	}
+	if errors.Is(err, errBack) || isGone(err) {
+		s.t.start.lost(s)
+		return backend.NotSent("ZooKeeper does not have what this gateway has written; it is looked into")
+	}
+	if err == nil {
+		err = s.t.distrust()
+	}
+	return unasked(settled(err))
+}

@@ -1,0 +1,94 @@
+package zookeeper
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
+)
+
+// What was granted after a copy was made is forgotten when that is put in place: nobody is
+// granted anything until it is over, while its holder may write it down again. So it is for a
+// gateway that was running, and for one that begins then.
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t)
+	guarded := func(node string) *client {
+		return listen(t, zktest.URL("restored", s), node, func(c *Config) { c.Lease = 5 * time.Second })
+	}
+	a, b := guarded("a"), guarded("b")
+	a.take("before")
+	s.Kill()
+	copied := s.Copy(t)
+	s.Restart(t)
+	b.take("else")
+	held := a.hold("n", time.Hour)
+	for _, c := range []*client{a, b} { // as after ten seconds by itself
+		until(t, "the pulse is not written", func() bool { return c.start.present() != nil && c.start.present().beat(t.Context()) == nil })
+	}
+	s.Restore(t, copied)
+	var late *backend.Later
+	var err error
+	for end := time.Now().Add(patience); late == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var r ledger.Reply
+		if r, err = b.try("n", ledger.Op{Want: 1}); err == nil {
+			t.Fatalf("what is held is granted again: %+v", r)
+		}
+		errors.As(err, &late)
+	}
+	if !errors.Is(err, backend.ErrRefused) || late == nil || late.After <= 0 || late.After > 5*time.Second {
+		t.Fatalf("the error is %v, want one that says for how long", err)
+	}
+	if err := b.Ping(t.Context()); !errors.Is(err, backend.ErrRefused) {
+		t.Errorf("ping = %v", err)
+	}
+	if r, err := b.Look(t.Context(), "n"); err != nil || r.Refusing == "" {
+		t.Errorf("look = %+v, %v", r, err)
+	}
+	if _, err := guarded("c").try("n", ledger.Op{Want: 1}); !errors.As(err, &late) {
+		t.Errorf("a gateway that begins now: %v", err)
+	}
+	// The holder says what it had.
+	var seen ledger.Reply
+	until(t, "the holder does not get through", func() bool { seen, err = a.Look(t.Context(), "n"); return err == nil })
+	if seen.Version != "" {
+		t.Fatalf("the copy is not an older one: %+v", seen)
+	}
+	op := ledger.Op{Verb: ledger.Reclaim, Node: "a", Hold: held.ID, Keep: 1, Turns: 1, Restore: true, Floor: held.ID, TTL: time.Minute}
+	next, effects := ledger.Step(seen.Record, op, 0)
+	until(t, "the holder cannot write it down again", func() bool {
+		r, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Record: next, Effects: effects, Absolute: true})
+		return err == nil && r.Written
+	})
+	b.take("other") // once it is over
+	if r := b.ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil || r.Record.Firm("a").ID != held.ID {
+		t.Errorf("there is %+v, want the hold of a", r)
+	}
+}
+
+// The next process of a node is no sign of an older copy, nor is a node that comes back later;
+// two at once are told.
+func TestSameNode(t *testing.T) {
+	t.Parallel()
+	url := zktest.URL("same", zktest.Shared(t))
+	first := listen(t, url, "a")
+	first.take("n")
+	_ = first.Close()
+	second := listen(t, url, "a")
+	second.take("m")
+	third := listen(t, url, "a")
+	third.take("o")
+	until(t, "the process before does not notice that another is there", func() bool {
+		err := second.Ping(t.Context())
+		return err != nil && errors.Is(err, backend.ErrRefused)
+	})
+	if err := third.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if third.distrust() != nil || second.distrust() != nil {
+		t.Error("they take it for an older copy")
+	}
+}

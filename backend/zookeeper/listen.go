@@ -1,0 +1,189 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+const (
+	probeEvery  = 2 * time.Second
+	probeTime   = 3 * time.Second // for the answer to a probe
+	writesEvery = 5               // probes: the pulse is written anew
+)
+
+// Listen implements ledger.Table.
+func (t *Table) Listen(f func(ledger.Addressed)) {
+	t.told = f
+	t.work.Go(func() {
+		told := ""
+		for first := true; t.life.Err() == nil; {
+			began, err := t.serve(first)
+			first = first && !began
+			if t.life.Err() != nil {
+				return
+			}
+			t.start.failed(err)
+			switch {
+			case began:
+				t.cfg.Log.Warn("the session with ZooKeeper is over, and another one begins; what is waited for is looked at again", "why", err)
+			case errors.Is(err, backend.ErrRefused) && err.Error() != told:
+				told = err.Error()
+				t.cfg.Log.Error("ZooKeeper is not used", "why", err)
+			}
+			select {
+			case <-t.life.Done():
+			case <-time.After(retryAfter):
+			}
+		}
+	})
+	t.work.Go(t.expire)
+	t.work.Go(t.sweep)
+}
+
+// serve begins a session and listens until something goes wrong. began: it came so far.
+func (t *Table) serve(first bool) (began bool, err error) {
+	s, err := t.begin(t.life, first)
+	if err != nil {
+		return false, err
+	}
+	defer s.finish()
+	t.start.ready(s)
+	t.resync(!first)
+	return true, s.listen(t.life)
+}
+
+// resync says that messages may have been missed, if so.
+func (t *Table) resync(missed bool) {
+	if missed {
+		t.told(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Resync}})
+	}
+}
+
+// listen tells what is written to the znode of this node, and keeps the session alive, until
+// it is of no use any more.
+func (s *session) listen(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	e := &ear{session: s, again: make(chan struct{}, 1)}
+	ended := make(chan error, 2)
+	s.t.work.Go(func() { ended <- e.hear(ctx) })
+	s.t.work.Go(func() { ended <- e.probe(ctx) })
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.c.over:
+		return errors.New("it has expired")
+	case <-s.t.start.kick:
+		return errors.New("ZooKeeper does not have what this gateway has written")
+	case err := <-ended:
+		return err
+	}
+}
+
+// ear is the watch of the node's own znode.
+type ear struct {
+	*session
+	inbox inbox
+	heard atomic.Int32  // version of the znode that was delivered
+	again chan struct{} // has an element when the watch is not to be trusted
+}
+
+var errDeleted = errors.New("the znode of this node's messages was deleted, or another process has it")
+
+// hear reads what is in the znode, and watches it with the same request, so that nothing is
+// missed between.
+func (e *ear) hear(ctx context.Context) error {
+	for ctx.Err() == nil {
+		within, cancel := context.WithTimeout(ctx, probeTime)
+		w, err := e.watch(within, e.t.paths.mail(e.t.cfg.Node.ID))
+		cancel()
+		switch {
+		case isGone(err) || err == nil && w.st.EphemeralOwner != e.owner:
+			return errDeleted
+		case err != nil:
+			select {
+			case <-ctx.Done():
+			case <-time.After(retryAfter):
+			}
+			continue
+		}
+		o := e.inbox.open(e.t, w.value, w.st)
+		e.heard.Store(w.st.Version)
+		for _, m := range o.ms {
+			e.t.told(m)
+		}
+		e.t.resync(o.missed)
+		select {
+		case <-ctx.Done():
+		case <-w.events:
+		case <-e.again:
+		}
+	}
+	return ctx.Err()
+}
+
+// probe asks for the znodes of this node again and again, and ends a connection over which no
+// answer comes.
+func (e *ear) probe(ctx context.Context) error {
+	tick := time.NewTicker(e.touchEvery())
+	defer tick.Stop()
+	owed := int32(0)
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		within, cancel := context.WithTimeout(ctx, min(probeTime, max(e.c.timeout()/3, leastTime)))
+		begin := now()
+		there, err := e.ask(within, n%writesEvery == 0)
+		late := within.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			e.touched.Store(int64(begin))
+			if owed > e.heard.Load() {
+				select {
+				case e.again <- struct{}{}:
+				default:
+				}
+			}
+			owed = there
+		case isGone(err) || errors.Is(err, errBack) || errors.Is(err, errDeleted):
+			return err
+		case now()-time.Duration(e.touched.Load()) > e.c.timeout()*2/3:
+			// Servers that were restored from an older copy never take up a session that has
+			// seen more than they have.
+			return fmt.Errorf("nothing is heard of it any more: %w", err)
+		case late && ctx.Err() == nil:
+			e.c.cut()
+		}
+	}
+}
+
+// ask looks whether everything is as it was. there is the version of the znode of messages.
+func (e *ear) ask(ctx context.Context, writes bool) (there int32, err error) {
+	if _, _, err := e.get(ctx, e.alive()); err != nil {
+		return 0, err
+	}
+	_, st, err := e.get(ctx, e.t.paths.mail(e.t.cfg.Node.ID))
+	if err != nil {
+		return 0, err
+	}
+	if st.EphemeralOwner != e.owner {
+		return 0, errDeleted
+	}
+	if err := e.trust(ctx); err != nil {
+		return 0, err
+	}
+	if writes {
+		return st.Version, e.beat(ctx)
+	}
+	return st.Version, nil
+}

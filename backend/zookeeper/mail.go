@@ -1,0 +1,228 @@
+package zookeeper
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// letter is what is written to the znode of a node: messages. A node that reads it sees the
+// last one alone. So each has what its sender has written there shortly before, too; and the
+// version of the znode tells how many were written, by others as well. Who finds that one is
+// missing looks at everything again.
+type letter struct {
+	node  string
+	value string
+	// notes are those of this letter alone.
+	notes []note
+	serial
+}
+
+// serial numbers the letters of a process.
+type serial struct {
+	From string `json:"from"`
+	N    int64  `json:"n"`
+}
+
+type content struct {
+	serial
+	Notes []note `json:"notes"`
+	// Row is the record that was written in the same step, about which the letter is. It stands
+	// at Version, in a znode made by the zxid Born, or by the same one as the letter: 0; and
+	// Bucket is the version that its parent had.
+	Row     string `json:"row,omitempty"`
+	Born    int64  `json:"born,omitempty"`
+	Version int32  `json:"version,omitempty"`
+	Bucket  int32  `json:"bucket,omitempty"`
+}
+
+type note struct {
+	N    int64       `json:"n"` // of the letter
+	Kind ledger.Kind `json:"kind"`
+	Name string      `json:"name"`
+	Text string      `json:"text,omitempty"`
+}
+
+// posted is what this process has written to others.
+type posted struct {
+	me string
+
+	mu     sync.Mutex // guards the fields below
+	n      int64
+	recent map[string][]note // by node, oldest first
+}
+
+const (
+	mostRecent = 16 // notes that a letter has of those before it
+	mostNodes  = 1000
+)
+
+// next begins a letter.
+func (p *posted) next(node string) (serial, []note) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n++
+	return serial{p.me, p.n}, slices.Clone(p.recent[node])
+}
+
+// done: l was written for certain.
+func (p *posted) done(l letter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.recent == nil || len(p.recent) >= mostNodes && p.recent[l.node] == nil {
+		p.recent = map[string][]note{}
+	}
+	all := append(p.recent[l.node], l.notes...)
+	if extra := len(all) - mostRecent; extra > 0 {
+		// Of a letter all or nothing: one that is there in part would pass for whole.
+		for extra < len(all) && all[extra].N == all[extra-1].N {
+			extra++
+		}
+		all = slices.Clone(all[extra:])
+	}
+	p.recent[l.node] = all
+}
+
+// letters are ms by node. w, unless it is nil, is the write that they go with.
+func (s *session) letters(ms []ledger.Addressed, w *write) ([]letter, error) {
+	var out []letter
+	for _, m := range ms {
+		if slices.ContainsFunc(out, func(l letter) bool { return l.node == m.Node }) {
+			continue
+		}
+		l := letter{node: m.Node}
+		var before []note
+		l.serial, before = s.t.posted.next(m.Node)
+		for _, o := range ms {
+			if o.Node == m.Node {
+				l.notes = append(l.notes, note{l.N, o.Kind, o.Name, o.Text})
+			}
+		}
+		x := content{serial: l.serial, Notes: append(before, l.notes...)}
+		if w != nil {
+			x.Row, x.Born, x.Version, x.Bucket = w.text, w.base.born, w.base.version+1, w.in.version
+			if w.base.born == 0 || w.turn() {
+				x.Born, x.Version = 0, 1
+			}
+			if w.turn() {
+				x.Bucket++
+			}
+		}
+		value, err := json.Marshal(x)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
+		}
+		l.value = string(value)
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// short is l without what can be read elsewhere.
+func (l letter) short() letter {
+	if value, err := json.Marshal(content{serial: l.serial, Notes: l.notes}); err == nil {
+		l.value = string(value)
+	}
+	return l
+}
+
+// Send implements ledger.Table.
+func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
+	if err := ledger.Texts(ms); err != nil {
+		return err
+	}
+	s, err := t.start.wait(ctx)
+	if err != nil {
+		return err
+	}
+	ls, err := s.letters(ms, nil)
+	if err != nil {
+		return err
+	}
+	return backend.Each(len(ls), func(i int) error {
+		_, err := s.write(ctx, t.paths.mail(ls[i].node), ls[i].value, -1)
+		if err == nil {
+			t.posted.done(ls[i])
+		}
+		if isGone(err) {
+			return nil // nobody listens
+		}
+		return settled(err)
+	})
+}
+
+// inbox is what this node has heard.
+type inbox struct {
+	version int32 // of its znode
+	heard   map[string][]int64
+}
+
+// mostHeard bounds how many letters of one sender are remembered, and how many senders.
+const mostHeard = 64
+
+// opened is a letter that was read.
+type opened struct {
+	ms     []ledger.Addressed
+	missed bool // letters were written before it that are not in it
+}
+
+// open reads what is at the znode of this node. Whoever may write there can forge it: a record
+// that cannot be read is left out, and one that can is only ever compared with.
+func (in *inbox) open(t *Table, value []byte, st *zk.Stat) (o opened) {
+	written := int(st.Version - in.version)
+	in.version = st.Version
+	var x content
+	if written == 0 || json.Unmarshal(value, &x) != nil || x.From == "" {
+		o.missed = written != 0
+		return o
+	}
+	if in.heard == nil || len(in.heard) >= mostNodes && in.heard[x.From] == nil {
+		in.heard = map[string][]int64{}
+	}
+	heard := in.heard[x.From]
+	fresh := map[int64]bool{x.N: true}
+	for _, n := range x.Notes {
+		if !slices.Contains(heard, n.N) {
+			fresh[n.N] = true
+		}
+	}
+	o.missed = len(fresh) < written
+	for _, n := range x.Notes {
+		if !fresh[n.N] || n.Kind < ledger.Look || n.Kind > ledger.Told || n.Kind == ledger.Resync || len(n.Text) > ledger.MaxText || n.Name == "" {
+			continue
+		}
+		m := ledger.Addressed{Name: n.Name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: n.Kind, Text: n.Text}}
+		if n.N == x.N {
+			m.Reply = t.enclosed(n.Name, x, st)
+		}
+		o.ms = append(o.ms, m)
+	}
+	for n := range fresh {
+		heard = append(heard, n)
+	}
+	in.heard[x.From] = heard[max(0, len(heard)-mostHeard):]
+	return o
+}
+
+// enclosed is the record that came with a letter; nil: none.
+func (t *Table) enclosed(name string, x content, st *zk.Stat) *ledger.Reply {
+	at := place{x.Born, x.Version}
+	if at.born == 0 {
+		at.born = st.Mzxid
+	}
+	is, err := decode(x.Row, at)
+	if x.Row == "" || err != nil || is.kept != "" {
+		return nil
+	}
+	t.buckets.saw(name, at.born, x.Bucket)
+	r := &ledger.Reply{Version: is.version(), Record: is.record, Clock: clock()}
+	t.remains.fill(name, is.ends, &r.Record)
+	return r
+}

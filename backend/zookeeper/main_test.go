@@ -1,0 +1,35 @@
+package zookeeper
+
+import (
+	"flag"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
+)
+
+// Most tests here wait for a server to let time pass, more than one to a processor.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
+	}
+	code := m.Run()
+	zktest.End()
+	os.Exit(code)
+}
+
+// open makes the Table of a node. The caller closes it.
+func open(t testing.TB, url, node string) *Table {
+	t.Helper()
+	table, err := OpenTable(Config{URL: url, Node: backend.Node{ID: node}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}

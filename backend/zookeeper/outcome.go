@@ -1,0 +1,59 @@
+package zookeeper
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// answers of ZooKeeper that say how something is; they are told as they come.
+var plain = []error{zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty}
+
+// refusals are why ZooKeeper has not done what it was asked to do, for certain.
+var refusals = []struct {
+	err error
+	why string
+}{
+	{zk.ErrNoServer, "no member of ZooKeeper could be reached"},
+	{zk.ErrNoAuth, "ZooKeeper: permission denied; the user needs the rights create, read, write and delete below the chroot (see docs/zookeeper.md)"},
+	{zk.ErrAuthFailed, "ZooKeeper refuses the user in backend.url"},
+	{zk.ErrInvalidACL, "ZooKeeper does not know who the gateway is, so that znodes cannot be made for it alone"},
+	{zk.ErrSessionMoved, "the session has moved to another member of ZooKeeper"},
+	{zk.ErrShortBuffer, "the record is larger than ZooKeeper takes in one request"},
+	{zk.ErrBadArguments, "ZooKeeper: invalid arguments"},
+	{zk.ErrInvalidPath, "ZooKeeper: invalid path"},
+	{zk.ErrNoChildrenForEphemerals, "the chroot is a znode of somebody's session, under which nothing can be kept"},
+}
+
+// outcome is err as a Table tells it, unless it is one of plain: ErrRefused if nothing was
+// changed for certain, or ErrUnavailable.
+func outcome(err error) error {
+	if err == nil || errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrRefused) {
+		return err
+	}
+	for _, p := range plain {
+		if errors.Is(err, p) {
+			return err
+		}
+	}
+	for _, r := range refusals {
+		if errors.Is(err, r.err) {
+			return backend.NotSent(r.why)
+		}
+	}
+	return fmt.Errorf("%w: %s", backend.ErrUnavailable, "zookeeper: "+strings.TrimPrefix(err.Error(), "zk: "))
+}
+
+// unasked is err of a question before a write, which was not sent then.
+func unasked(err error) error {
+	if errors.Is(err, backend.ErrUnavailable) {
+		return fmt.Errorf("%w: %s", backend.ErrUnreachable, err.Error())
+	}
+	return err
+}
+
+func isGone(err error) bool { return errors.Is(err, zk.ErrNoNode) }

@@ -1,0 +1,146 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Renew implements ledger.Table. It reads the records: as long as the session lives, and the
+// hold is in the record under it, nobody takes it. Nothing is written, unless the hold is to
+// last longer than is written there, or is under another session.
+func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error) {
+	errs := make([]error, len(rs))
+	if len(rs) == 0 {
+		return errs, nil
+	}
+	s, err := t.start.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	begin := now()
+	anew := make([]bool, len(rs))
+	for i, r := range rs {
+		anew[i] = !t.stakes.prolong(r.Name, r.ID, begin+r.TTL)
+	}
+	if err := s.sync(ctx, t.paths.root); err != nil { // the leader knows the session
+		return nil, settled(err)
+	}
+	_ = backend.Each(len(rs), func(i int) error {
+		errs[i] = settled(s.renew(ctx, rs[i], begin, anew[i]))
+		return nil
+	})
+	if len(rs) == 1 && errs[0] != nil && !errors.Is(errs[0], backend.ErrNotHeld) {
+		return nil, errs[0]
+	}
+	return errs, nil
+}
+
+// renew has the hold that r names last for longer. anew: this process may be about to write
+// down that it is over, so that it is written in any case.
+func (s *session) renew(ctx context.Context, r ledger.Renewal, begin time.Duration, anew bool) error {
+	for range tries {
+		is, err := s.read(ctx, r.Name)
+		if err != nil {
+			return err
+		}
+		if !holds(&is.record, r.ID) {
+			s.t.stakes.drop(r.Name, r.ID)
+			return backend.ErrNotHeld
+		}
+		e, _ := is.ends.find(r.ID)
+		ttl := max(e.ttl, r.TTL)
+		if !anew && e.session == s.id && e.ttl >= ttl && e.spare >= s.spare(ttl) {
+			return nil
+		}
+		s.t.stakes.claim(r.Name, r.ID, begin+r.TTL)
+		next := end{id: r.ID, ttl: ttl, session: s.id, spare: s.spare(ttl)}
+		w, err := s.rewrite(r.Name, &is, next)
+		if err != nil {
+			return err
+		}
+		w.own = true
+		failed, err := w.commit(ctx)
+		switch {
+		case err != nil:
+			return err
+		case failed == nil:
+			s.t.stakes.firm(r.Name, r.ID)
+			return nil
+		}
+		if err := s.refused(ctx, failed); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: others write the record of %s all the time", backend.ErrRefused, r.Name)
+}
+
+// rewrite is a write of the same row with another end of one hold. The version stays.
+func (s *session) rewrite(name string, is *row, e end) (w *write, err error) {
+	w = &write{s: s, name: name, base: is.place, in: is.in, row: row{record: is.record, ends: is.ends.but(e), kept: is.version()}}
+	w.text, err = w.row.encode()
+	return w, err
+}
+
+// holds: r has the hold id, and it can be renewed.
+func holds(r *ledger.Record, id backend.Fence) bool {
+	return id != 0 && slices.ContainsFunc(r.Holds, func(h ledger.Hold) bool { return h.ID == id && !h.Offered })
+}
+
+// expireEvery is how often is looked for holds that nobody has renewed.
+const expireEvery = 250 * time.Millisecond
+
+// expire writes down that holds of this node are over that were not renewed in time: as long
+// as the session lives, nobody else can know.
+func (t *Table) expire() {
+	tick := time.NewTicker(expireEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-t.life.Done():
+			return
+		case <-tick.C:
+		}
+		due := t.stakes.due(now())
+		s := t.start.present()
+		if s == nil || len(due) == 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(t.life, probeTime)
+		_ = backend.Each(len(due), func(i int) error {
+			_ = s.giveUp(ctx, due[i]) // it is tried again
+			return nil
+		})
+		cancel()
+	}
+}
+
+// giveUp writes down that a hold is over.
+func (s *session) giveUp(ctx context.Context, k stakeKey) error {
+	is, err := s.read(ctx, k.name)
+	if err != nil {
+		return err
+	}
+	e, ok := is.ends.find(k.id)
+	if !ok || e.session == "" || !holds(&is.record, k.id) {
+		s.t.stakes.drop(k.name, k.id)
+		return nil
+	}
+	if !s.t.stakes.over(k, now()) {
+		return nil
+	}
+	w, err := s.rewrite(k.name, &is, end{id: k.id, until: clock()})
+	if err != nil {
+		return err
+	}
+	failed, err := w.commit(ctx)
+	if err == nil && failed == nil {
+		s.t.stakes.drop(k.name, k.id)
+	}
+	return err
+}

@@ -1,0 +1,307 @@
+package zookeeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
+)
+
+// Every name is one part of a path, and each its own.
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"nightly": "nightly", ".": "%2E", "..": "%2E.", "a/b": "a%2Fb", "a b%": "a%20b%25", "ü": "%C3%BC", "{t}": "%7Bt%7D", "a.b:c_d-e": "a.b:c_d-e", "\xff": "%FF",
+	} {
+		if got := escape(name); got != want {
+			t.Errorf("%q is written as %q, want %q", name, got, want)
+		}
+		if back, ok := unescape(want); !ok || back != name {
+			t.Errorf("%q is read as %q, %v", want, back, ok)
+		}
+	}
+	for _, bad := range []string{"%", "%2", "%zz", "a%41", "%2f", ".", "a b", "%+1"} {
+		if name, ok := unescape(bad); ok {
+			t.Errorf("%q is read as %q", bad, name)
+		}
+	}
+}
+
+func TestRowText(t *testing.T) {
+	t.Parallel()
+	r := row{place: place{born: 0x1700000001, version: 5}, record: ledger.Record{Top: 9, Holds: []ledger.Hold{{Node: "a", ID: 7, Count: 1}}}, ends: ends{
+		{id: 7, ttl: 30 * time.Second, session: "ABC7", spare: 2500 * time.Millisecond}, {id: 8, ttl: time.Second, until: -5}, {id: 9},
+	}}
+	if v := r.version(); v != "1700000001.5@7=ABC7:30000:2500,8~-5:1000,9~0:0" {
+		t.Errorf("version %s", v)
+	}
+	at, es, err := parseVersion(r.version())
+	if err != nil || at != r.place || es.String() != r.ends.String() {
+		t.Errorf("read as %v, %v, %v", at, es, err)
+	}
+	text, err := r.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := decode(text, r.place); err != nil || back.version() != r.version() || !back.record.Same(&r.record) {
+		t.Errorf("%s is read as %+v, %v", text, back, err)
+	}
+	for _, bad := range []string{"5@", "1.x@", "0.1@", "1.2", "1.2@x", "1.2@7=ABC:1", "1.2@7=a/b:1:1", "1.2@7=:1:1", "1.2@7~1", "1.2@7~1:1:1", "1.2@7~1:-1"} {
+		if _, _, err := parseVersion(ledger.Version(bad)); !errors.Is(err, backend.ErrInvalid) {
+			t.Errorf("%q is read as a version: %v", bad, err)
+		}
+	}
+}
+
+// A record that nobody uses goes; no fence of the next one is below it, and what was seen
+// before is not taken for it, although its znode has the same version.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := zktest.Shared(t)
+	url := zktest.URL("sweep", s)
+	a, b := listen(t, url, "a"), listen(t, url, "b")
+	ahead := backend.Fence(1 << 52) // of every clock
+	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: "a", Want: 1, Turns: 1, TTL: time.Second}, 0)
+	if r, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Record: next, Effects: effects, Floor: ahead}); err != nil || !r.Written {
+		t.Fatal(r, err)
+	}
+	b.takeFor("used", time.Minute)
+	c := listen(t, url, "c")
+	c.take("dead")
+	_ = c.Close()
+	a.leave("n")
+	seen, err := b.Look(t.Context(), "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, own := a.start.present(), b.start.present()
+	if err := own.delete(t.Context(), map[string]place{"used": {born: 1, version: 5}}); err != nil { // it was written since
+		t.Fatal(err)
+	}
+	if err := of.deleteAll(t.Context(), a.unused.due(a.paths, 0)); err != nil {
+		t.Fatal(err)
+	}
+	gone := func(name string) bool {
+		r, err := b.Look(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Version == ""
+	}
+	if !gone("n") || gone("used") {
+		t.Errorf("n is gone: %v; used is gone: %v", gone("n"), gone("used"))
+	}
+	a.takeFor("n", time.Minute)
+	a.leave("n") // the znode has the version that b has seen
+	if at, _, _ := parseVersion(seen.Version); at.version == 0 {
+		t.Fatal(seen.Version)
+	} else if now, _ := a.Look(t.Context(), "n"); !strings.Contains(string(now.Version), strings.SplitN(string(seen.Version), "@", 2)[0][strings.Index(string(seen.Version), "."):]) {
+		t.Fatalf("not the same version: %s, then %s", seen.Version, now.Version)
+	}
+	next, effects = ledger.Step(seen.Record, ledger.Op{Node: "b", Want: 1, Turns: 1, TTL: time.Second}, 0)
+	if r, err := b.Swap(t.Context(), ledger.Swap{Name: "n", Base: seen.Version, Record: next, Effects: effects}); err != nil || r.Written {
+		t.Errorf("a record that was deleted was swapped: %+v, %v", r, err)
+	}
+	if r := b.takeFor("n", time.Minute); r.Record.Top <= ahead {
+		t.Errorf("fence %d comes after %d", r.Record.Top, ahead)
+	}
+	until(t, "what a dead node held stays", func() bool { // what the dead have left
+		if err := errors.Join(of.scan(t.Context()), of.deleteAll(t.Context(), a.unused.due(a.paths, 0))); err != nil {
+			t.Fatal(err)
+		}
+		return gone("dead")
+	})
+	if gone("n") {
+		t.Error("a record of a living node was deleted")
+	}
+}
+
+// A znode that was written so often that its version turns over is made anew, and what was
+// seen before is not taken for it.
+func TestTurnover(t *testing.T) {
+	// Not in parallel: the bound is everybody's.
+	defer func(was int32) { turnover = was }(turnover)
+	turnover = 4
+	url := zktest.URL("turn", zktest.Shared(t))
+	a, b := listen(t, url, "a"), listen(t, url, "b")
+	seen := map[ledger.Version]bool{}
+	var wg sync.WaitGroup
+	for range 6 {
+		r := a.take("n")
+		if seen[r.Version] {
+			t.Fatalf("version %s again", r.Version)
+		}
+		seen[r.Version] = true
+		wg.Go(func() { b.ask("n", ledger.Op{Want: 1, Lapse: true}) })
+		wg.Wait()
+		a.hears(ledger.Waits)
+		a.leave("n")
+		if m := b.hears(ledger.Look); m.Reply != nil {
+			if now, err := b.Look(t.Context(), "n"); err != nil || now.Version != m.Reply.Version {
+				t.Errorf("the message brings %s, there is %s, %v", m.Reply.Version, now.Version, err)
+			}
+		}
+		b.leave("n")
+	}
+}
+
+// What is too large for ZooKeeper is refused, and the connection stays; messages that are
+// together too large go without the record.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	a := listen(t, zktest.URL("large", zktest.Shared(t)), "a")
+	large := func(n int) ledger.Swap {
+		s := ledger.Swap{Name: "n", Absolute: true, Record: ledger.Record{Top: 1, Queue: []ledger.Entry{{Node: strings.Repeat("x", n), Want: 1}}}}
+		s.Effects.Messages = []ledger.Message{{Node: "a", Kind: ledger.Waits}}
+		return s
+	}
+	if _, err := a.Swap(t.Context(), large(950_000)); !errors.Is(err, backend.ErrRefused) {
+		t.Errorf("the error is %v", err)
+	}
+	before := a.start.present()
+	if r, err := a.Swap(t.Context(), large(800_000)); err != nil || !r.Written {
+		t.Fatalf("%v, %v", r.Written, err)
+	}
+	if m := a.hears(ledger.Waits); m.Reply != nil {
+		t.Error("the message has the record")
+	}
+	if a.start.present() != before {
+		t.Error("the session has ended")
+	}
+}
+
+// Somebody who may write the znodes writes nonsense.
+func TestForeignZnodes(t *testing.T) {
+	t.Parallel()
+	s := zktest.Shared(t)
+	a := listen(t, zktest.URL("foreign", s), "a")
+	a.take("n")
+	c := zktest.Client(t, s)
+	path := a.paths.record("n")
+	for _, value := range []string{"", "x", "2 - -\n{}", "1 - -\n{}", "1 x -\n{\"v\":1}", "1 - - -\n{\"v\":1}"} {
+		if _, err := c.Set(path, []byte(value), -1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.try("n", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), path) {
+			t.Errorf("with %q there: %v", value, err)
+		}
+		if _, _, err := a.List(t.Context(), "", "", 10); !errors.Is(err, backend.ErrPartly) {
+			t.Errorf("with %q there the list says %v", value, err)
+		}
+	}
+	for _, value := range []string{"", "x", `{"from":"f","n":1,"notes":[{"n":1,"kind":9,"name":"n"},{"n":1,"kind":1}]}`, `{"from":"f","n":2,"notes":[{"n":2,"kind":1,"name":"n"}],"row":"1 1=x:y -\n{}"}`} {
+		if _, err := c.Set(a.paths.mail("a"), []byte(value), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.hears(ledger.Look)
+	if _, err := c.Create(a.paths.records()+"/zz", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	a.take("other")
+	// The znodes of a session go: it begins another.
+	for _, of := range []func() string{func() string { return a.paths.mail("a") }, func() string { return a.start.present().alive() }} {
+		path, before := of(), a.start.present().id
+		if err := c.Delete(path, -1); err != nil {
+			t.Fatal(err)
+		}
+		until(t, path+" was deleted, and nobody has noticed", func() bool { s := a.start.present(); return s != nil && s.id != before })
+	}
+	a.take("third")
+}
+
+// A node reads the last letter alone. It hears all notes of one sender, and knows if those of
+// another are missing.
+func TestLetters(t *testing.T) {
+	t.Parallel()
+	table := &Table{posted: posted{me: "A"}}
+	table.remains.t = table
+	s := &session{t: table}
+	other := &session{t: &Table{posted: posted{me: "B"}}}
+	send := func(s *session, name string) letter {
+		ls, err := s.letters([]ledger.Addressed{{Name: name, Message: ledger.Message{Node: "x", Kind: ledger.Look}}}, nil)
+		if err != nil || len(ls) != 1 {
+			t.Fatal(ls, err)
+		}
+		return ls[0]
+	}
+	var in inbox
+	version := int32(0)
+	read := func(l letter) (names string, missed bool) {
+		o := in.open(table, []byte(l.value), &zk.Stat{Version: version})
+		for _, m := range o.ms {
+			names += m.Name
+		}
+		return names, o.missed
+	}
+	check := func(l letter, names string, missed bool) {
+		t.Helper()
+		if got, lost := read(l); got != names || lost != missed {
+			t.Errorf("it hears %q, something is missing: %v; want %q, %v", got, lost, names, missed)
+		}
+	}
+	post := func(s *session, name string) letter {
+		l := send(s, name)
+		version++
+		s.t.posted.done(l)
+		return l
+	}
+	check(post(s, "a"), "a", false)
+	post(s, "b")
+	check(post(s, "c"), "bc", false) // b was overwritten, and is in the next one
+	post(other, "d")
+	check(post(s, "e"), "e", true)
+	send(s, "never written")
+	check(post(s, "f"), "f", false)
+	for range 3 * mostRecent {
+		post(s, "g")
+	}
+	if names, missed := read(post(s, "h")); !missed || !strings.HasSuffix(names, "h") {
+		t.Errorf("more than a letter has was overwritten: %q, %v", names, missed)
+	}
+	var x content
+	if err := json.Unmarshal([]byte(send(s, "i").value), &x); err != nil || len(x.Notes) > mostRecent+1 {
+		t.Errorf("a letter has %d notes, %v", len(x.Notes), err)
+	}
+}
+
+// Many nodes write to one at the same time: it hears of all, or knows that it did not.
+func TestCrowdedMailbox(t *testing.T) {
+	t.Parallel()
+	url := zktest.URL("crowd", zktest.Shared(t))
+	to := listen(t, url, "to")
+	to.take("n")
+	var wg sync.WaitGroup
+	const senders, each = 4, 40
+	for i := range senders {
+		from := listen(t, url, string(rune('a'+i)))
+		wg.Go(func() {
+			for range each {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				if err := from.Send(ctx, []ledger.Addressed{{Name: from.Node(), Message: ledger.Message{Node: "to", Kind: ledger.Waits}}}); err != nil {
+					t.Error(err)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	reach(t, to, to)
+	heard := 0
+	for len(to.told) > 0 {
+		<-to.told
+		heard++
+	}
+	if heard < senders*each && to.resync.Load() == 0 {
+		t.Errorf("%d of %d messages were heard, and it does not know", heard, senders*each)
+	}
+}

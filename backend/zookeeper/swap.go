@@ -1,0 +1,226 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// tries is how often a write is sent that others have not spoilt by a write of their own.
+const tries = 5
+
+// Swap implements ledger.Table.
+func (t *Table) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
+	s, err := t.start.wait(ctx)
+	if err != nil {
+		return ledger.Reply{}, err
+	}
+	return s.swap(ctx, w)
+}
+
+func (s *session) swap(ctx context.Context, asked ledger.Swap) (ledger.Reply, error) {
+	if asked.Effects.Evicts {
+		return ledger.Reply{}, fmt.Errorf("%w: nobody outside lockgw has a lock in ZooKeeper", backend.ErrConflict)
+	}
+	if err := s.t.distrust(); err != nil && asked.Effects.Grants {
+		return ledger.Reply{}, err
+	}
+	is, same, err := s.base(ctx, asked)
+	if err != nil {
+		return ledger.Reply{}, err
+	}
+	if !same {
+		return s.reply(ctx, asked.Name, is)
+	}
+	var unheard []string
+	for n := 0; n < tries; n++ {
+		w, over, err := s.compose(ctx, asked, is)
+		if err != nil {
+			return ledger.Reply{}, err
+		}
+		if !over {
+			before := is.place
+			if is, err = s.newest(ctx, asked.Name); err != nil {
+				return ledger.Reply{}, unasked(settled(err))
+			}
+			if is.version() == asked.Base && is.place != before { // a renewal, or its opposite, has written it anew
+				continue
+			}
+			return s.reply(ctx, asked.Name, is)
+		}
+		for _, node := range unheard {
+			w.without(node)
+		}
+		failed, err := w.commit(ctx)
+		switch {
+		case err != nil:
+			return ledger.Reply{}, err
+		case failed == nil:
+			return s.written(w, unheard), nil
+		case failed.what == deaf:
+			unheard = append(unheard, failed.whom)
+			n--
+			continue
+		}
+		if err := s.refused(ctx, failed); err != nil {
+			return ledger.Reply{}, err
+		}
+		if is, err = s.read(ctx, asked.Name); err != nil {
+			return ledger.Reply{}, unasked(err)
+		}
+		if is.version() != asked.Base || failed.what == living {
+			return s.reply(ctx, asked.Name, is)
+		}
+		if is.in, err = s.under(ctx, asked.Name, is); err != nil {
+			return ledger.Reply{}, err
+		}
+	}
+	return ledger.Reply{}, backend.NotSent("others write what is beside the record of " + asked.Name + " all the time")
+}
+
+// base is the row that asked is about, as far as it is needed for the write. same: it is the
+// one which asked names.
+func (s *session) base(ctx context.Context, asked ledger.Swap) (is row, same bool, err error) {
+	at, es, err := parseVersion(asked.Base)
+	if err != nil {
+		return row{}, false, err
+	}
+	in, err := s.bucket(ctx, asked.Name)
+	if err != nil {
+		return row{}, false, err
+	}
+	if at.born == 0 || s.t.buckets.know(asked.Name, at.born, in.version) {
+		return row{place: at, ends: es, in: in}, true, nil
+	}
+	is, err = s.read(ctx, asked.Name)
+	return is, is.version() == asked.Base, unasked(err)
+}
+
+// under is the bucket of is, which is made if there is none yet.
+func (s *session) under(ctx context.Context, name string, is row) (bucket, error) {
+	if is.place.born != 0 {
+		return is.in, nil
+	}
+	return s.bucket(ctx, name)
+}
+
+// refused is why what has failed is the end of it; nil: it is not.
+func (s *session) refused(ctx context.Context, failed *part) error {
+	switch failed.what {
+	case ended:
+		s.t.start.lost(s)
+		return backend.NotSent("the session of this gateway with ZooKeeper has ended; it begins another")
+	case trusted:
+		return s.verify(ctx)
+	case living:
+		s.t.remains.lives(failed.whom)
+	}
+	return nil
+}
+
+// compose makes the write of asked on the row is. over: all that it ends is over, as far as
+// that is known here.
+func (s *session) compose(ctx context.Context, asked ledger.Swap, is row) (w *write, over bool, err error) {
+	w = &write{s: s, name: asked.Name, base: is.place, in: is.in, row: row{record: asked.Record.Clone()}, grants: asked.Effects.Grants}
+	w.birth, w.pulse = s.t.guard.proof()
+	for _, id := range asked.Effects.Ended {
+		e, ok := is.ends.find(id)
+		if !ok {
+			continue
+		}
+		left, err := s.t.remains.left(ctx, s, asked.Name, e)
+		if err != nil {
+			return nil, false, unasked(err)
+		}
+		if left > 0 {
+			return nil, false, nil
+		}
+		if e.session != "" && !slices.Contains(w.dead, e.session) {
+			w.dead = append(w.dead, e.session)
+		}
+	}
+	if err := w.stamp(asked, is.ends); err != nil {
+		return nil, false, err
+	}
+	if asked.Base == "" && !asked.Absolute {
+		base := max(w.in.top, backend.Fence(clock()), asked.Floor)
+		w.row.record.Rebase(base)
+		for i := range w.row.ends {
+			w.row.ends[i].id += base
+		}
+	}
+	if w.text, err = w.row.encode(); err != nil {
+		return nil, false, err
+	}
+	ms := make([]ledger.Addressed, len(asked.Effects.Messages))
+	for i, m := range asked.Effects.Messages {
+		ms[i] = ledger.Addressed{Name: asked.Name, Message: m}
+	}
+	for _, e := range w.row.ends {
+		if e.session == s.id && w.stamps(e.id, asked) {
+			s.t.stakes.claim(asked.Name, e.id, now()+e.ttl)
+		}
+	}
+	w.mail, err = s.letters(ms, w)
+	return w, true, err
+}
+
+// stamps: the lease of id begins with asked.
+func (w *write) stamps(id backend.Fence, asked ledger.Swap) bool {
+	// In a new record the stamps have numbers that count from its base.
+	return slices.ContainsFunc(asked.Effects.Stamps, func(st ledger.Stamp) bool { return st.ID == id || w.base.born == 0 })
+}
+
+// stamp notes how the holds of w end. Those of which no lease begins end as they did.
+func (w *write) stamp(asked ledger.Swap, was ends) error {
+	ttls := map[backend.Fence]time.Duration{}
+	for _, st := range asked.Effects.Stamps {
+		ttls[st.ID] = st.TTL
+	}
+	for i := range w.row.record.Holds {
+		h := &w.row.record.Holds[i]
+		if h.ID == 0 {
+			continue
+		}
+		ttl, begins := ttls[h.ID]
+		switch e, ok := was.find(h.ID); {
+		case !begins && ok:
+			w.row.ends = append(w.row.ends, e)
+		case !begins:
+		case h.Offered || h.Node == "":
+			w.row.ends = append(w.row.ends, end{id: h.ID, ttl: ttl, until: clock() + ttl.Microseconds()})
+		case h.Node != w.s.t.cfg.Node.ID:
+			return fmt.Errorf("%w: a lease begins that is of another node, %s", backend.ErrInvalid, h.Node)
+		default:
+			w.own = true
+			w.row.ends = append(w.row.ends, end{id: h.ID, ttl: ttl, session: w.s.id, spare: w.s.spare(ttl)})
+		}
+	}
+	return nil
+}
+
+// written is the reply to w, which was carried out.
+func (s *session) written(w *write, unheard []string) ledger.Reply {
+	t := s.t
+	t.stakes.wrote(w.name, w.row.ends)
+	r := ledger.Reply{Version: w.row.version(), Record: w.row.record, Written: true, Clock: clock(), Unheard: unheard}
+	t.remains.fill(w.name, w.row.ends, &r.Record)
+	t.unused.note(w.name, &w.row)
+	return r
+}
+
+// reply tells row.
+func (s *session) reply(ctx context.Context, name string, is row) (ledger.Reply, error) {
+	r := ledger.Reply{Version: is.version(), Record: is.record, Clock: clock()}
+	for _, e := range is.ends {
+		if _, err := s.t.remains.left(ctx, s, name, e); err != nil {
+			return ledger.Reply{}, err
+		}
+	}
+	s.t.remains.fill(name, is.ends, &r.Record)
+	return r, nil
+}

@@ -1,0 +1,227 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+const (
+	sweepAfter = time.Minute
+	sweepEvery = 10 * time.Second
+	// sweepTogether is how many records of one parent are deleted at once.
+	sweepTogether = 100
+	scanEvery     = 20 * time.Minute
+	// pulseAfter is when a node is taken for one that will not come back.
+	pulseAfter = 24 * time.Hour
+)
+
+// unused are records that nobody uses, as this node has left them.
+type unused struct {
+	mu sync.Mutex // guards the field below
+	of map[string]leftover
+}
+
+type leftover struct {
+	at    place
+	since time.Duration
+}
+
+// note notes what this node has written.
+func (u *unused) note(name string, is *row) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(is.record.Holds)+len(is.record.Queue) > 0 {
+		delete(u.of, name)
+		return
+	}
+	u.put(name, is.place)
+}
+
+// found notes what a scan has found. It has to stay so for as long as what this node left.
+func (u *unused) found(name string, is *row) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if l, ok := u.of[name]; !ok || l.at != is.place {
+		u.put(name, is.place)
+	}
+}
+
+func (u *unused) put(name string, at place) {
+	if u.of == nil {
+		u.of = map[string]leftover{}
+	}
+	u.of[name] = leftover{at, now()}
+}
+
+// due takes out the names of which nobody has heard for long enough, by their parents.
+func (u *unused) due(p paths, after time.Duration) map[string]map[string]place {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	some := map[string]map[string]place{}
+	for name, l := range u.of {
+		b := p.bucket(name)
+		if now()-l.since < after || len(some[b]) >= sweepTogether {
+			continue
+		}
+		if some[b] == nil {
+			some[b] = map[string]place{}
+		}
+		some[b][name] = l.at
+		delete(u.of, name)
+	}
+	return some
+}
+
+// sweep deletes records that nobody uses.
+func (t *Table) sweep() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	scan := now() + rand.N(scanEvery)/10
+	for {
+		select {
+		case <-t.life.Done():
+			return
+		case <-tick.C:
+		}
+		s := t.start.present()
+		if s == nil {
+			continue
+		}
+		if now() > scan {
+			scan = now() + scanEvery/2 + rand.N(scanEvery)
+			_ = s.scan(t.life) // the next one finds what this one did not
+		}
+		ctx, cancel := context.WithTimeout(t.life, sweepEvery)
+		_ = s.deleteAll(ctx, t.unused.due(t.paths, sweepAfter)) // they stay until somebody uses them again, or a scan finds them
+		cancel()
+	}
+}
+
+func (s *session) deleteAll(ctx context.Context, some map[string]map[string]place) error {
+	var errs []error
+	for _, names := range some {
+		errs = append(errs, s.delete(ctx, names))
+	}
+	return errors.Join(errs...)
+}
+
+// delete deletes records of one parent that are where they were left. No fence of one that is
+// made later is below theirs, and no write that compares with what was there before passes: the
+// parent is written in the same step.
+func (s *session) delete(ctx context.Context, names map[string]place) error {
+	for range tries {
+		var (
+			in   bucket
+			path string
+			ops  []any
+		)
+		for name, at := range names {
+			is, err := s.read(ctx, name)
+			if err != nil {
+				return settled(err)
+			}
+			if is.place != at {
+				continue // somebody uses it again
+			}
+			if path != "" && is.in.version != in.version {
+				return backend.NotSent("others delete records just now")
+			}
+			top := max(in.top, is.in.top, is.record.Top)
+			in, path = is.in, s.t.paths.bucket(name)
+			in.top = top
+			ops = append(ops, &zk.DeleteRequest{Path: s.t.paths.record(name), Version: at.version})
+		}
+		if len(ops) == 0 {
+			return nil
+		}
+		s.t.buckets.forget(path)
+		ops = append([]any{&zk.SetDataRequest{Path: path, Data: fmt.Append(nil, uint64(in.top)), Version: in.version}}, ops...)
+		_, failed, err := s.multi(ctx, ops)
+		s.t.buckets.forget(path)
+		if err == nil || failed < 0 {
+			return err
+		}
+	}
+	return backend.NotSent("others write the records that are to be deleted")
+}
+
+// scan looks through all records for those that a gateway has left behind that is not there
+// any more: nobody uses them, or all who do are dead.
+func (s *session) scan(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, scanEvery/2)
+	defer cancel()
+	buckets, err := s.children(ctx, s.t.paths.records())
+	if err != nil {
+		return settled(err)
+	}
+	for _, b := range buckets {
+		children, err := s.children(ctx, s.t.paths.records()+"/"+b)
+		if err != nil {
+			return settled(err)
+		}
+		for _, c := range children {
+			name, ok := s.t.paths.name(c)
+			if !ok {
+				continue // it is not lockgw's, or has another prefix
+			}
+			is, err := s.read(ctx, name)
+			if errors.Is(err, backend.ErrRefused) {
+				continue // nor is that
+			}
+			over, err2 := s.over(ctx, name, &is)
+			if err := errors.Join(err, err2); err != nil {
+				return err
+			}
+			if over && is.place.born != 0 {
+				s.t.unused.found(name, &is)
+			}
+		}
+	}
+	return s.scanPulses(ctx)
+}
+
+// over: nobody waits for the name, and all holds are over. They never come back: a session
+// that has ended is never used again.
+func (s *session) over(ctx context.Context, name string, is *row) (bool, error) {
+	if len(is.record.Queue) > 0 {
+		return false, nil
+	}
+	for _, h := range is.record.Holds {
+		e, ok := is.ends.find(h.ID)
+		if !ok {
+			continue
+		}
+		if left, err := s.t.remains.left(ctx, s, name, e); err != nil || left > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// scanPulses deletes those of nodes that have been gone for long.
+func (s *session) scanPulses(ctx context.Context) error {
+	nodes, err := s.children(ctx, s.t.paths.root+"/p")
+	if err != nil {
+		return settled(err)
+	}
+	for _, n := range nodes {
+		path := s.t.paths.root + "/p/" + n
+		_, st, err := s.get(ctx, path)
+		if err != nil || time.Duration(clock()-st.Mtime*1000)*time.Microsecond < pulseAfter {
+			continue
+		}
+		_, err = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(path, st.Version) })
+		if errors.Is(err, backend.ErrUnavailable) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,179 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// write is one multi: what has to be so, and what is written then. If something is not so,
+// nothing is written.
+type write struct {
+	s    *session
+	name string
+	base place // somebody else has written the row if it is not there
+	in   bucket
+	row  row
+	text string // the row as it is written
+	// dead are the sessions of which the znode must be gone.
+	dead []string
+	// own: the node's own hold is under its session, which must not have ended.
+	own bool
+	// grants: its node holds what it did not hold before; birth and pulse are the versions
+	// that the znodes must have then.
+	grants       bool
+	birth, pulse int32
+	mail         []letter
+
+	ops   []any
+	parts []part
+	put   int // the op that writes the row
+}
+
+// part says what an op is there for.
+type part struct {
+	what what
+	whom string // session, or node
+}
+
+type what int
+
+const (
+	moved   what = iota // the row, or its bucket, is another one
+	living              // the session has not ended
+	ended               // the node's own session has
+	trusted             // the store has gone back, or may have
+	deaf                // the node does not listen
+)
+
+// mostBytes is how much goes into one request: ZooKeeper closes the connection over more than
+// 1 MiB (jute.maxbuffer), as if it had vanished. mostRow is for the row alone, of which
+// messages have copies.
+const (
+	mostBytes = 1_000_000
+	mostRow   = 900_000
+	opBytes   = 64 // beside value and path
+)
+
+// turnover is the version from which on a znode is made anew. At -1 there would be no
+// comparison: that means any.
+var turnover int32 = 1 << 30
+
+// turn: the znode is made anew by this write.
+func (w *write) turn() bool {
+	return w.base.born != 0 && (w.base.version >= turnover || w.base.version < 0)
+}
+
+func (w *write) op(what what, whom string, ops ...any) {
+	for _, o := range ops {
+		w.ops = append(w.ops, o)
+		w.parts = append(w.parts, part{what, whom})
+	}
+}
+
+// build makes the ops.
+func (w *write) build() error {
+	if len(w.text) > mostRow {
+		return backend.NotSent(fmt.Sprintf("the record of %s has %d bytes, and ZooKeeper takes no more than 1 MiB in a request", w.name, len(w.text)))
+	}
+	t, p := w.s.t, w.s.t.paths
+	bucket, path := p.bucket(w.name), p.record(w.name)
+	w.ops, w.parts = nil, nil
+	make := &zk.CreateRequest{Path: path, Acl: t.acl}
+	switch { // a create does not tell when the znode was made, and the write after it does
+	case w.turn():
+		w.op(moved, "", &zk.SetDataRequest{Path: bucket, Data: fmt.Append(nil, uint64(w.in.top)), Version: w.in.version},
+			&zk.DeleteRequest{Path: path, Version: w.base.version}, make, &zk.SetDataRequest{Path: path, Data: []byte(w.text)})
+	case w.base.born == 0:
+		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, make, &zk.SetDataRequest{Path: path, Data: []byte(w.text)})
+	default:
+		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, &zk.SetDataRequest{Path: path, Data: []byte(w.text), Version: w.base.version})
+	}
+	w.put = len(w.ops) - 1
+	for _, id := range w.dead { // no znode is made where there is one
+		w.op(living, id, &zk.CreateRequest{Path: p.alive(id), Acl: t.acl}, &zk.DeleteRequest{Path: p.alive(id), Version: -1})
+	}
+	if w.own {
+		w.op(ended, "", &zk.CheckVersionRequest{Path: w.s.alive(), Version: -1})
+	}
+	if w.grants {
+		w.op(trusted, "", &zk.CheckVersionRequest{Path: p.birth(), Version: w.birth}, &zk.CheckVersionRequest{Path: p.pulse(t.cfg.Node.ID), Version: w.pulse})
+	}
+	size := len(w.text) + len(w.ops)*(opBytes+len(path))
+	for _, l := range w.mail {
+		if size+len(l.value)+opBytes+len(path) > mostBytes {
+			l = l.short() // its node reads the record
+		}
+		size += len(l.value) + opBytes + len(path)
+		w.op(deaf, l.node, &zk.SetDataRequest{Path: p.mail(l.node), Data: []byte(l.value), Version: -1})
+	}
+	return nil
+}
+
+// commit carries out w. failed is what was not so; nil: nothing, it is written.
+func (w *write) commit(ctx context.Context) (failed *part, err error) {
+	if err := w.build(); err != nil {
+		return nil, err
+	}
+	results, i, err := w.s.multi(ctx, w.ops)
+	switch {
+	case i >= 0 && (isGone(err) || errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrNotEmpty)):
+		if w.parts[i].what == moved {
+			w.s.t.buckets.forget(w.s.t.paths.bucket(w.name))
+		}
+		return &w.parts[i], nil
+	case i < 0 && errors.Is(err, backend.ErrUnavailable):
+		return nil, w.resolve(ctx, err)
+	case err != nil:
+		return nil, settled(err)
+	}
+	w.written(placeOf(results[w.put].Stat))
+	return nil, nil
+}
+
+// written notes that the row stands there now.
+func (w *write) written(at place) {
+	b := &w.s.t.buckets
+	w.row.place = at
+	version := w.in.version
+	if w.turn() {
+		version++
+		b.forget(w.s.t.paths.bucket(w.name))
+	}
+	b.saw(w.name, at.born, version)
+	for _, l := range w.mail {
+		w.s.t.posted.done(l)
+	}
+}
+
+// resolve looks whether w was carried out, whose answer err was lost. If the row that is there
+// is not that of w, it may still come, and nothing is known.
+func (w *write) resolve(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	path := w.s.t.paths.record(w.name)
+	if w.s.sync(ctx, path) != nil {
+		return err
+	}
+	value, st, err2 := w.s.get(ctx, path)
+	if err2 != nil || string(value) != w.text {
+		return err
+	}
+	next := place{w.base.born, w.base.version + 1}
+	if at := placeOf(st); at == next || (w.base.born == 0 || w.turn()) && at.version == 1 && st.Czxid == st.Mzxid {
+		w.written(at)
+		return nil
+	}
+	return err
+}
+
+// without is w for one who does not listen.
+func (w *write) without(node string) {
+	w.mail = slices.DeleteFunc(w.mail, func(l letter) bool { return l.node == node })
+}

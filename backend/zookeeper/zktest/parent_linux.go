@@ -1,0 +1,6 @@
+package zktest
+
+import "syscall"
+
+// dieWithParent has a server end with the test, however that ends.
+func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -1,0 +1,358 @@
+// Package zktest starts real ZooKeeper servers for tests, on loopback: alone, or as an
+// ensemble.
+package zktest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+const (
+	startTimeout = 60 * time.Second
+	startTries   = 5 // another process may take a free port first
+
+	// Tick of the servers, in milliseconds: sessions last from two to twenty of them.
+	tick = 200
+	// classPath is that of Debian's libzookeeper-java, which names all else that it needs.
+	classPath = "/usr/share/java/zookeeper.jar"
+)
+
+// Settings are those of an URL for servers that have this tick: sessions of 3 s.
+const Settings = "session=3s&tick=200ms"
+
+// Server is a ZooKeeper process of its own.
+type Server struct {
+	Addr string // host:port for clients, on loopback
+	Dir  string // of its data
+
+	id     int
+	secure bool // Addr speaks TLS
+	base   string
+	config string
+	java   []string // options
+	cmd    *exec.Cmd
+	output *bytes.Buffer // of cmd; read it only after exited
+	exited chan struct{} // closed when cmd is gone
+}
+
+// shared is the server of a test process.
+var shared struct {
+	sync.Mutex // guards the field below
+	server     *Server
+}
+
+// Shared is one server for all tests of the process that do not disturb it, each with a
+// chroot of its own. It ends with End, or with the process.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server != nil {
+		return shared.server
+	}
+	servers, err := ensemble(1, "", nil)
+	if err != nil {
+		t.Fatalf("start ZooKeeper: %v", err)
+	}
+	shared.server = servers[0]
+	return shared.server
+}
+
+// End ends the shared server. It is for TestMain.
+func End() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.server != nil {
+		shared.server.remove()
+		shared.server = nil
+	}
+}
+
+// Start starts one ZooKeeper and waits until it serves. It ends with the test.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	return StartEnsemble(t, 1)[0]
+}
+
+// StartTLS is Start with TLS. The server shows the certificate of the PEM file, which has the
+// key in it, too, and asks clients for one that is in the file.
+func StartTLS(t testing.TB, pem string) *Server {
+	t.Helper()
+	config := strings.Join([]string{
+		"serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
+		"ssl.keyStore.location=" + pem, "ssl.trustStore.location=" + pem, "ssl.hostnameVerification=false", "",
+	}, "\n")
+	return started(t, 1, config, []string{"-Dzookeeper.client.secure=false"})[0]
+}
+
+// StartEnsemble starts n members of one ZooKeeper, and waits until they serve.
+func StartEnsemble(t testing.TB, n int) []*Server {
+	t.Helper()
+	return started(t, n, "", nil)
+}
+
+func started(t testing.TB, n int, config string, java []string) []*Server {
+	t.Helper()
+	servers, err := ensemble(n, config, java)
+	if err != nil {
+		t.Fatalf("start ZooKeeper: %v", err)
+	}
+	for _, s := range servers {
+		t.Cleanup(s.remove)
+	}
+	return servers
+}
+
+func ensemble(n int, config string, java []string) (servers []*Server, err error) {
+	if _, err := os.Stat(classPath); err != nil {
+		return nil, errors.New("these tests need ZooKeeper: apt-get install libzookeeper-java default-jre-headless")
+	}
+	for range startTries {
+		if servers, err = start(n, config, java); err == nil {
+			return servers, nil
+		}
+		for _, s := range servers {
+			s.remove()
+		}
+	}
+	return nil, err
+}
+
+func start(n int, config string, java []string) (servers []*Server, err error) {
+	ports, err := freePorts(3 * n)
+	if err != nil {
+		return nil, err
+	}
+	all := ""
+	for i := range n {
+		base, err := os.MkdirTemp("", "lockgw-zktest-")
+		if err != nil {
+			return servers, err
+		}
+		s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), id: i + 1, base: base, Dir: filepath.Join(base, "data"), java: java, secure: config != ""}
+		servers = append(servers, s)
+		if n > 1 {
+			all += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
+		}
+	}
+	for i, s := range servers {
+		port := "clientPort"
+		if s.secure {
+			port = "secureClientPort"
+		}
+		s.config = fmt.Sprintf("tickTime=%d\ninitLimit=50\nsyncLimit=10\ndataDir=%s\n%s=%d\n%sAddress=127.0.0.1\nadmin.enableServer=false\n"+
+			"4lw.commands.whitelist=*\nmaxClientCnxns=0\nforceSync=no\n%s%s", tick, s.Dir, port, ports[3*i], port, all, config)
+		if err := s.launch(); err != nil {
+			return servers, err
+		}
+	}
+	for _, s := range servers {
+		if err := s.waitReady(); err != nil {
+			return servers, err
+		}
+	}
+	return servers, nil
+}
+
+// URL is the address as lockgw takes it, of one server or of several, below chroot.
+func URL(chroot string, servers ...*Server) string {
+	var addrs []string
+	for _, s := range servers {
+		addrs = append(addrs, s.Addr)
+	}
+	return "zookeeper://" + strings.Join(addrs, ",") + "/" + chroot + "?" + Settings
+}
+
+// Client returns a client of the servers. It is closed with the test.
+func Client(t testing.TB, servers ...*Server) *zk.Conn {
+	t.Helper()
+	var addrs []string
+	for _, s := range servers {
+		addrs = append(addrs, s.Addr)
+	}
+	c, _, err := zk.Connect(addrs, 4*time.Second, zk.WithLogger(quiet{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
+// Leader is the member that leads, of servers that all run.
+func Leader(t testing.TB, servers []*Server) *Server {
+	t.Helper()
+	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for _, s := range servers {
+			if strings.Contains(s.ask("srvr"), "Mode: leader") {
+				return s
+			}
+		}
+	}
+	t.Fatal("nobody leads")
+	return nil
+}
+
+// Kill ends the server at once, as kill -9 does, and waits until it is gone.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill() // fails only when it is gone already
+	<-s.exited
+}
+
+func (s *Server) remove() {
+	s.Kill()
+	_ = os.RemoveAll(s.base)
+}
+
+// Restart kills the server and starts it again with what it has on its disk.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	s.Kill()
+	err := s.launch()
+	if err == nil {
+		err = s.waitReady()
+	}
+	if err != nil {
+		t.Fatalf("restart ZooKeeper: %v", err)
+	}
+}
+
+// Copy is what the server has on its disk, which it must not be using: a directory for
+// Restore.
+func (s *Server) Copy(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(s.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Restore kills the server and starts it again with what was copied.
+func (s *Server) Restore(t testing.TB, from string) {
+	t.Helper()
+	s.Kill()
+	err := os.RemoveAll(s.Dir)
+	if err == nil {
+		err = os.CopyFS(s.Dir, os.DirFS(from))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Restart(t)
+}
+
+// Pause stops the server's process; its connections stay open.
+func (s *Server) Pause(t testing.TB) { t.Helper(); s.signal(t, syscall.SIGSTOP) }
+
+// Resume continues a paused server.
+func (s *Server) Resume(t testing.TB) { t.Helper(); s.signal(t, syscall.SIGCONT) }
+
+func (s *Server) signal(t testing.TB, sig syscall.Signal) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		t.Fatalf("send %v to ZooKeeper: %v", sig, err)
+	}
+}
+
+func (s *Server) launch() error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	cfg := filepath.Join(s.base, "zoo.cfg")
+	err := errors.Join(os.WriteFile(cfg, []byte(s.config), 0o600), os.WriteFile(filepath.Join(s.Dir, "myid"), fmt.Append(nil, s.id), 0o600))
+	if err != nil {
+		return err
+	}
+	// What costs a JVM time at its start is left out.
+	args := append([]string{"-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"}, s.java...)
+	args = append(args, "-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg)
+	s.output = &bytes.Buffer{}
+	s.cmd = exec.Command("java", args...)
+	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
+	s.cmd.SysProcAttr = dieWithParent() // a test that is killed must not leave servers behind
+	if err := s.cmd.Start(); err != nil {
+		s.cmd = nil
+		return err
+	}
+	cmd, exited := s.cmd, make(chan struct{})
+	s.exited = exited
+	go func() {
+		defer close(exited)
+		_ = cmd.Wait() // it is killed, or waitReady tells what it printed
+	}()
+	return nil
+}
+
+func (s *Server) waitReady() error {
+	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		select {
+		case <-s.exited:
+			return fmt.Errorf("it has exited and printed: %s", s.output.String())
+		default:
+		}
+		if s.answers() {
+			return nil
+		}
+	}
+	s.Kill()
+	return fmt.Errorf("no answer at %s in %v, it printed: %s", s.Addr, startTimeout, s.output.String())
+}
+
+func (s *Server) answers() bool {
+	if !s.secure {
+		return strings.Contains(s.ask("srvr"), "Mode: ")
+	}
+	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return false
+	}
+	return c.Close() == nil
+}
+
+// ask sends a command of four letters.
+func (s *Server) ask(command string) string {
+	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	if _, err := io.WriteString(c, command); err != nil {
+		return ""
+	}
+	b, _ := io.ReadAll(c) // what has come
+	return string(b)
+}
+
+// freePorts are n different ones.
+func freePorts(n int) (ports []int, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
