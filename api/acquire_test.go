@@ -149,7 +149,7 @@ func TestAcquireWaits(t *testing.T) {
 		t.Errorf("refused after %v, want the wait of 100ms", d)
 	}
 	got := make(chan answer, 1)
-	go func() { got <- g.do(request{method: "PUT", path: "/v1/locks/a?wait=10s"}) }()
+	go func() { got <- g.do(request{method: "PUT", path: "/v1/locks/a?wait=1m"}) }()
 	until(t, "the caller waits", func() bool { return g.m.Stats().Waiters == 1 })
 	g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: l.Token})
 	if b := <-got; b.status != 201 || into[lock](t, b).Fence <= l.Fence {
@@ -306,7 +306,7 @@ func TestAcquireLimits(t *testing.T) {
 	refused(t, g.do(request{method: "PUT", path: "/v1/locks/d"}), 429, session.CodeTooManySessions)
 	refused(t, g.do(request{method: "POST", path: "/v1/sessions"}), 429, session.CodeTooManySessions)
 	got := make(chan answer, 1)
-	go func() { got <- g.do(request{method: "PUT", path: "/v1/locks/a?wait=10s", token: other}) }()
+	go func() { got <- g.do(request{method: "PUT", path: "/v1/locks/a?wait=1m", token: other}) }()
 	until(t, "the caller waits", func() bool { return g.m.Stats().Waiters == 1 })
 	refused(t, g.do(request{method: "PUT", path: "/v1/locks/b?wait=1s", token: other}), 429, session.CodeTooManyWaiters)
 	g.must(200, request{method: "DELETE", path: "/v1/locks/a?all=true", token: token})
@@ -316,7 +316,7 @@ func TestAcquireLimits(t *testing.T) {
 }
 
 func TestAcquireWithoutStore(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 100 * time.Millisecond})
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
 	g.store.down.Store(true)
 	a := g.do(request{method: "PUT", path: "/v1/locks/a"})
 	p := into[problem](t, a)

@@ -30,7 +30,7 @@ func TestHealth(t *testing.T) {
 
 // Only /readyz asks the store, and it names each check that failed.
 func TestHealthWithoutStore(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond})
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
 	g.store.down.Store(true)
 	before := g.store.asked.Load()
 	g.must(200, request{method: "GET", path: "/livez"})

@@ -38,7 +38,7 @@ func TestHistory(t *testing.T) {
 	token := g.open()
 	done := make(chan answer)
 	go func() {
-		done <- g.do(request{method: "PUT", path: "/v1/locks/nightly?wait=20s&note=report", token: token})
+		done <- g.do(request{method: "PUT", path: "/v1/locks/nightly?wait=1m&note=report", token: token})
 	}()
 	until(t, "the second waits", func() bool { return g.state("nightly").Waiters == 1 })
 	time.Sleep(150 * time.Millisecond)

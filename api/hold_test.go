@@ -179,8 +179,8 @@ func TestHoldLost(t *testing.T) {
 }
 
 func TestHoldInJeopardy(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond})
-	s := g.stream(request{method: "POST", path: "/v1/locks/a/hold?ttl=1s"})
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
+	s := g.stream(request{method: "POST", path: "/v1/locks/a/hold?ttl=3s"})
 	l := next[lock](s, "acquired", "Lock")
 	g.store.down.Store(true)
 	if e := next[eventData](s, "jeopardy", "Event"); e.Fence != l.Fence {
@@ -301,7 +301,7 @@ func TestHoldWhenGatewayStops(t *testing.T) {
 		g := newGateway(t, session.Config{KeepHolds: keep})
 		s := g.stream(request{method: "POST", path: "/v1/locks/a/hold"})
 		next[lock](s, "acquired", "Lock")
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := g.m.Close(ctx); err != nil {
 			t.Fatal(err)

@@ -56,7 +56,7 @@ func TestLostHold(t *testing.T) {
 
 // A release that the store has not confirmed is no 200.
 func TestReleaseWithoutStore(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond})
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
 	l := g.acquire("a", "")
 	g.store.down.Store(true)
 	r := into[releasing](t, g.must(202, request{method: "DELETE", path: "/v1/locks/a", token: l.Token}))
@@ -68,7 +68,7 @@ func TestReleaseWithoutStore(t *testing.T) {
 }
 
 func TestRenew(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond})
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
 	l := into[lock](t, g.must(201, request{method: "PUT", path: "/v1/locks/a?ttl=2s"}))
 	for _, r := range []request{
 		{method: "POST", path: "/v1/locks/a/renew?ttl=20s", token: l.Token},
@@ -93,7 +93,7 @@ func TestInspect(t *testing.T) {
 	}
 	l := into[lock](t, g.must(201, request{method: "PUT", path: "/v1/locks/a?note=mine", unix: true}))
 	waiter := make(chan answer, 1)
-	go func() { waiter <- g.do(request{method: "PUT", path: "/v1/locks/a?wait=10s&note=next"}) }()
+	go func() { waiter <- g.do(request{method: "PUT", path: "/v1/locks/a?wait=1m&note=next"}) }()
 	until(t, "the caller waits", func() bool { return g.m.Stats().Waiters == 1 })
 	st := g.state("a")
 	if st.State != session.StateHeld || st.Mode != "exclusive" || st.Fence != l.Fence || st.TTLMS <= 0 || st.Waiters != 1 {
@@ -112,7 +112,7 @@ func TestInspect(t *testing.T) {
 }
 
 func TestInspectWithoutStore(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond})
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
 	g.store.down.Store(true)
 	if st := g.state("a"); st.State != session.StateUnknown {
 		t.Errorf("state = %s, want unknown", st.State)
@@ -178,7 +178,7 @@ func TestList(t *testing.T) {
 }
 
 func TestListWithoutStore(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond})
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
 	g.store.down.Store(true)
 	refused(t, g.do(request{method: "GET", path: "/v1/locks"}), 503, session.CodeUnavailable)
 	refused(t, g.do(request{method: "GET", path: "/v1/locks/a/check?fence=1"}), 503, session.CodeUnavailable)

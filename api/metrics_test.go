@@ -50,7 +50,7 @@ func TestAround(t *testing.T) {
 
 // A check that is excluded does not count and is not shown.
 func TestReadyExclude(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond})
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
 	g.store.down.Store(true)
 	refused(t, g.do(request{method: "GET", path: "/readyz"}), 503, session.CodeUnavailable)
 	refused(t, g.do(request{method: "GET", path: "/readyz?exclude=journal"}), 503, session.CodeUnavailable)

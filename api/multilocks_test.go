@@ -101,7 +101,7 @@ func TestMultilockCycle(t *testing.T) {
 	g.acquire("a", one)
 	g.acquire("b", two)
 	got := make(chan answer, 1)
-	go func() { got <- g.do(request{method: "PUT", path: "/v1/locks/a?wait=20s", token: two}) }()
+	go func() { got <- g.do(request{method: "PUT", path: "/v1/locks/a?wait=1m", token: two}) }()
 	until(t, "the caller waits", func() bool { return g.m.Stats().Waiters == 1 })
 	p := refused(t, g.do(request{method: "POST", path: multilocks, body: `{"names":["b"],"wait":20}`, token: one}), 409, session.CodeConflict)
 	if p.Lock != "b" || p.Holder == nil {
@@ -235,7 +235,7 @@ func TestMultilockOrphans(t *testing.T) {
 }
 
 func TestMultilockWithoutStore(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 100 * time.Millisecond})
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
 	m := g.acquireAll(`{"names":["a","b"]}`, "")
 	g.store.down.Store(true)
 	a := g.must(202, request{method: "DELETE", path: multilocks, token: m.Token})

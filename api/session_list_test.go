@@ -141,7 +141,7 @@ func TestKillSession(t *testing.T) {
 }
 
 func TestKillSessionWithoutStore(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond}, byToken)
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond}, byToken)
 	token := g.open()
 	g.acquire("a", token)
 	id := g.sessions("", "sesame").Items[0].ID
@@ -197,7 +197,7 @@ func TestKillUser(t *testing.T) {
 }
 
 func TestKillUserWithoutStore(t *testing.T) {
-	g := newGateway(t, session.Config{Timeout: 50 * time.Millisecond}, byToken)
+	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond}, byToken)
 	g.acquire("a", g.open())
 	g.store.down.Store(true)
 	r := into[releasing](t, g.must(202, request{method: "DELETE", path: fmt.Sprintf("/v1/sessions?user=user:%d", os.Getuid()), token: "sesame"}))

@@ -52,7 +52,7 @@ func TestPushJeopardy(t *testing.T) {
 	var mute atomic.Bool
 	g := start(t, withDeafStore(func(string) bool { return mute.Load() }))
 	a := g.dial3()
-	fence := a.lock("a", "TTL", "1")
+	fence := a.lock("a", "TTL", "3")
 	mute.Store(true)
 	push, _ := a.read().(resp.Push)
 	if len(push) != 5 || push[1] != "jeopardy" || push[2] != "a" || push[3] != fence || push[4] == "" {
@@ -73,7 +73,7 @@ func TestPushAfterLeaving(t *testing.T) {
 			a, b := g.dial3(), g.dial3()
 			token, _ := a.do("SESSION", "NEW").(string)
 			b.want("OK", "AUTH", token)
-			fence := a.lock("a", "MAXHOLD", "0.1")
+			fence := a.lock("a", "MAXHOLD", "1")
 			leave(b)
 			a.wantPush("lockgw", "lost", "a", fence, "max_hold")
 			b.silent()
@@ -93,7 +93,7 @@ func TestPushToDeafClient(t *testing.T) {
 	go func() { g.alarms.tell(session.Event{Session: "s1", Type: session.EventLost, Lock: "a"}); close(told) }()
 	select {
 	case <-told:
-	case <-time.After(2 * time.Second):
+	case <-time.After(slack):
 		t.Error("everybody waits for a client that does not read")
 	}
 	g.alarms.remove(deaf)

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -14,7 +16,7 @@ func TestNotRESP(t *testing.T) {
 	rand.Read(random)
 	random[0] = 0 // never '*'
 	const bad = "-ERR Protocol error: "
-	g := start(t, func(o *setup) { o.socket.Limits.Read = 50 * time.Millisecond })
+	g := start(t, func(o *setup) { o.socket.Limits.Read = 500 * time.Millisecond })
 	for name, test := range map[string]struct{ in, want string }{
 		"P2 2^31 arguments":        {"*2147483647\r\n", bad + "invalid multibulk length\r\n"},
 		"P3 65 arguments":          {"*65\r\n", bad + "invalid multibulk length\r\n"},
@@ -25,8 +27,8 @@ func TestNotRESP(t *testing.T) {
 		"P8 bulk without end":      {"*2\r\n$4\r\nLOCK\r\n$1\r\na\n\r", bad + "bulk string without CRLF at its end\r\n"},
 		"P9 LF only":               {"*2\n$4\nLOCK\n$1\na\n", bad + "invalid multibulk length\r\n"},
 		"P10 endless header":       {"*1\r\n$" + strings.Repeat("1", 70_000), bad + "invalid bulk length\r\n"},
-		"P11 then silence":         {"*2\r\n$4\r\nLOCK\r\n$5\r\na", bad + "the command did not arrive as a whole within 50ms\r\n"},
-		"P11 line without end":     {"LOCK a", bad + "the command did not arrive as a whole within 50ms\r\n"},
+		"P11 then silence":         {"*2\r\n$4\r\nLOCK\r\n$5\r\na", bad + "the command did not arrive as a whole within 500ms\r\n"},
+		"P11 line without end":     {"LOCK a", bad + "the command did not arrive as a whole within 500ms\r\n"},
 		"P12 length too short":     {"*2\r\n$4\r\nLOCK\r\n$1\r\nabc\r\n", bad + "bulk string without CRLF at its end\r\n"},
 		"P15 HTTP":                 {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", ""},
 		"P15 HTTP with a body":     {"POST /LOCK HTTP/1.1\r\n\r\nLOCK a\r\n", ""},
@@ -181,24 +183,34 @@ func TestSlowCommand(t *testing.T) {
 	g := start(t, func(o *setup) { o.socket.Limits.Read = 100 * time.Millisecond })
 	w := g.dial()
 	began := time.Now()
-	go func() {
-		for _, c := range "LOCK aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" {
+	var sent atomic.Int32
+	var sending sync.WaitGroup
+	closed := make(chan struct{})
+	sending.Go(func() { // a hundred times as long as the whole command may take
+		for _, c := range "LOCK " + strings.Repeat("a", 1000) {
+			select {
+			case <-closed:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
 			w.write(string(c))
-			time.Sleep(10 * time.Millisecond)
+			sent.Add(1)
 		}
-	}()
+	})
+	defer sending.Wait()
+	defer close(closed)
 	if got := w.rest(); !strings.Contains(got, "did not arrive") {
 		t.Errorf("a slow command = %q, want an error", got)
 	}
-	if took := time.Since(began); took < 90*time.Millisecond || took > 350*time.Millisecond {
-		t.Errorf("closed after %v, want 100ms", took)
+	if took := time.Since(began); took < 90*time.Millisecond || sent.Load() > 900 {
+		t.Errorf("closed after %v and %d characters, want 100ms", took, sent.Load())
 	}
 	g.unchanged()
 }
 
 // The time for a command does not count while none is begun.
 func TestIdle(t *testing.T) {
-	g := start(t, func(o *setup) { o.socket.Limits.Read = 30 * time.Millisecond })
+	g := start(t, func(o *setup) { o.socket.Limits.Read = 500 * time.Millisecond })
 	w := g.dial()
 	w.write("PI")
 	time.Sleep(5 * time.Millisecond)
@@ -206,7 +218,7 @@ func TestIdle(t *testing.T) {
 	if got := w.read(); got != "PONG" {
 		t.Errorf("PING in two parts = %v, want PONG", got)
 	}
-	time.Sleep(60 * time.Millisecond)
+	time.Sleep(600 * time.Millisecond)
 	w.want("PONG", "PING")
 }
 

@@ -82,7 +82,7 @@ func TestQuitBehindWait(t *testing.T) {
 	if got := b.rest(); !strings.HasPrefix(got, ":") || !strings.HasSuffix(got, "\r\n+OK\r\n") {
 		t.Errorf("answers up to QUIT = %q", got)
 	}
-	a.lock("a", "WAIT", "5")
+	a.lock("a", "WAIT", "60")
 }
 
 func TestServerInfo(t *testing.T) {

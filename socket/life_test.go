@@ -51,7 +51,7 @@ func TestProofOfLife(t *testing.T) {
 				other.want(nil, "LOCK", "a", "WAIT", "0.2")
 				client.endAll()
 			}
-			other.lock("a", "WAIT", "10")
+			other.lock("a", "WAIT", "60")
 		})
 	}
 }

@@ -330,7 +330,7 @@ func withDeafStore(mute func(verb string) bool) func(*setup) {
 		return fmt.Errorf("%w: no answer", backend.ErrUnavailable)
 	}
 	return func(o *setup) {
-		o.session.Timeout = 50 * time.Millisecond
+		o.session.Timeout = 300 * time.Millisecond
 		o.wrap = func(t ledger.Table) ledger.Table { return &tabletest.Checked{Table: t, Before: wait} }
 	}
 }

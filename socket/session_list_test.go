@@ -166,5 +166,5 @@ func TestSessionKillWithoutStore(t *testing.T) {
 	}
 	holder.wantError("NOSESSION", "UNLOCK", "a")
 	mute.Store(false)
-	g.dial().lock("a", "WAIT", "10")
+	g.dial().lock("a", "WAIT", "60")
 }
