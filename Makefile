@@ -12,7 +12,7 @@ TEST_PACKAGES := redis-server redis-tools etcd-server postgresql pgbouncer libzo
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build cross test race lint check shop planted model fuzz kills restarts soak bench bench-peers clients interop packages packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
+.PHONY: build cross test race lint check shop planted model fuzz kills restarts soak bench bench-peers clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -111,6 +111,14 @@ VERSION ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v*' 2>/dev/
 ARCHES ?= amd64 arm64
 packages:
 	deploy/packages/build.sh $(VERSION) $(ARCHES)
+
+## release: all files of a version, in bin/release, from what is committed (see docs/release.md)
+release:
+	deploy/release/release.sh $(VERSION)
+
+## reproducible: the release twice, from two clones, the second with an empty cache; compares the bytes
+reproducible:
+	deploy/release/reproducible.sh $(VERSION)
 
 ## packages-test: install, upgrade, remove and purge them in clean roots (needs root)
 packages-test:

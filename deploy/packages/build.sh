@@ -6,6 +6,7 @@
 #   deploy/packages/build.sh VERSION [ARCH...]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. deploy/program.sh
 
 nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.0
 version=${1:?the version, as 1.2.3}
@@ -18,29 +19,15 @@ VERSION=$version
 export SOURCE_DATE_EPOCH VERSION ARCH
 stage=bin/stage
 rm -rf "$stage"
-mkdir -p "$stage/man" "$stage/completion" bin/packages
+mkdir -p "$stage" bin/packages
 trap 'rm -rf "$stage"' EXIT
 
-program() { # arch, file
-	CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -trimpath -buildvcs=false -tags nomsgpack \
-		-ldflags "-s -w -X github.com/lockgw/lockgw/cmd/lockgw/cli.release=$version" -o "$2" ./cmd/lockgw
-}
-
-# Pages and completions are told by the program itself, one for this machine.
-documents() { # program
-	"$1" man "$stage/man"
-	gzip -9n "$stage"/man/*.1
-	"$1" completion bash >"$stage/completion/lockgw.bash"
-	"$1" completion zsh >"$stage/completion/_lockgw"
-	"$1" completion fish >"$stage/completion/lockgw.fish"
-	gzip -9nc CHANGELOG.md >"$stage/CHANGELOG.md.gz"
-}
-
-program "$(go env GOHOSTARCH)" "$stage/native"
-documents "$stage/native"
+program "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$version" "$stage/native"
+documents "$stage/native" "$stage"
+gzip -9nc CHANGELOG.md >"$stage/CHANGELOG.md.gz"
 rm -f bin/packages/lockgw[_-]*
 for ARCH in "$@"; do
-	program "$ARCH" "$stage/lockgw"
+	program linux "$ARCH" "$version" "$stage/lockgw"
 	go run ./deploy/packages/sbom lockgw "$version" "$stage/lockgw" >"bin/packages/lockgw_${version}_$ARCH.cdx.json"
 	for kind in deb rpm; do
 		go run "$nfpm" package -f deploy/packages/nfpm.yaml -p "$kind" -t bin/packages/

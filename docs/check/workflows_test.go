@@ -1,0 +1,71 @@
+package check
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+var (
+	makes   = regexp.MustCompile(`\bmake ([a-z][a-z-]*)`)
+	targets = regexp.MustCompile(`(?i)\btarget: \[(.*)\]`)
+	scripts = regexp.MustCompile(`\bdeploy/[\w./-]+\.sh\b`)
+)
+
+// The forges call targets of the Makefile and scripts that there are, and so do what
+// anybody can do elsewhere.
+func TestWorkflows(t *testing.T) {
+	for _, file := range []string{
+		".github/workflows/ci.yml", ".github/workflows/release.yml", ".gitea/workflows/ci.yml", ".gitea/workflows/release.yml", ".gitlab-ci.yml",
+	} {
+		text := read(t, file)
+		var any map[string]any
+		if err := yaml.Unmarshal([]byte(text), &any); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		words := 0
+		for _, m := range makes.FindAllStringSubmatch(text, -1) {
+			checkOurs(t, "make", m[1])
+			words++
+		}
+		for _, m := range targets.FindAllStringSubmatch(text, -1) {
+			for target := range strings.SplitSeq(m[1], ", ") {
+				checkOurs(t, "make", target)
+				words++
+			}
+		}
+		for _, script := range scripts.FindAllString(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, script)); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+		if words == 0 {
+			t.Errorf("%s calls no target of the Makefile", file)
+		}
+	}
+}
+
+// The notes of a release are the part of the CHANGELOG with its version, and no other.
+func TestReleaseNotes(t *testing.T) {
+	changelog := filepath.Join(t.TempDir(), "CHANGELOG.md")
+	if err := os.WriteFile(changelog, []byte("# Changelog\n\n## Unreleased\n\n- later\n\n## 1.2.0 (2026-01-02)\n\n- a\n- b\n\n## 1.2\n\n- old\n\n## 1.1.0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[string]string{"1.2.0": "- a\n- b\n", "1.2": "- old\n", "1.1.0": "", "2.0.0": ""} {
+		got, err := shell(t, filepath.Join(root, "deploy/release/notes.sh")+" "+version+" "+changelog)
+		if (err != nil) != (want == "") || got != want {
+			t.Errorf("the notes of %s are %q, %v; want %q", version, got, err, want)
+		}
+	}
+}
+
+func shell(t *testing.T, line string) (string, error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "bash", "-c", line).Output()
+	return string(out), err
+}
