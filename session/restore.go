@@ -13,6 +13,7 @@ import (
 // as held until its deadline, but is in jeopardy until the store has confirmed it;
 // whatever else that process may have left in the store is given back.
 func (m *Manager) restore(past journal.State) {
+	past.Places = m.modern(past.Places)
 	byID := map[string]*Session{}
 	for _, c := range past.Sessions {
 		byID[c.ID] = m.adopt(c)
@@ -81,22 +82,27 @@ func (m *Manager) pasts(past journal.State, byID map[string]*Session) map[string
 			p = &contender.Past{}
 			all[k.Name] = p
 		}
+		if t := rec.Turn; t != nil && (byID[t.Session] != nil || t.Kept) {
+			p.ID = max(p.ID, backend.Fence(t.Hold)) // of two holds of the node the newer one counts
+		}
+	}
+	for k, rec := range past.Places {
 		if t := rec.Turn; t != nil {
-			m.resume(p, k, t, byID[t.Session])
+			m.resume(all[k.Name], k, t, byID[t.Session])
 		}
 	}
 	return all
 }
 
 // resume gives t's hold back to the session s, if that is there. nil is right for a name
-// that is kept without a session. Of two holds of the node the newer one counts.
+// that is kept without a session.
 func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *Session) {
-	hold := backend.Fence(t.Hold)
-	if s == nil && !t.Kept || hold < p.ID {
+	if s == nil && !t.Kept {
 		return
 	}
-	if hold > p.ID {
-		*p = contender.Past{ID: hold}
+	if backend.Fence(t.Hold) < p.ID {
+		m.superseded(k, t, s)
+		return
 	}
 	l := newLease(s, m, k.Name, t.Thread)
 	l.c.Mode, l.c.TTL, l.c.Fixed, l.c.Kept = backend.Mode(t.Mode), t.TTL, t.Fixed, t.Kept
