@@ -12,7 +12,7 @@ TEST_PACKAGES := redis-server redis-tools etcd-server postgresql pgbouncer libzo
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build cross test race lint check shop planted model fuzz kills restarts soak bench bench-peers clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
+.PHONY: build cross test race lint check shop planted model fuzz kills restarts upgrade soak bench bench-peers clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -71,6 +71,11 @@ kills: needs
 ROUNDS ?= 500
 restarts: needs
 	$(GO) test -v -count=1 -timeout 0 -run TestRestarts ./cmd/lockgw/restarts -rounds $(ROUNDS)
+
+## upgrade: the present gateway in the place of one of an earlier commit, of which it has to know what is held
+FROM ?= a78a0ee
+upgrade: needs
+	$(GO) test -v -count=1 -timeout 30m -run '^TestUpgrade$$' ./cmd/lockgw/restarts -from $(FROM)
 
 ## soak: histories of real gateways under faults, until so many grants were seen (see docs/testing.md)
 GRANTS ?= 100000
