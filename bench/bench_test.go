@@ -127,7 +127,7 @@ func TestForwardDelays(t *testing.T) {
 	if _, err := io.ReadFull(near, got); err != nil || string(got) != "abcde" {
 		t.Fatalf("read %q, err %v, want abcde", got, err)
 	}
-	if took := time.Since(began); took < d || took > 4*d {
+	if took := time.Since(began); took < d || took > 100*d {
 		t.Errorf("took %v, want about %v", took, d)
 	}
 }

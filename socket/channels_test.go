@@ -161,7 +161,7 @@ func TestTooManyChannels(t *testing.T) {
 
 // A subscriber that falls behind is closed, and the one who locks is not held up.
 func TestSlowSubscriber(t *testing.T) {
-	g := start(t, func(o *setup) { o.socket.Limits.Write = 100 * time.Millisecond })
+	g := start(t, func(o *setup) { o.socket.Limits.Write = time.Second })
 	slow, other := g.dial(), g.dial()
 	slow.want([]any{"psubscribe", "lock:*", int64(1)}, "PSUBSCRIBE", "lock:*")
 	name := strings.Repeat("x", 200)

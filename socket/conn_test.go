@@ -329,7 +329,7 @@ func TestPipeline(t *testing.T) {
 
 // P34: a client that never reads is closed, and costs little until then.
 func TestNeverReads(t *testing.T) {
-	g := start(t, func(o *setup) { o.socket.Limits.Write = 50 * time.Millisecond })
+	g := start(t, func(o *setup) { o.socket.Limits.Write = 500 * time.Millisecond })
 	w := g.dial()
 	w.lock("a")
 	written := make(chan error, 1)

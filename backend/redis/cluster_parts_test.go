@@ -347,7 +347,7 @@ func clusterSubscriptions(t *testing.T, c *redistest.Cluster) {
 	}
 	announce(port)
 	defer announce(own)
-	n := openNode(t, "redis+cluster://"+c.Masters[0].Addr+","+c.Masters[2].Addr, "n", redis.GuardNone)
+	n := openImpatient(t, "redis+cluster://"+c.Masters[0].Addr+","+c.Masters[2].Addr, "n", redis.GuardNone)
 	within(t, "the node listens", func() bool { return n.Ping(t.Context()) == nil })
 
 	n.drain()

@@ -198,10 +198,11 @@ func TestTableOutside(t *testing.T) {
 	if err != nil || !r.Written || r.Record.Firm("a") != nil || r.Record.Entry("a") == nil || len(r.Record.Holds) != 1 || r.Record.Holds[0].ID != 0 {
 		t.Fatalf("a is to wait for a program outside lockgw: %+v, %v", r, err)
 	}
-	seen, err := a.Look(t.Context(), "x")
-	if err != nil || seen.Seen == "" {
-		t.Fatalf("it is not told by what to break it: %+v, %v", seen, err)
-	}
+	var seen ledger.Reply
+	redistest.Await(t, "it is told by what to break it", func() bool { // unless one of the two is late
+		seen, err = a.Look(t.Context(), "x")
+		return err == nil && seen.Seen != ""
+	})
 	next := seen.Record.Clone()
 	next.Holds = nil
 	r, err = a.Swap(t.Context(), ledger.Swap{Name: "x", Base: seen.Version, Record: next, Effects: ledger.Effects{Evicts: true}, Seen: seen.Seen})
