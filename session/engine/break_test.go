@@ -16,7 +16,7 @@ import (
 func (g *gateway) breaks(t *testing.T, name string, fence backend.Fence, delay time.Duration, want error) {
 	t.Helper()
 	g.asks(t, name)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := g.Break(ctx, name, fence, delay); !errors.Is(err, want) {
 		t.Fatalf("break of %s, fence %d: %v, want %v", name, fence, err, want)
@@ -33,7 +33,7 @@ func (g *gateway) lost(t *testing.T, c *contender.Caller, why contender.Reason) 
 		if granted || open || g.ended[c] != why {
 			t.Errorf("%s: granted %v, %v, want %v", c.Owner, granted, g.ended[c], why)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s is not told that it has lost", c.Owner)
 	}
 }
@@ -104,7 +104,7 @@ func TestBreakOfSilent(t *testing.T) {
 			if err := at.Close(); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			if err := b.Break(ctx, name, second.Fence, 0); !errors.Is(err, backend.ErrFence) {
 				t.Errorf("%s: a fence that nobody was shown: %v", name, err)

@@ -110,7 +110,7 @@ func (g *gateway) granted(t *testing.T, name string, c *contender.Caller) {
 		if !ok || !g.Find(name).Accept(c) {
 			t.Fatalf("%s does not hold %s", c.Owner, name)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s waits for %s for ever", c.Owner, name)
 	}
 }
@@ -177,7 +177,7 @@ func TestLossIsTold(t *testing.T) {
 	other.enter(t, "n", next)
 	select {
 	case <-g.wake(c):
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("a hold without a store is never lost")
 	}
 	lost := boottime.Now()

@@ -179,7 +179,7 @@ func TestGiven(t *testing.T) {
 	table.away.Store(false)
 	select {
 	case <-given:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("never given back")
 	}
 	if n.Given() != nil {
@@ -198,7 +198,7 @@ func TestGivenEndsWithTheEngine(t *testing.T) {
 	g.Abandon()
 	select {
 	case <-given:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("who waits for a name that was dropped waits for ever")
 	}
 	if n.Given() != nil || n.Accept(c) || n.Release(c) != nil || n.Lose(c, contender.Gone) != nil || n.SetEntries(c, 2) != nil {

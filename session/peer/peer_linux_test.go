@@ -26,7 +26,7 @@ func accept(t *testing.T, connect func(path string)) net.Conn {
 	}
 	t.Cleanup(func() { ln.Close() })
 	connect(path)
-	if err := ln.(*net.UnixListener).SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := ln.(*net.UnixListener).SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	c, err := ln.Accept()
@@ -180,7 +180,7 @@ func ended(t *testing.T, done <-chan error) error {
 			t.Fatal("ended without a reason")
 		}
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("not ended 10 s after the process did")
 		return nil
 	}
