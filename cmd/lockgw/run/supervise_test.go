@@ -99,7 +99,7 @@ func TestSuperviseSilence(t *testing.T) {
 	if code != cli.ExitLost || !strings.Contains(told, "could not be renewed") || !strings.Contains(told, "killing it") {
 		t.Errorf("exit code %d, told %q, want %d and why", code, told, cli.ExitLost)
 	}
-	if late := session.Boottime() - deadline; late > time.Second { // who waits for the end may be late on a busy machine
+	if late := session.Boottime() - deadline; late > 20*time.Second { // who waits for the end may be late on a busy machine
 		t.Errorf("the command has ended %v after the deadline", late)
 	}
 }
@@ -107,7 +107,7 @@ func TestSuperviseSilence(t *testing.T) {
 // A hold that is missing in a reading is lost.
 func TestSuperviseMissing(t *testing.T) {
 	f := newFake(t)
-	f.lease = time.Second
+	f.lease = 6 * time.Second
 	code, told := supervised(t, f, untilGo, func(func(), func() string) { f.set(func() { f.holds = nil }) })
 	if code != cli.ExitLost || !strings.Contains(told, "does not know the locks any more") {
 		t.Errorf("exit code %d, told %q, want %d", code, told, cli.ExitLost)
@@ -117,7 +117,7 @@ func TestSuperviseMissing(t *testing.T) {
 // A bound session outlives its connection, and is asked over the next one.
 func TestSuperviseReconnects(t *testing.T) {
 	f := newFake(t)
-	f.lease = 5 * time.Second
+	f.lease = 30 * time.Second
 	code, told := supervised(t, f, untilGo, func(goOn func(), _ func() string) {
 		f.newest().Close()
 		e2e.Until(func() bool { return f.dials() == 2 })
