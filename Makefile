@@ -28,13 +28,13 @@ cross:
 
 ## test: install what the tests need, then run them
 test: needs
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 
 ## race: the tests under the race detector (needs a C compiler)
 # Models have one goroutine, and tests of docs/ only start programs that are built without it.
 NO_RACE := /contender/model$$|/docs/
 race: needs
-	CGO_ENABLED=1 $(GO) test -race $$($(GO) list ./... | grep -vE '$(NO_RACE)')
+	CGO_ENABLED=1 $(GO) test -race -timeout 20m $$($(GO) list ./... | grep -vE '$(NO_RACE)')
 
 ## lint: golangci-lint, with gofmt and go vet in it
 lint: $(GOLANGCI)

@@ -21,12 +21,12 @@ var (
 
 const (
 	storeTimeout = 2 * time.Second // backend.timeout, the default
-	patience     = 10 * time.Second
+	patience     = time.Minute
 )
 
 // arrival is how long a request may take from its call until a gateway has it: on a machine
 // with other work, and under the race detector, more than a tenth of a second was seen.
-const arrival = 250 * time.Millisecond
+const arrival = slow / 2
 
 // TestHistories has callers of three gateways compete while things go wrong, and
 // looks at what they were told.
@@ -98,7 +98,7 @@ func (r *rig) judge() (vs []history.Violation) {
 		vs = append(vs, history.Order(ops, arrival)...)
 	}
 	vs = append(vs, history.Overtaken(ops, faults, arrival, 6*time.Second)...)
-	vs = append(vs, history.Waits(ops, faults, storeTimeout, 1500*time.Millisecond)...)
+	vs = append(vs, history.Waits(ops, faults, storeTimeout, 1500*time.Millisecond+slow)...)
 	vs = append(vs, history.Stalls(ops, faults, r.s.stall+slow, 2*time.Second, blocking)...)
 	for _, s := range odd {
 		vs = append(vs, history.Violation{Rule: "answer", Text: s})
@@ -148,7 +148,7 @@ func (r *rig) take(g *gateway, id int, name string, m history.Mode) string {
 		return err.Error()
 	}
 	defer d.close()
-	cl := claim{name: name, mode: m, wait: 5 * time.Second, ttl: r.s.ttl[0]}
+	cl := claim{name: name, mode: m, wait: 30 * time.Second, ttl: r.s.ttl[0]}
 	o := history.Op{Name: name, Caller: id, Node: g.Name, Mode: m, Wait: cl.wait, TTL: cl.ttl, Call: now()}
 	got, err := d.acquire(ctx, cl)
 	o.Answer = now()

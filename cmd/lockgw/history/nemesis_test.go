@@ -158,7 +158,7 @@ func pauseRedis(least, most int) func(*nemesis) (string, bool) {
 
 // tell sends Redis a command of the fault's own.
 func (n *nemesis) tell(args ...any) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := n.redis.Client().Do(ctx, args...).Err(); err != nil {
 		n.t.Errorf("nemesis: %v: %v", args, err)
