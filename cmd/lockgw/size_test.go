@@ -16,7 +16,7 @@ const releaseTags = "-tags nomsgpack"
 const mostBytes = 45_000_000
 
 func TestReleaseIsSmall(t *testing.T) {
-	for _, file := range []string{"Makefile", "deploy/packages/build.sh", "deploy/docker/Dockerfile", "docs/install.md"} {
+	for _, file := range []string{"Makefile", "deploy/program.sh", "deploy/docker/Dockerfile", "docs/install.md"} {
 		text, err := os.ReadFile(filepath.Join("../..", file))
 		if err != nil {
 			t.Fatal(err)
