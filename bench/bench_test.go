@@ -104,6 +104,21 @@ func lockgw(t *testing.T) string {
 // Many messages at once are late by the same time, not one after the other.
 func TestForwardDelays(t *testing.T) {
 	const d = 50 * time.Millisecond
+	var took time.Duration
+	for range 10 { // a busy machine may need as long as five delays one after the other, but not every time
+		if took = forwarded(t, d); took < d {
+			break
+		}
+		if took <= 4*d {
+			return
+		}
+	}
+	t.Errorf("took %v, want about %v", took, d)
+}
+
+// forwarded is how long five characters take there and back, sent at once.
+func forwarded(t *testing.T, d time.Duration) time.Duration {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -127,9 +142,7 @@ func TestForwardDelays(t *testing.T) {
 	if _, err := io.ReadFull(near, got); err != nil || string(got) != "abcde" {
 		t.Fatalf("read %q, err %v, want abcde", got, err)
 	}
-	if took := time.Since(began); took < d || took > 100*d {
-		t.Errorf("took %v, want about %v", took, d)
-	}
+	return time.Since(began)
 }
 
 func TestPlayRefuses(t *testing.T) {
