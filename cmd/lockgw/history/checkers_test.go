@@ -196,7 +196,7 @@ func TestWaits(t *testing.T) {
 		{"for less", refused(5100 * ms), stopped, "an acquire took 5.1s"},
 		{"another was stopped", refused(3100 * ms), []history.Fault{{Kind: history.PauseGateway, Node: "b", From: 0, To: 3000 * ms}}, "took"},
 		{"the machine was", refused(3100 * ms), []history.Fault{{Kind: history.MachineStall, From: 0, To: 200 * ms}}, ""},
-		{"Redis was", refused(3100 * ms), []history.Fault{{Kind: "pause Redis", From: 0, To: 3000 * ms}}, "took"},
+		{"the store was", refused(3100 * ms), []history.Fault{{Kind: "pause store", From: 0, To: 3000 * ms}}, "took"},
 		{"the release", took(1, 1, 0, 1*ms, 2*ms, 2003*ms), nil, "a release took 2.001s"},
 	}
 	for _, tt := range tests {
@@ -209,7 +209,7 @@ func TestWaits(t *testing.T) {
 func TestStalls(t *testing.T) {
 	first, second := took(1, 10, 0, 5*ms, 20*ms, 30*ms), took(2, 11, 10*ms, 1000*ms, 1010*ms, 1011*ms)
 	waiter := history.Op{Name: "n", Call: 1100 * ms, Answer: 2100 * ms, Wait: time.Second, Outcome: history.Refused}
-	fault := history.Fault{Kind: "pause Redis", From: 100 * ms, To: 500 * ms}
+	fault := history.Fault{Kind: "pause store", From: 100 * ms, To: 500 * ms}
 	tests := []struct {
 		name   string
 		ops    []history.Op
@@ -258,11 +258,11 @@ func TestTimeline(t *testing.T) {
 		t.Fatalf("found %d overlaps, want 1", len(vs))
 	}
 	var b strings.Builder
-	err := history.Timeline(&b, vs[0], ops, []history.Fault{{Kind: "pause <Redis>", From: 10 * ms, To: 30 * ms}})
+	err := history.Timeline(&b, vs[0], ops, []history.Fault{{Kind: "pause <store>", From: 10 * ms, To: 30 * ms}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"caller 1", "caller 2", "pause &lt;Redis&gt;", "#c22", "fence 11"} {
+	for _, want := range []string{"caller 1", "caller 2", "pause &lt;store&gt;", "#c22", "fence 11"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page has no %q:\n%s", want, b.String())
 		}

@@ -16,15 +16,15 @@ type gateway struct {
 
 const gatewayConfig = `http:    {listen: []}
 session: {reattach: 4s}
-backend: {url: "redis://%[1]s", redis: {guard: %[2]s}}
-lock:    {ttl: %[3]s}
+backend: %[1]s
+lock:    {ttl: %[2]s}
 log:     {level: warn, format: text}
 `
 
-func newGateway(t testing.TB, dir, name, program string, p *proxy, s scenario) *gateway {
-	guard, ttl := "none", 30*time.Second
+func newGateway(t testing.TB, dir, name, program string, p *proxy, behind store, s scenario) *gateway {
+	ttl := 30 * time.Second
 	if s.guarded {
-		guard, ttl = "quarantine", s.ttl[1]
+		ttl = s.ttl[1]
 	}
-	return &gateway{e2e.NewGateway(t, dir, name, program, fmt.Sprintf(gatewayConfig, p.addr, guard, ttl)), p}
+	return &gateway{e2e.NewGateway(t, dir, name, program, fmt.Sprintf(gatewayConfig, behind.config(p.addr, s.guarded), ttl)), p}
 }

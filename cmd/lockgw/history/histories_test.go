@@ -56,16 +56,16 @@ func TestHistories(t *testing.T) {
 // play runs one scenario and judges it.
 func play(t testing.TB, s scenario, seed uint64, program string) (*rig, []history.Violation) {
 	r := newRig(t, s, seed, program)
-	scripts := r.scripts()
+	scripts := r.store.scripts(t)
 	r.run(s.faulty)
-	scripts = r.scripts() - scripts
+	scripts = r.store.scripts(t) - scripts
 	vs := r.clean() // first: who asks anew for a name drops what was left of it
 	vs = append(vs, r.probe()...)
 	vs = append(vs, r.judge()...)
 	if rate := float64(scripts) / float64(max(r.rec.granted(), 1)); s.scripts > 0 && rate > s.scripts {
 		vs = append(vs, history.Violation{Rule: "rate", Text: fmt.Sprintf("%.2f scripts for each grant, want at most %.2f", rate, s.scripts)})
 	}
-	t.Logf("%s, seed %d: %d scripts in Redis; %s", s.name, seed, scripts, r.rec.counts())
+	t.Logf("%s, seed %d: %d scripts in the store; %s", s.name, seed, scripts, r.rec.counts())
 	return r, vs
 }
 
@@ -111,11 +111,11 @@ func (r *rig) judge() (vs []history.Violation) {
 	return vs
 }
 
-// blocking: nobody can take a name whose holder's gateway cannot reach Redis. The
+// blocking: nobody can take a name whose holder's gateway cannot reach the store. The
 // faults that are not in this list hit a request now and then, which is sent again.
 func blocking(f history.Fault) bool {
 	return slices.Contains([]string{
-		"kill gateway", "power cut", history.PauseGateway, history.MachineStall, "pause Redis", "slow Redis", "empty Redis",
+		"kill gateway", "power cut", history.PauseGateway, history.MachineStall, "pause store", "slow store", "restart store", "empty store",
 		"black hole", "long black hole", "all late", "drop all replies", "cut on all replies",
 	}, f.Kind)
 }

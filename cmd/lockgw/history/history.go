@@ -3,7 +3,7 @@
 // grew, whether somebody waited for nothing or was passed by those who came later,
 // and whether one lock could have given all these answers.
 //
-// Its tests are what makes the histories: real gateways, a real Redis, callers
+// Its tests are what makes the histories: real gateways, a real store, callers
 // and faults.
 package history
 

@@ -1,7 +1,6 @@
 package history_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"syscall"
 	"time"
@@ -62,9 +61,10 @@ var briefFaults = append([]fault{
 	{"late requests", onLane(commands, trouble{mode: late, chance: 0.1, least: time.Second, most: 5 * time.Second}, 500, 2000)},
 	{"delay replies", onLane(commands, trouble{mode: delayReplies, chance: 0.5, least: 50 * time.Millisecond, most: 450 * time.Millisecond}, 500, 2000)},
 	{"black hole", onLane(commands, trouble{mode: blackHole, chance: 1}, 300, 2000)},
-	{"flush scripts", flushScripts},
-	{"slow Redis", slowRedis},
-	{"pause Redis", pauseRedis(100, 1000)},
+	{"upset store", upsetStore},
+	{"slow store", slowStore},
+	{"pause store", pauseStore(100, 1000)},
+	{"restart store", restartStore},
 	{history.PauseGateway, pauseGateway(100, 800)},
 }, messageFaults...)
 
@@ -72,7 +72,7 @@ var anyFault = append([]fault{
 	{"kill gateway", killGateway},
 	{"power cut", cutPower},
 	{history.PauseGateway, pauseGateway(1000, 4500)},
-	{"pause Redis", pauseRedis(500, 4000)},
+	{"pause store", pauseStore(500, 4000)},
 	{"long black hole", onLane(commands, trouble{mode: blackHole, chance: 1}, 2000, 5000)},
 	{"all late", onLane(commands, trouble{mode: late, chance: 0.5, least: time.Second, most: 5 * time.Second}, 1000, 4000)},
 }, briefFaults...)
@@ -88,12 +88,12 @@ func (n *nemesis) pick(f func(g *gateway)) (string, bool) {
 	return n.gateways[i].Name, true
 }
 
-// onRedis has f work unless another fault is at Redis.
-func (n *nemesis) onRedis(f func()) (string, bool) {
-	if !n.store.TryLock() {
+// onStore has f work unless another fault is at the store.
+func (n *nemesis) onStore(f func()) (string, bool) {
+	if !n.atStore.TryLock() {
 		return "", false
 	}
-	defer n.store.Unlock()
+	defer n.atStore.Unlock()
 	f()
 	return "", true
 }
@@ -122,7 +122,7 @@ func killGateway(n *nemesis) (string, bool) {
 	})
 }
 
-// cutPower kills a gateway without a word to Redis, which goes on to believe that
+// cutPower kills a gateway without a word to the store, which goes on to believe that
 // it listens.
 func cutPower(n *nemesis) (string, bool) {
 	return n.pick(func(g *gateway) {
@@ -146,56 +146,54 @@ func pauseGateway(least, most int) func(*nemesis) (string, bool) {
 	}
 }
 
-func pauseRedis(least, most int) func(*nemesis) (string, bool) {
+func pauseStore(least, most int) func(*nemesis) (string, bool) {
 	return func(n *nemesis) (string, bool) {
-		return n.onRedis(func() {
-			n.redis.Pause()
+		return n.onStore(func() {
+			n.store.Pause()
 			time.Sleep(n.between(least, most))
-			n.redis.Resume()
+			n.store.Resume()
 		})
 	}
 }
 
-// tell sends Redis a command of the fault's own.
-func (n *nemesis) tell(args ...any) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	if err := n.redis.Client().Do(ctx, args...).Err(); err != nil {
-		n.t.Errorf("nemesis: %v: %v", args, err)
-	}
-}
-
 func cutMessages(n *nemesis) (string, bool) {
-	return n.onRedis(func() {
+	return n.onStore(func() {
 		for range 1 + n.rng.IntN(5) {
-			n.tell("CLIENT", "KILL", "TYPE", "pubsub")
+			n.store.cut()
 			time.Sleep(n.between(20, 200))
 		}
 	})
 }
 
-func flushScripts(n *nemesis) (string, bool) {
-	return n.onRedis(func() {
+func upsetStore(n *nemesis) (string, bool) {
+	return n.onStore(func() {
 		for range 5 {
-			n.tell("SCRIPT", "FLUSH")
+			n.store.upset()
 			time.Sleep(n.between(20, 100))
 		}
 	})
 }
 
-func slowRedis(n *nemesis) (string, bool) {
-	return n.onRedis(func() {
+func slowStore(n *nemesis) (string, bool) {
+	return n.onStore(func() {
 		for range 3 {
-			n.tell("DEBUG", "SLEEP", n.between(50, 400).Seconds())
+			n.store.slow(n.between(50, 400))
 			time.Sleep(n.between(50, 200))
 		}
 	})
 }
 
-// emptyRedis is a restart that forgets everything.
-func emptyRedis(n *nemesis) (string, bool) {
-	return n.onRedis(func() {
-		n.redis.Restart()
+// restartStore is a crash after which the store has all that it has promised to keep.
+func restartStore(n *nemesis) (string, bool) {
+	keeps := false
+	_, done := n.onStore(func() { keeps = n.store.restart() })
+	return "", done && keeps
+}
+
+// emptyStore is a restart that forgets everything.
+func emptyStore(n *nemesis) (string, bool) {
+	return n.onStore(func() {
+		n.store.forget()
 		time.Sleep(n.between(500, 1500))
 	})
 }

@@ -1,7 +1,6 @@
 package history_test
 
 import (
-	"bytes"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -11,12 +10,12 @@ import (
 	"time"
 )
 
-// lane is a kind of connection to Redis.
+// lane is a kind of connection to the store.
 type lane int
 
 const (
 	commands lane = iota
-	messages      // the one that has sent SUBSCRIBE
+	messages      // the one that has said that it listens, by SUBSCRIBE or LISTEN
 	lanes
 )
 
@@ -40,13 +39,14 @@ type trouble struct {
 	least, most time.Duration
 }
 
-// proxy stands between one gateway and Redis.
+// proxy stands between one gateway and its store.
 type proxy struct {
-	addr   string // host:port to connect to
-	target string
-	ln     net.Listener
-	wg     sync.WaitGroup
-	done   chan struct{} // closed with the proxy
+	addr    string // host:port to connect to
+	target  string
+	listens func(chunk []byte) bool // see store
+	ln      net.Listener
+	wg      sync.WaitGroup
+	done    chan struct{} // closed with the proxy
 
 	mu      sync.Mutex // guards the fields below
 	rng     *rand.Rand
@@ -65,13 +65,13 @@ type link struct {
 	frozen bool // in a black hole of its own, for ever
 }
 
-func startProxy(t testing.TB, target string, rng *rand.Rand) *proxy {
+func startProxy(t testing.TB, target string, listens func([]byte) bool, rng *rand.Rand) *proxy {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("proxy: %v", err)
 	}
 	p := &proxy{
-		addr: ln.Addr().String(), target: target, ln: ln, rng: rng,
+		addr: ln.Addr().String(), target: target, listens: listens, ln: ln, rng: rng,
 		done: make(chan struct{}), changed: make(chan struct{}), conns: map[*link]struct{}{},
 	}
 	p.wg.Go(p.accept)
@@ -140,7 +140,7 @@ func (p *proxy) requests(l *link) {
 	buf := make([]byte, 64<<10)
 	for chunks := 0; ; chunks++ {
 		n, err := l.client.Read(buf)
-		if chunks < 4 && bytes.Contains(bytes.ToLower(buf[:n]), []byte("\r\nsubscribe\r\n")) {
+		if chunks < 8 && p.listens(buf[:n]) {
 			l.setLane(messages)
 		}
 		t, ok := p.weather(l)

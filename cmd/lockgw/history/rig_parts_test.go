@@ -39,7 +39,7 @@ func TestProxyFaults(t *testing.T) {
 	direct := s.Client()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := startProxy(t, s.Addr, rand.New(rand.NewPCG(1, 1)))
+			p := startProxy(t, s.Addr, subscribes, rand.New(rand.NewPCG(1, 1)))
 			c, ctx := through(t, p), t.Context()
 			if err := c.Set(ctx, "warm", "up", 0).Err(); err != nil {
 				t.Fatalf("SET before the fault: %v", err)
@@ -63,7 +63,7 @@ func TestProxyFaults(t *testing.T) {
 
 func TestProxyTellsLanesApart(t *testing.T) {
 	s := redistest.Start(t)
-	p := startProxy(t, s.Addr, rand.New(rand.NewPCG(1, 1)))
+	p := startProxy(t, s.Addr, subscribes, rand.New(rand.NewPCG(1, 1)))
 	c, ctx := through(t, p), t.Context()
 	hears := func(ps *goredis.PubSub) bool {
 		if err := s.Client().Publish(ctx, "news", "x").Err(); err != nil {
@@ -109,7 +109,7 @@ func TestProxyTellsLanesApart(t *testing.T) {
 // A reply that was dropped must not be followed by one that is taken for it.
 func TestProxyStaysDeaf(t *testing.T) {
 	s := redistest.Start(t)
-	p := startProxy(t, s.Addr, rand.New(rand.NewPCG(1, 1)))
+	p := startProxy(t, s.Addr, subscribes, rand.New(rand.NewPCG(1, 1)))
 	c, err := net.Dial("tcp", p.addr)
 	if err != nil {
 		t.Fatal(err)

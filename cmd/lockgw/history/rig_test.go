@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -8,19 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/backend/redis/redistest"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 const nodes = 3
 
-// rig is three gateways over one Redis, each with a proxy of its own before it.
+// rig is three gateways over one store, each with a proxy of its own before it.
 type rig struct {
 	t        testing.TB
 	seed     uint64
 	s        scenario
-	redis    *redistest.Server
-	store    sync.Mutex // held by the fault that concerns Redis
+	store    store
+	atStore  sync.Mutex // held by the fault that concerns the store
 	gateways []*gateway
 	busy     []sync.Mutex // of each gateway: held by the fault that concerns it
 	base     []int        // descriptors of each before the callers came
@@ -29,10 +29,10 @@ type rig struct {
 
 func newRig(t testing.TB, s scenario, seed uint64, program string) *rig {
 	dir := e2e.ShortDir(t)
-	r := &rig{t: t, seed: seed, s: s, redis: redistest.Start(t), busy: make([]sync.Mutex, nodes), rec: &recorder{}}
+	r := &rig{t: t, seed: seed, s: s, store: stores[cmp.Or(s.scheme, "redis")](t), busy: make([]sync.Mutex, nodes), rec: &recorder{}}
 	for i := range nodes {
-		p := startProxy(t, r.redis.Addr, r.random(100+i))
-		g := newGateway(t, dir, fmt.Sprintf("gateway-%d", i+1), program, p, s)
+		p := startProxy(t, r.store.server(), r.store.listens, r.random(100+i))
+		g := newGateway(t, dir, fmt.Sprintf("gateway-%d", i+1), program, p, r.store, s)
 		if err := g.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -90,10 +90,4 @@ func (r *rig) caller(i int) *caller {
 	c.http = k/len(r.s.habits)%2 == 1
 	c.h = r.s.habits[k%len(r.s.habits)]
 	return c
-}
-
-// script is what runs in the store; probes and pings are none.
-func (r *rig) scripts() int64 {
-	stats := r.redis.CommandStats(r.t)
-	return stats["evalsha"] + stats["eval"]
 }

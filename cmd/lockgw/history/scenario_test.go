@@ -9,6 +9,7 @@ import (
 // come of it.
 type scenario struct {
 	name    string
+	scheme  string        // of the store, as in stores; "": redis
 	faulty  time.Duration // how long the nemeses are at work
 	calm    time.Duration // how long the callers go on after that
 	callers int           // of each gateway
@@ -19,10 +20,10 @@ type scenario struct {
 	nemeses int
 	faults  []fault
 
-	forgets bool          // Redis loses grants, so exclusion is not promised
+	forgets bool          // the store loses grants, so exclusion is not promised
 	guarded bool          // gateways grant nothing new then until its quarantine is over
 	ordered bool          // nothing disturbs the order of the callers of a node
-	scripts float64       // most scripts in Redis for each grant, 0: not counted
+	scripts float64       // most scripts in the store for each grant, 0: not counted
 	stall   time.Duration // longest time that a name may lie idle while somebody waits
 }
 
@@ -78,7 +79,7 @@ func pensiveSharers() (all []habit) {
 // The scenarios. In "leases" leases are short and holders die, so that most of what
 // goes wrong ends with a lease. In "hand-offs" leases are long, so that nothing but
 // the protocol can bring a name on; a name left behind would be seen idle. In
-// "silence" only messages suffer, in "amnesia" Redis forgets, and in "quarantine" the
+// "silence" only messages suffer, in "amnesia" the store forgets, and in "quarantine" the
 // gateways know how to live with that. The callers of the "shared" ones share names.
 var (
 	calm = scenario{
@@ -104,13 +105,13 @@ var (
 	amnesia = scenario{
 		name: "amnesia", faulty: 8 * time.Second, calm: 4 * time.Second, callers: 9, habits: habits(500 * time.Millisecond),
 		ttl: [2]time.Duration{time.Second, 3 * time.Second}, wait: 4 * time.Second, abandon: true,
-		nemeses: 1, faults: []fault{{"empty Redis", emptyRedis}, {"kill gateway", killGateway}, {"cut messages", cutMessages}},
+		nemeses: 1, faults: []fault{{"empty store", emptyStore}, {"kill gateway", killGateway}, {"cut messages", cutMessages}},
 		forgets: true, stall: 8 * time.Second,
 	}
 	quarantine = scenario{
 		name: "quarantine", faulty: 10 * time.Second, calm: 8 * time.Second, callers: 9, habits: habits(500 * time.Millisecond),
 		ttl: [2]time.Duration{time.Second, 3 * time.Second}, wait: 4 * time.Second, abandon: true,
-		nemeses: 1, faults: []fault{{"empty Redis", emptyRedis}, {"kill gateway", killGateway}, {"cut messages", cutMessages}},
+		nemeses: 1, faults: []fault{{"empty store", emptyStore}, {"kill gateway", killGateway}, {"cut messages", cutMessages}},
 		guarded: true, stall: 12 * time.Second,
 	}
 	sharing = scenario{
@@ -141,8 +142,16 @@ func brief(s scenario) scenario {
 	return s
 }
 
-// disturbed are the scenarios in which something goes wrong.
-var disturbed = []scenario{
-	leases, handOffs, silence, amnesia, quarantine,
-	sharedLeases, sharedHandOffs, sharedSilence, sharedAmnesia, sharedGuard,
-}
+// disturbed are the scenarios in which something goes wrong, each over all stores.
+var disturbed = func() (all []scenario) {
+	for _, s := range []scenario{
+		leases, handOffs, silence, amnesia, quarantine,
+		sharedLeases, sharedHandOffs, sharedSilence, sharedAmnesia, sharedGuard,
+	} {
+		all = append(all, s, on("postgres", s))
+		if !s.forgets { // gateways always notice that etcd has
+			all = append(all, on("etcd", s))
+		}
+	}
+	return all
+}()

@@ -1,0 +1,106 @@
+package history_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+)
+
+// store is the server behind the proxies.
+type store interface {
+	// server is its host:port.
+	server() string
+	// config is the line backend of a gateway that comes by a proxy at addr. guarded: it
+	// grants nothing new where the store may have forgotten.
+	config(addr string, guarded bool) string
+	// listens: with this chunk a connection becomes one for messages alone.
+	listens(chunk []byte) bool
+	// scripts that have run in it; 0: it has none.
+	scripts(t testing.TB) int64
+	// left is what should not be there when nobody holds or waits.
+	left(ctx context.Context) []string
+
+	Pause()
+	Resume()
+	// slow has it serve nobody for so long, without a stop of its process.
+	slow(d time.Duration)
+	// upset has it drop what its clients may believe that it keeps for them, but no lock.
+	upset()
+	// cut ends the connections for messages, or what makes them such.
+	cut()
+	// restart is kill -9 and a start with what it had; false: it would forget, and goes on.
+	restart() bool
+	// forget is a restart without what was granted.
+	forget()
+}
+
+// stores are those that histories are made of.
+var stores = map[string]func(t testing.TB) store{
+	"redis":    startRedis,
+	"postgres": startPostgres,
+	"etcd":     startEtcd,
+}
+
+// on is s over another store than Redis.
+func on(scheme string, s scenario) scenario {
+	s.scheme, s.name, s.scripts = scheme, scheme+"-"+s.name, 0
+	if scheme != "etcd" {
+		return s
+	}
+	// Requests and messages share one connection, which a gateway gives up when its pings
+	// have had no answer for 7 s; etcd takes none more often.
+	s.stall += 7 * time.Second
+	without := []string{"mute messages", "freeze messages", "delay messages"}
+	if s.guarded { // who is started when etcd was restored knows of no later state
+		without = append(without, "kill gateway")
+	}
+	s.faults = slices.DeleteFunc(slices.Clone(s.faults), func(f fault) bool { return slices.Contains(without, f.kind) })
+	return s
+}
+
+// nobody holds the name of which this is the record, or waits for it.
+func nobody(record string) bool {
+	r, err := ledger.Decode([]byte(record))
+	return err == nil && len(r.Holds) == 0 && len(r.Queue) == 0
+}
+
+// A store that forgets where it should not, or does not where it should, would have the
+// histories say nothing.
+func TestStoresForget(t *testing.T) {
+	program, err := e2e.Build(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scheme := range stores {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, scenario{scheme: scheme, ttl: [2]time.Duration{time.Minute, time.Minute}}, 1, program)
+			d, err := openSocket(t.Context(), r.gateways[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.close()
+			if _, err := d.acquire(t.Context(), claim{name: "kept", ttl: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+			has := func() bool { return strings.Contains(strings.Join(r.store.left(t.Context()), "\n"), "kept") }
+			if !has() {
+				t.Fatalf("the store has %q, and not what is held", r.store.left(t.Context()))
+			}
+			if r.store.restart() && !has() {
+				t.Error("what is held is gone after a restart")
+			}
+			for _, g := range r.gateways {
+				g.Kill() // lest one has it written down again
+			}
+			if r.store.forget(); has() {
+				t.Error("the store has not forgotten what is held")
+			}
+		})
+	}
+}
