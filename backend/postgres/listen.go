@@ -17,12 +17,13 @@ import (
 const (
 	// beatPeriod is how often a gateway sends itself a message, over another connection than
 	// that by which it listens: a pooler passes on those of the same one.
-	beatPeriod = 5 * time.Second
-	// silence is how long nothing may be heard before the connection is made anew.
+	beatPeriod = 2 * time.Second
+	// silence is how long nothing may be heard before the connection is made anew: a lost
+	// message must not cost more than 5 s.
 	silence = beatPeriod + 2*time.Second
 	// relisten is the least time between two connections for messages.
 	relisten  = 300 * time.Millisecond
-	sweepEach = 12 // beats
+	sweepEach = 30 // beats
 	sweepMost = 1000
 	// unused is how long a row stays that nobody uses: longer than a request is under way.
 	unused = time.Minute
@@ -70,19 +71,17 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 // run listens, over one connection after the other.
 func (l *listener) run(ctx context.Context) {
 	for wait := relisten; ctx.Err() == nil; {
-		began := time.Now()
 		err := l.listen(ctx)
 		l.once.Do(func() { close(l.tried) })
-		l.pid.Store(0)
+		if l.pid.Swap(0) != 0 { // it has listened
+			wait = relisten
+		}
 		l.heard.Store(false)
 		if ctx.Err() != nil {
 			return
 		}
 		if was := l.trouble.Swap(&err); was == nil || (*was).Error() != err.Error() {
 			l.t.cfg.Log.Warn("messages from PostgreSQL do not arrive; trying again", "err", err)
-		}
-		if time.Since(began) > silence {
-			wait = relisten
 		}
 		select {
 		case <-ctx.Done():
@@ -220,7 +219,7 @@ func (l *listener) beat(ctx context.Context) {
 		if pid == 0 {
 			continue
 		}
-		asked, cancel := context.WithTimeout(ctx, beatPeriod/2)
+		asked, cancel := context.WithTimeout(ctx, beatPeriod)
 		err := l.t.requests.do(asked, l.t.sql.beat, l.t.cfg.Node.ID, int64(pid), l.channel, probe)
 		if err == nil && n%sweepEach == 0 {
 			n++

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,6 +70,38 @@ func TestListenerIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	hears(t, told, ledger.Waits)
+}
+
+// One over which nothing comes any more, although it stands, is noticed by that; and however
+// often it breaks, the next one does not wait for longer.
+func TestListenerIsSilent(t *testing.T) {
+	t.Parallel()
+	if silence+relisten > 5*time.Second {
+		t.Errorf("a lost message may cost %v before anybody notices", silence+relisten)
+	}
+	s := pgtest.Start(t)
+	a, told := listening(t, s.URL(), "a")
+	until(t, a, "")
+	hears(t, told, ledger.Resync)
+	pid := int(a.listener.pid.Load())
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(pid, syscall.SIGCONT)
+	hears(t, told, ledger.Resync)
+	until(t, a, "")
+	least := time.Hour
+	for n := range 8 {
+		cut := time.Now()
+		psql(t, s, fmt.Sprintf("SELECT pg_terminate_backend(%d)", a.listener.pid.Load()))
+		hears(t, told, ledger.Resync)
+		if n >= 4 {
+			least = min(least, time.Since(cut))
+		}
+	}
+	if least > 3*time.Second {
+		t.Errorf("a connection that has broken often is made anew after %v at the earliest", least)
+	}
 }
 
 func psql(t *testing.T, s *pgtest.Server, sql string) {
