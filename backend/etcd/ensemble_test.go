@@ -325,6 +325,9 @@ func TestSweep(t *testing.T) {
 	if !gone("n") || gone("used") {
 		t.Errorf("n is gone: %v; used is gone: %v", gone("n"), gone("used"))
 	}
+	if newest, err := listen(t, etcdtest.URL(s), "floor").Newest(t.Context()); err != nil || newest <= ahead {
+		t.Errorf("the newest fence is %d, %v, although %d was given", newest, err, ahead)
+	}
 	if r := b.takeFor("n", time.Minute); r.Record.Top <= ahead {
 		t.Errorf("fence %d comes after %d", r.Record.Top, ahead)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgw/lockgw/backend"
@@ -116,9 +117,21 @@ func (t *Table) scan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return t.each(ctx, c, func(name string, is *row) error {
+		over, err := t.over(ctx, c, name, is)
+		if over {
+			t.unused.found(name, is)
+		}
+		return err
+	}, clientv3.WithSerializable())
+}
+
+// each has f look at the records of all names.
+func (t *Table) each(ctx context.Context, c *clientv3.Client, f func(name string, is *row) error, how ...clientv3.OpOption) error {
 	all := t.keys.record("")
+	how = append(how, clientv3.WithRange(clientv3.GetPrefixRangeEnd(all)), clientv3.WithLimit(scanTogether))
 	for begin := all; ; {
-		r, err := c.Get(ctx, begin, clientv3.WithRange(clientv3.GetPrefixRangeEnd(all)), clientv3.WithLimit(scanTogether), clientv3.WithSerializable())
+		r, err := c.Get(ctx, begin, how...)
 		if err != nil {
 			return outcome(ctx, err)
 		}
@@ -128,19 +141,36 @@ func (t *Table) scan(ctx context.Context) error {
 			if err != nil {
 				continue // it is not lockgw's
 			}
-			name := strings.TrimPrefix(string(kv.Key), all)
-			over, err := t.over(ctx, c, name, &is)
-			if err != nil {
+			if err := f(strings.TrimPrefix(string(kv.Key), all), &is); err != nil {
 				return err
-			}
-			if over {
-				t.unused.found(name, &is)
 			}
 		}
 		if !r.More {
 			return nil
 		}
 	}
+}
+
+// Newest implements floor.Keeper.
+func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
+	c, err := t.link.client(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = t.each(ctx, c, func(_ string, is *row) error {
+		newest = max(newest, is.record.Top)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	r, err := c.Get(ctx, t.keys.mark()) // last: a record that was deleted meanwhile is in it
+	if err != nil {
+		return 0, outcome(ctx, err)
+	}
+	t.mark.found((*pb.RangeResponse)(r))
+	_, mark := t.mark.get()
+	return max(newest, mark), nil
 }
 
 // over: nobody waits for the name, and all holds are over. They never come back: a lease

@@ -35,11 +35,24 @@ func (t *table) Join(ctx context.Context, name string, e ledger.Entry, floor bac
 	return t.Table.Join(ctx, name, e, max(floor, t.least))
 }
 
+// Keeper is a Table that knows the newest fence of all records, those that it has deleted
+// and those of other prefixes with them.
+type Keeper interface {
+	Newest(ctx context.Context) (backend.Fence, error)
+}
+
 // Of is a number above every fence that t has given: New takes it for the store that comes
 // after t. No gateway may use t any more when that begins. backend.ErrUnavailable and
 // backend.ErrPartly: what t knows could not be read, or not all of it, by the end of ctx.
 func Of(ctx context.Context, t ledger.Table, now time.Time) (backend.Fence, error) {
 	newest := backend.Fence(now.UnixMicro())
+	if k, ok := t.(Keeper); ok {
+		ever, err := k.Newest(ctx)
+		if err != nil {
+			return 0, err
+		}
+		newest = max(newest, ever)
+	}
 	for cursor := ""; ; {
 		rows, next, err := t.List(ctx, "", cursor, 1000)
 		if err != nil {

@@ -1,6 +1,7 @@
 package floor_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -46,6 +47,24 @@ func TestFencesGoOn(t *testing.T) {
 	}
 	if next := take(t, after, "y"); next <= least {
 		t.Errorf("of another name fence %d, want above %d", next, least)
+	}
+}
+
+// keeper knows of a fence that no record has any more.
+type keeper struct {
+	ledger.Table
+	newest backend.Fence
+}
+
+func (k keeper) Newest(context.Context) (backend.Fence, error) { return k.newest, nil }
+
+// Where the store keeps the newest fence, that counts.
+func TestFloorOfKeeper(t *testing.T) {
+	now := time.Now()
+	kept := backend.Fence(now.Add(48 * time.Hour).UnixMicro())
+	least, err := floor.Of(t.Context(), keeper{memory.OpenTable(memory.NewRows(), "a"), kept}, now)
+	if want := kept + backend.Fence(floor.Ahead.Microseconds()); err != nil || least != want {
+		t.Errorf("%d, %v, want %d", least, err, want)
 	}
 }
 

@@ -118,6 +118,9 @@ func TestSweep(t *testing.T) {
 	if _, err := step(t, a, "gone", ledger.Op{Verb: ledger.Leave, Hold: r.Record.Firm("a").ID}); err != nil {
 		t.Fatal(err)
 	}
+	if newest, err := a.Newest(t.Context()); err != nil || newest < r.Record.Top {
+		t.Errorf("the newest fence is %d, %v, although %d is reserved", newest, err, r.Record.Top)
+	}
 	if err := a.sweep(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +135,9 @@ func TestSweep(t *testing.T) {
 	}
 	if seen, err := a.Look(t.Context(), "kept"); err != nil || seen.Record.Firm("a") == nil || seen.Record.Firm("a").ID != kept {
 		t.Fatalf("what is held was swept: %+v, %v", seen, err)
+	}
+	if newest, err := a.Newest(t.Context()); err != nil || newest <= high {
+		t.Errorf("the newest fence is %d, %v, although %d was given", newest, err, high)
 	}
 	if next := held(t, a, "gone"); next <= high {
 		t.Errorf("after fence %d came %d", high, next)

@@ -62,7 +62,7 @@ const clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 type statements struct {
 	exists, schema, ddl, layout           string
 	look, swap, insert, join, tell, send  string
-	renew, list, sweep                    string
+	renew, list, sweep, newest            string
 	trust, trustAnew, suspect, hear, beat string
 }
 
@@ -78,7 +78,7 @@ func newStatements(schema string) statements {
 	return statements{
 		exists: existsSQL, schema: of("CREATE SCHEMA IF NOT EXISTS {schema};"), ddl: of(ddl), layout: of(layoutSQL),
 		look: of(lookSQL), swap: of(swapSQL), insert: of(insertSQL), join: of(joinSQL), tell: of(tellSQL), send: sendSQL,
-		renew: of(renewSQL), list: of(listSQL), sweep: of(sweepSQL),
+		renew: of(renewSQL), list: of(listSQL), sweep: of(sweepSQL), newest: of(newestSQL),
 		trust: of(trustSQL), trustAnew: of(trustAnewSQL), suspect: of(suspectSQL),
 		hear: of(hearSQL), beat: of(beatSQL),
 	}
@@ -219,6 +219,11 @@ RETURNING n.name`
 const listSQL = `SELECT n.name, {columns} FROM {names} AS n
 WHERE n.name >= $1 AND n.name < $2 AND n.name > $3 AND starts_with(n.name, $1) AND (cardinality(n.ids) > 0 OR n.record ? 'queue')
 ORDER BY n.name LIMIT $4`
+
+// newestSQL tells the newest fence of all rows, those that were deleted with them.
+const newestSQL = `SELECT greatest(s.mark, (
+	SELECT max((n.record->>'top')::bigint + coalesce((n.record->>'base')::bigint, 0)) FROM {names} AS n
+)) FROM {state} AS s`
 
 // sweepSQL deletes rows of which nothing was heard for a while. $1 is how long, $2 how many.
 const sweepSQL = `WITH idle AS MATERIALIZED (

@@ -279,39 +279,4 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	}
 }
 
-// List implements ledger.Table. The cursor is the last name told.
-func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
-	if err := t.prepare(ctx); err != nil {
-		return nil, "", err
-	}
-	raw := t.cfg.KeyPrefix + prefix
-	got, err := t.requests.send(ctx, newStatement(t.sql.list, raw, raw+"\U0010ffff", cursor, limit))
-	if err != nil {
-		return nil, "", t.noticed(err)
-	}
-	var found []ledger.Named
-	last := ""
-	for _, row := range got[0] {
-		r := reader{row: row}
-		last = r.text()
-		a := r.there()
-		if r.err != nil {
-			return nil, "", r.err
-		}
-		name := last[len(t.cfg.KeyPrefix):]
-		if hidden(name) {
-			continue
-		}
-		reply, err := a.reply(last)
-		if err != nil {
-			return nil, "", err
-		}
-		found = append(found, ledger.Named{Name: name, Reply: reply})
-	}
-	if len(got[0]) < limit {
-		last = ""
-	}
-	return found, last, nil
-}
-
 func duration(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
