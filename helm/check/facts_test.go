@@ -225,6 +225,41 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 }
 
+// The ports to which the gateways may go follow the store, unless they are set.
+func TestStorePorts(t *testing.T) {
+	for url, want := range map[string][]int{
+		"redis://redis": {6379}, "rediss+sentinel://a,b,c/main": {6379, 26379}, "redis+cluster://redis": {6379}, "redlock://a,b,c": {6379},
+		"postgres://lockgw@db/locks": {5432}, "etcd://a,b,c": {2379}, "mysql://lockgw@db/locks": {3306}, "zookeeper://a,b,c": {2181},
+		"memory://": nil, "": {6379},
+	} {
+		values := readValues(t, "testdata/values/daemonset.yaml")
+		values["backend"] = map[string]any{"url": url}
+		if url == "" {
+			values["backend"] = map[string]any{"existingSecret": map[string]any{"name": "store"}}
+		}
+		if got := storePorts(t, values); !slices.Equal(got, want) {
+			t.Errorf("%q: lets out to the ports %d, want %d", url, got, want)
+		}
+		values["networkPolicy"] = map[string]any{"storePorts": []any{7000}}
+		if got := storePorts(t, values); !slices.Equal(got, []int{7000}) {
+			t.Errorf("%q: lets out to the ports %d, set is 7000", url, got)
+		}
+	}
+}
+
+func storePorts(t *testing.T, values map[string]any) (ports []int) {
+	t.Helper()
+	policy := decode(t, mustRender(t, loadChart(t), values))["NetworkPolicy"].(*networkingv1.NetworkPolicy)
+	for _, rule := range policy.Spec.Egress {
+		for _, p := range rule.Ports {
+			if n := p.Port.IntValue(); n != 53 {
+				ports = append(ports, n)
+			}
+		}
+	}
+	return ports
+}
+
 // A changed configuration or store makes new pods.
 func TestChecksum(t *testing.T) {
 	sums := map[string]bool{}

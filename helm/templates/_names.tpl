@@ -36,3 +36,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "lockgw.serverName" -}}
 {{- .Values.tls.serverName | default (printf "%s.%s.svc" (include "lockgw.fullname" .) .Release.Namespace) -}}
 {{- end -}}
+
+{{/* The ports of the store, as JSON: those that are set, or the usual ones of the scheme. */}}
+{{- define "lockgw.storePorts" -}}
+{{- $scheme := .Values.backend.url | default "redis:" | splitList ":" | first -}}
+{{- $usual := dict
+  "memory" (list)
+  "postgres" (list 5432) "postgresql" (list 5432)
+  "etcd" (list 2379)
+  "mysql" (list 3306)
+  "zookeeper" (list 2181)
+  "redis+sentinel" (list 6379 26379) "rediss+sentinel" (list 6379 26379)
+-}}
+{{- $ports := list 6379 -}}
+{{- if .Values.networkPolicy.storePorts -}}
+{{- $ports = .Values.networkPolicy.storePorts -}}
+{{- else if hasKey $usual $scheme -}}
+{{- $ports = get $usual $scheme -}}
+{{- end -}}
+{{- toJson $ports -}}
+{{- end -}}
