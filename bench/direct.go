@@ -79,11 +79,19 @@ func redislockPair(name func(int) string, every time.Duration) func(c *goredis.C
 	}
 }
 
-// storePairs are the two scripts of a lockgw pair as a gateway sends them, by
-// package backend/redis, without the gateway.
-func storePairs(url string) func(n int) (crew, error) {
+// opener opens what a gateway asks the store by, for a node.
+type opener func(node string) (ledger.Table, error)
+
+func redisTable(url string) opener {
+	return func(node string) (ledger.Table, error) {
+		return redis.OpenTable(redis.Config{URL: url, Node: backend.Node{ID: node}})
+	}
+}
+
+// requests are those of a lockgw pair as a gateway sends them, without the gateway.
+func requests(open opener) func(n int) (crew, error) {
 	return func(n int) (crew, error) {
-		t, err := redis.OpenTable(redis.Config{URL: url, Node: backend.Node{ID: storeNode}})
+		t, err := open(storeNode)
 		if err != nil {
 			return crew{}, err
 		}

@@ -63,6 +63,7 @@ func measure(out io.Writer) error {
 	short := flag.Bool("quick", false, "less of everything, for a run of less than 30 s")
 	peers := flag.Bool("peers", false, "measure redsync and rueidislock too")
 	lockgw := flag.String("lockgw", "", "path of the lockgw program (default: build it)")
+	store := flag.String("store", "", "measure this store instead: "+storeNames())
 	profile := flag.String("profile", "", "write profiles of a gateway into this directory instead")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -78,11 +79,26 @@ func measure(out io.Writer) error {
 	if *profile != "" {
 		return profileTo(ctx, out, *profile, p)
 	}
+	if *store != "" {
+		return measureStore(ctx, out, *store, p)
+	}
 	return run(ctx, out, p)
 }
 
 // run measures everything and prints it.
-func run(ctx context.Context, out io.Writer, p plan) (err error) {
+func run(ctx context.Context, out io.Writer, p plan) error {
+	return measured(ctx, out, p, func(r *rig, t *table) ([]target, error) {
+		for _, group := range []func(context.Context, *rig, plan, *table) error{solo, crowd, passing, idle} {
+			if err := group(ctx, r, p, t); err != nil {
+				return nil, err
+			}
+		}
+		return targets, nil
+	})
+}
+
+// measured prints what do measures, also if that fails before it is complete.
+func measured(ctx context.Context, out io.Writer, p plan, do func(*rig, *table) ([]target, error)) (err error) {
 	r, err := openRig(ctx, p.lockgw)
 	if err != nil {
 		return err
@@ -93,15 +109,11 @@ func run(ctx context.Context, out io.Writer, p plan) (err error) {
 		}
 	}()
 	t := &table{}
-	for _, group := range []func(context.Context, *rig, plan, *table) error{solo, crowd, passing, idle} {
-		if err = group(ctx, r, p, t); err != nil {
-			break // what was measured so far is printed
-		}
-	}
+	reach, err := do(r, t)
 	if err := errors.Join(err, t.print(out)); err != nil {
 		return err
 	}
-	for _, g := range targets {
+	for _, g := range reach {
 		fmt.Fprintln(out, g.judge(t))
 	}
 	return nil

@@ -24,9 +24,13 @@ type process struct{ *server.Process }
 
 // start runs a server and returns once ready says so.
 func start(ctx context.Context, dir, name string, ready func(context.Context) error, program string, args ...string) (*process, error) {
-	cmd := exec.Command(program, args...)
+	return startAs(ctx, dir, name, ready, exec.Command(program, args...), nil)
+}
+
+// startAs is start of a command as another user; nil: as this one.
+func startAs(ctx context.Context, dir, name string, ready func(context.Context) error, cmd *exec.Cmd, as *syscall.Credential) (*process, error) {
 	// Its own group, so that Ctrl-C does not end it before it was asked.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: as}
 	p, err := server.StartReady(ctx, name, cmd, filepath.Join(dir, name+".log"), startTimeout, ready)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -29,6 +30,7 @@ type rig struct {
 	started int             // gateways that came and went
 
 	memory, first, second, distant *gateway // over memory, Redis twice, and far Redis
+	third, fourth                  *gateway // over another store, if that is measured
 }
 
 // gateway is one lockgw process.
@@ -134,7 +136,11 @@ func (r *rig) startRoles(ctx context.Context) error {
 }
 
 func (r *rig) start(ctx context.Context, name string, ready func(context.Context) error, program string, args ...string) error {
-	p, err := start(ctx, r.dir, name, ready, program, args...)
+	return r.startAs(ctx, name, ready, exec.Command(program, args...), nil)
+}
+
+func (r *rig) startAs(ctx context.Context, name string, ready func(context.Context) error, cmd *exec.Cmd, as *syscall.Credential) error {
+	p, err := startAs(ctx, r.dir, name, ready, cmd, as)
 	if err != nil {
 		return err
 	}

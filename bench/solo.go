@@ -43,7 +43,7 @@ func (r *rig) pairs(p plan) []contestant {
 	all := []contestant{
 		{name: plainName, trips: 2, open: shared(r.addr, plainPair(own, time.Second))},
 		{name: redislockName, trips: 2, open: shared(r.addr, redislockPair(own, time.Second))},
-		{name: "lockgw's scripts, no gateway", trips: 2, open: storePairs("redis://" + r.addr)},
+		{name: "lockgw's scripts, no gateway", trips: 2, open: requests(redisTable("redis://" + r.addr))},
 		{name: "lockgw socket, memory://", trips: 2, open: socketPairs(own, r.memory)},
 		{name: socketName, trips: 2, open: socketPairs(own, r.first)},
 		{name: "lockgw HTTP, memory://", trips: 2, open: httpPairs(r.memory, own)},

@@ -36,7 +36,7 @@ func (r *rig) work(ctx context.Context) (w work, err error) {
 		switch p.Name {
 		case "redis":
 			w.redis = used.Seconds()
-		case "echo", "delay":
+		case "echo", "delay", "store":
 		default:
 			w.gateways += used.Seconds()
 		}

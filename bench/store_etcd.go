@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/zap"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/etcd"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// serveEtcd starts an etcd of one member, whose writes reach the disk.
+func serveEtcd(ctx context.Context, r *rig) (*served, error) {
+	program, err := exec.LookPath("etcd")
+	if err != nil {
+		return nil, fmt.Errorf("%w: install it with apt-get install etcd-server", err)
+	}
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	peer, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	client, err := etcdClient(addr)
+	if err != nil {
+		return nil, err
+	}
+	ready := func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_, err := client.Get(ctx, "ready")
+		return err
+	}
+	if err := r.start(ctx, "store", ready, program, "--name", "m0", "--data-dir", filepath.Join(r.dir, "etcd"), "--logger", "zap", "--log-level", "error",
+		"--listen-client-urls", "http://"+addr, "--advertise-client-urls", "http://"+addr,
+		"--listen-peer-urls", "http://"+peer, "--initial-advertise-peer-urls", "http://"+peer, "--initial-cluster", "m0=http://"+peer); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return &served{
+		url:  "etcd://" + addr,
+		trip: etcdCrew(client, etcdTrip), write: etcdCrew(client, etcdWrite),
+		table: func(node string) (ledger.Table, error) {
+			return etcd.OpenTable(etcd.Config{URL: "etcd://" + addr, Node: backend.Node{ID: node}, Lease: ttl})
+		},
+		// It waits some 100 ms for each hand-over.
+		others: []other{{name: "concurrency.Mutex, one session each", open: mutex(addr), most: 20}},
+		pair:   bound{0, 6}, pass: bound{0, 9}, close: client.Close,
+	}, nil
+}
+
+func etcdClient(addr string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: []string{"http://" + addr}, Logger: zap.NewNop()})
+}
+
+// etcdCrew shares one client.
+func etcdCrew(client *clientv3.Client, caller func(c *clientv3.Client, i int) (op, error)) func(n int) (crew, error) {
+	return func(n int) (c crew, err error) {
+		for i := range n {
+			do, err := caller(client, i)
+			if err != nil {
+				return c, err
+			}
+			c.ops = append(c.ops, do)
+		}
+		return c, nil
+	}
+}
+
+func etcdTrip(c *clientv3.Client, _ int) (op, error) {
+	return func() error {
+		_, err := c.Get(context.Background(), "ready")
+		return err
+	}, nil
+}
+
+// etcdWrite is a record of the usual size, compared by its revision.
+func etcdWrite(c *clientv3.Client, i int) (op, error) {
+	key, value := "bench/"+own(i), strings.Repeat("x", 300)
+	r, err := c.Put(context.Background(), key, value)
+	if err != nil {
+		return nil, err
+	}
+	rev := r.Header.Revision
+	return func() error {
+		r, err := c.Txn(context.Background()).If(clientv3.Compare(clientv3.ModRevision(key), "=", rev)).Then(clientv3.OpPut(key, value)).Commit()
+		if err == nil && !r.Succeeded {
+			err = errors.New("not written")
+		}
+		if err == nil {
+			rev = r.Header.Revision
+		}
+		return err
+	}, nil
+}
+
+// mutex is the lock of etcd's own library. A session of its own, which is a lease, is an
+// owner of its own.
+func mutex(addr string) func(name string) (lock, unlock op, closes func() error, err error) {
+	return func(name string) (lock, unlock op, closes func() error, err error) {
+		c, err := etcdClient(addr)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		s, err := concurrency.NewSession(c)
+		if err != nil {
+			return nil, nil, nil, errors.Join(err, c.Close())
+		}
+		m, ctx := concurrency.NewMutex(s, "mutex/"+name), context.Background()
+		return func() error { return m.Lock(ctx) }, func() error { return m.Unlock(ctx) },
+			func() error { return errors.Join(s.Close(), c.Close()) }, nil
+	}
+}
