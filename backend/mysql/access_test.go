@@ -1,0 +1,229 @@
+package mysql
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+)
+
+// wrong: the table cannot be used, and says why in these words.
+func wrong(t *testing.T, table *Table, want string) {
+	t.Helper()
+	_, err := table.Look(t.Context(), "n")
+	if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
+		t.Errorf("err = %v, want %v with %q, without the password", err, backend.ErrRefused, want)
+	}
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	sql(t, s, "CREATE USER locker@'%' IDENTIFIED BY 'geheim'", "GRANT ALL ON locks.* TO locker@'%'")
+	wrong(t, open(t, s.At("locker:geheim2", "locks"), "a"), "check user and password")
+	wrong(t, open(t, s.At("nobody", "locks"), "a"), "check user and password")
+	wrong(t, open(t, s.At("root", "none"), "a"), "no such database")
+	wrong(t, open(t, s.At("locker:geheim", "mysql"), "a"), "lacks a right")
+	held(t, open(t, s.At("locker:geheim", "locks"), "a"), "n")
+	held(t, open(t, "mysql://locker:geheim@/locks?socket="+filepath.Join(s.Dir(), "s.sock"), "b"), "m")
+}
+
+// With the tables made by somebody else, no right to make any is needed.
+func TestLeastRights(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	admin := open(t, s.URL(), "admin", guarded)
+	held(t, admin, "n")
+	sql(t, s, "CREATE USER app@'%' IDENTIFIED BY 'x'")
+	app := s.At("app:x", "locks")
+	wrong(t, open(t, app, "a", guarded), "lacks a right")
+	sql(t, s, "GRANT SELECT, INSERT, UPDATE, DELETE ON locks.* TO app@'%'")
+	a, _ := listening(t, app, "a", guarded)
+	b, told := listening(t, app, "b", guarded)
+	until(t, a, "")
+	until(t, b, "")
+	if err := a.sweep(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	held(t, b, "m")
+	if _, err := a.Join(t.Context(), "m", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, told, ledger.Waits)
+	// Who logs in as another user cannot wake them; they find out in time.
+	if err := admin.Send(t.Context(), waits("b")); err != nil {
+		t.Fatal(err)
+	}
+	hears(t, told, ledger.Waits)
+}
+
+// Many gateways may meet an empty database at the same time.
+func TestTablesAreMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	var wg sync.WaitGroup
+	for i := range 12 {
+		table := open(t, s.URL()+"&pool_max_conns=2", fmt.Sprint("n", i), guarded)
+		wg.Go(func() {
+			if r, err := step(t, table, fmt.Sprint("name", i), ledger.Op{Want: 1}); err != nil || !r.Written {
+				t.Errorf("%d: %+v, %v", i, r, err)
+			}
+		})
+	}
+	wg.Wait()
+	sql(t, s, "UPDATE locks.lockgw_state SET layout = 2")
+	wrong(t, open(t, s.URL(), "old"), "layout 2, and this lockgw knows 1")
+}
+
+// What makes the database lie about its writes is found before the first lock is granted.
+func TestSelfTest(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	held(t, open(t, s.URL(), "a"), "n")
+	sql(t, s, "CREATE TRIGGER locks.no BEFORE UPDATE ON locks.lockgw_names FOR EACH ROW SET NEW.ends = REPLACE(NEW.ends, 'f1', 'f0')")
+	wrong(t, open(t, s.URL(), "b"), "compare-and-set does not work")
+}
+
+// Rows that nobody uses go, and the fences of the next ones are above those of before, also
+// if the clock was set back.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a")
+	kept := held(t, a, "kept")
+	high := backend.Fence(1 << 51)
+	r, err := step(t, a, "gone", ledger.Op{Want: 1, Floor: high})
+	if err != nil || !r.Written {
+		t.Fatal(r, err)
+	}
+	if _, err := step(t, a, "gone", ledger.Op{Verb: ledger.Leave, Hold: r.Record.Firm("a").ID}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.sweep(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := a.Look(t.Context(), "gone"); err != nil || seen.Version == "" {
+		t.Fatalf("swept although a late request may come: %+v, %v", seen, err)
+	}
+	if err := a.sweep(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := a.Look(t.Context(), "gone"); err != nil || seen.Version != "" {
+		t.Fatalf("still there: %+v, %v", seen, err)
+	}
+	if seen, err := a.Look(t.Context(), "kept"); err != nil || seen.Record.Firm("a") == nil || seen.Record.Firm("a").ID != kept {
+		t.Fatalf("what is held was swept: %+v, %v", seen, err)
+	}
+	if next := held(t, a, "gone"); next <= high {
+		t.Errorf("after fence %d came %d", high, next)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	ca := certify(t, s)
+	s.Stop()
+	s.Set("--ssl-cert="+filepath.Join(s.Dir(), "cert.pem"), "--ssl-key="+filepath.Join(s.Dir(), "key.pem"))
+	s.Launch()
+	sql(t, s, "CREATE USER tls@'%' IDENTIFIED BY 'x' REQUIRE SSL", "GRANT ALL ON locks.* TO tls@'%'")
+	at := func(more string) string { return "mysql://tls:x@" + s.Addr + "/locks?ssl-mode=" + more }
+	for mode, node := range map[string]string{"verify_identity": "a", "verify_ca": "b"} {
+		held(t, open(t, at(mode+"&ssl-ca="+ca), node), node)
+	}
+	held(t, open(t, at("preferred"), "c"), "c")
+	wrong(t, open(t, at("disabled"), "d"), "ssl-mode")
+	other := certify(t, mysqltest.Start(t))
+	wrong(t, open(t, at("verify_identity&ssl-ca="+other), "e"), "certificate")
+	wrong(t, open(t, at("verify_ca&ssl-ca="+other), "f"), "certificate")
+	wrong(t, open(t, strings.Replace(at("verify_identity&ssl-ca="+ca), "127.0.0.1", "localhost", 1), "g"), "certificate")
+}
+
+// What a server is refused for in earnest.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	sql(t, s, "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
+	a := open(t, s.URL(), "a", guarded)
+	wrong(t, a, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+	sql(t, s, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+	held(t, a, "n")
+	sql(t, s, "CREATE USER app@'%' IDENTIFIED BY 'x'", "GRANT ALL ON locks.* TO app@'%'", "SET GLOBAL read_only = 1")
+	b := open(t, s.At("app:x", "locks"), "b", guarded)
+	wrong(t, b, "replica or read-only")
+	sql(t, s, "SET GLOBAL read_only = 0")
+	held(t, b, "m")
+	sql(t, s, "SET GLOBAL read_only = 1") // while there are connections
+	if _, err := step(t, b, "o", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !contains(err, "replica or read-only") {
+		t.Errorf("a server that has become read-only: %v", err)
+	}
+	s.Stop()
+	s.Set("--sysdate-is-now")
+	s.Launch()
+	wrong(t, open(t, s.URL(), "c"), "without --sysdate-is-now")
+}
+
+// Through a proxy that sends requests over other connections than it was asked to settle them
+// on, nothing is written.
+func TestAnotherConnection(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a", guarded)
+	held(t, a, "n")
+	if _, err := a.requests.query(t.Context(), "SET @lockgw_session = NULL"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Swap(t.Context(), ledger.Swap{Name: "m", Record: ledger.Record{Top: 1}, Absolute: true}); !errors.Is(err, backend.ErrRefused) || !contains(err, "a proxy in between") {
+		t.Errorf("err = %v", err)
+	}
+	held(t, a, "m") // over a new one
+}
+
+// certify puts a key and a certificate of its own into the server's directory, and returns
+// the path of what to trust.
+func certify(t *testing.T, s *mysqltest.Server) (ca string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "pgtest"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(path string, block *pem.Block) {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cert, private := filepath.Join(s.Dir(), "cert.pem"), filepath.Join(s.Dir(), "key.pem")
+	write(cert, &pem.Block{Type: "CERTIFICATE", Bytes: der})
+	write(private, &pem.Block{Type: "PRIVATE KEY", Bytes: secret})
+	ca = filepath.Join(t.TempDir(), "ca.pem")
+	write(ca, &pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return ca
+}

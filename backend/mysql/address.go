@@ -1,0 +1,221 @@
+package mysql
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockgw/lockgw/backend/dialer"
+)
+
+const (
+	// connectTimeout bounds how long one host is tried, unless the address says otherwise.
+	connectTimeout = 2 * time.Second
+	defaultConns   = 8
+	mostConns      = 1000
+	defaultPort    = "3306"
+)
+
+// parameters that an address may have.
+var parameters = []string{"ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "socket", "connect-timeout", "pool_max_conns"}
+
+// sslModes are those of MySQL's own clients.
+var sslModes = []string{"disabled", "preferred", "required", "verify_ca", "verify_identity"}
+
+const example = "write it like mysql://user@host:3306/database?ssl-mode=verify_identity"
+
+// address is what a mysql:// URL says.
+type address struct {
+	hosts []*mysql.Config // in the order in which they are tried
+	conns int
+}
+
+// CheckURL says what is wrong with a mysql:// URL. The error does not repeat it.
+func CheckURL(raw string) error {
+	_, err := parseAddress(raw)
+	return err
+}
+
+// parseAddress reads
+//
+//	mysql://[user[:password]@]host[:3306][,host[:3306]...]/database[?parameters]
+func parseAddress(raw string) (address, error) {
+	a := address{conns: defaultConns}
+	rest, ok := strings.CutPrefix(raw, "mysql://")
+	if !ok {
+		return a, errors.New("mysql address: " + example)
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	q, err := parseQuery(query)
+	if err != nil {
+		return a, err
+	}
+	slash := strings.LastIndexByte(rest, '/')
+	if slash < 0 || rest[slash+1:] == "" {
+		return a, errors.New("mysql address: it names no database; " + example)
+	}
+	hosts, path := rest[:slash], rest[slash+1:]
+	base := mysql.NewConfig()
+	at := strings.LastIndexByte(hosts, '@')
+	if strings.ContainsAny(hosts[:max(at, 0)], "/#") {
+		return a, errors.New("mysql address: a / in a user or password is written as %2F, a # as %23; " + example)
+	}
+	if at >= 0 {
+		user, password, _ := strings.Cut(hosts[:at], ":")
+		var errs [2]error
+		base.User, errs[0] = url.PathUnescape(user)
+		base.Passwd, errs[1] = url.PathUnescape(password)
+		if errors.Join(errs[:]...) != nil { // whose words quote the password
+			return a, errors.New("mysql address: user and password have to be percent-encoded, such as %40 for an @")
+		}
+		hosts = hosts[at+1:]
+	}
+	if base.DBName, err = url.PathUnescape(path); err != nil || strings.ContainsAny(base.DBName, "`\x00") || strings.ContainsAny(hosts, "/#@ ") {
+		return a, errors.New("mysql address: neither host nor database have an @, a / or a # in them; " + example)
+	}
+	if a.conns, err = number(q, "pool_max_conns", defaultConns, mostConns); err != nil {
+		return a, err
+	}
+	return a, a.settings(base, hosts, q)
+}
+
+func parseQuery(query string) (url.Values, error) {
+	q, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, errors.New("mysql address: what follows the ? has to be name=value, joined by &, with special characters percent-encoded")
+	}
+	for name := range q {
+		if !slices.Contains(parameters, name) {
+			return nil, fmt.Errorf("mysql address: unknown parameter %q; there are %s", name, strings.Join(parameters, ", "))
+		}
+	}
+	return q, nil
+}
+
+func number(q url.Values, name string, usual, most int) (int, error) {
+	text := q.Get(name)
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("mysql address: %s has to be a number from 1 to %d", name, most)
+	}
+	return n, nil
+}
+
+// settings makes the configuration of each host of base.
+func (a *address) settings(base *mysql.Config, hosts string, q url.Values) error {
+	seconds, err := number(q, "connect-timeout", int(connectTimeout.Seconds()), 60)
+	if err != nil {
+		return err
+	}
+	base.Timeout = time.Duration(seconds) * time.Second
+	d := dialer.New(base.Timeout)
+	base.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return d.DialContext(ctx, network, addr)
+	}
+	base.InterpolateParams, base.MultiStatements, base.MaxAllowedPacket = true, true, maxPacket
+	base.Logger = &mysql.NopLogger{} // what it says is in its errors, too
+	base.ConnectionAttributes = "program_name:lockgw"
+	if socket := q.Get("socket"); socket != "" {
+		if hosts != "" {
+			return errors.New("mysql address: a host and a socket; only one of both can count")
+		}
+		base.Net, base.Addr = "unix", socket
+		a.hosts = []*mysql.Config{base}
+		return nil
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		c := base.Clone()
+		c.Net = "tcp"
+		if c.Addr, err = withPort(host); err != nil {
+			return err
+		}
+		name, _, _ := net.SplitHostPort(c.Addr)
+		if err := secure(c, q, name); err != nil {
+			return err
+		}
+		a.hosts = append(a.hosts, c)
+	}
+	return nil
+}
+
+func withPort(host string) (string, error) {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = strings.Trim(host, "[]"), defaultPort
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || name == "" || strings.ContainsAny(name, "[]") {
+		return "", errors.New("mysql address: each host has to be host or host:port, such as db.example.net:3306 or [::1]:3306; " + example)
+	}
+	return net.JoinHostPort(name, port), nil
+}
+
+// secure says how c is encrypted to the host of that name.
+func secure(c *mysql.Config, q url.Values, name string) error {
+	mode := strings.ToLower(q.Get("ssl-mode"))
+	if mode == "" {
+		mode = "preferred"
+		if q.Get("ssl-ca") != "" {
+			mode = "verify_identity"
+		}
+	}
+	if !slices.Contains(sslModes, mode) {
+		return fmt.Errorf("mysql address: ssl-mode has to be one of %s", strings.Join(sslModes, ", "))
+	}
+	if mode == "disabled" {
+		return nil
+	}
+	t := &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12}
+	if file := q.Get("ssl-ca"); file != "" {
+		pem, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("mysql address: ssl-ca: %w", err)
+		}
+		t.RootCAs = x509.NewCertPool()
+		if !t.RootCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("mysql address: ssl-ca: %s has no certificate in PEM", file)
+		}
+	}
+	if cert, key := q.Get("ssl-cert"), q.Get("ssl-key"); cert != "" || key != "" {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return fmt.Errorf("mysql address: ssl-cert and ssl-key: %w", err)
+		}
+		t.Certificates = []tls.Certificate{pair}
+	}
+	switch mode {
+	case "preferred":
+		c.AllowFallbackToPlaintext, t.InsecureSkipVerify = true, true
+	case "required":
+		t.InsecureSkipVerify = true
+	case "verify_ca":
+		t.InsecureSkipVerify, t.VerifyConnection = true, anyNameOf(t.RootCAs)
+	}
+	c.TLS = t
+	return nil
+}
+
+// anyNameOf checks a certificate against roots, and not whom it is of.
+func anyNameOf(roots *x509.CertPool) func(tls.ConnectionState) error {
+	return func(s tls.ConnectionState) error {
+		o := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
+		for _, c := range s.PeerCertificates[1:] {
+			o.Intermediates.AddCert(c)
+		}
+		_, err := s.PeerCertificates[0].Verify(o)
+		return err
+	}
+}

@@ -1,0 +1,96 @@
+package mysql
+
+import (
+	"context"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// joinsFree is how often a join is tried without locking the row.
+const joinsFree = 2
+
+// Join implements ledger.Table. Who is beaten by others again and again has the server lock the
+// row, so that they wait for each other.
+func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend.Fence) (r ledger.Reply, err error) {
+	if err := t.prepare(ctx); err != nil {
+		return ledger.Reply{}, err
+	}
+	raw := t.cfg.KeyPrefix + name
+	for range joinsFree {
+		seen, err := t.look(ctx, raw)
+		if err != nil {
+			return ledger.Reply{}, err
+		}
+		w, err := t.joining(name, e, seen)
+		if err != nil || w == nil {
+			return seen, err
+		}
+		r, _, err := t.swap(ctx, w)
+		if err != nil || r.Written {
+			r.Written = false // that is of a Swap
+			return r, err
+		}
+	}
+	for try := 1; ; try++ {
+		err := t.requests.with(ctx, func(c *conn) (err error) {
+			r, err = t.joinLocked(ctx, c, name, e)
+			c.broken = c.broken || err != nil // it may have left a transaction
+			return err
+		})
+		if !raced(err) || try == racesMost {
+			return r, t.noticed(err)
+		}
+	}
+}
+
+// joining is the write that puts e into the queue; nil: there is nothing to be written.
+func (t *Table) joining(name string, e ledger.Entry, seen ledger.Reply) (*write, error) {
+	row := ledger.Row{Version: seen.Version, Record: seen.Record}
+	ms, ok := row.Join(e, "")
+	if !ok {
+		return nil, nil
+	}
+	w, err := t.write(ledger.Swap{Name: name, Base: seen.Version, Record: row.Record, Effects: ledger.Effects{Messages: ms}}, trusted{})
+	if err == nil {
+		w.joins = true
+	}
+	return w, err
+}
+
+// joinLocked joins over c, while the row is locked.
+func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.Entry) (r ledger.Reply, err error) {
+	raw := t.cfg.KeyPrefix + name
+	got, err := c.query(ctx, begin+"SELECT 1 FROM lockgw_names WHERE name = ? FOR UPDATE;\n"+lookSQL, []byte(raw), []byte(raw))
+	if err != nil {
+		return r, err
+	}
+	a, err := readAnswer(got[len(got)-1], false)
+	if err != nil {
+		return r, err
+	}
+	seen, err := a.reply(raw)
+	if err != nil {
+		return r, err
+	}
+	w, err := t.joining(name, e, seen)
+	if err != nil {
+		return r, err
+	}
+	if w == nil {
+		_, _, err = c.exec(ctx, "ROLLBACK")
+		return seen, err
+	}
+	var s statement
+	nodes := w.request(&s)
+	if len(nodes) == 0 {
+		s.add(";\nCOMMIT")
+	}
+	if a, r.Unheard, err = t.answered(ctx, c, w, &s, nodes); err != nil {
+		return r, err
+	}
+	unheard := r.Unheard
+	r, err = w.reply(a)
+	r.Unheard, r.Written = unheard, false
+	return r, err
+}

@@ -1,0 +1,155 @@
+package mysql
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// ring wakes the nodes that ms are for, which have mail, and returns those that do not hear.
+// bells are where they sleep. Where nobody can be woken the mail is found within seconds.
+func (t *Table) ring(ctx context.Context, c *conn, ms []ledger.Message, bells rows) (unheard []string) {
+	asleep := map[string]uint64{}
+	for _, row := range bells {
+		r := reader{row: row}
+		if node, server := r.text(), r.text(); server == c.server.identity {
+			asleep[node] = uint64(r.number())
+		}
+	}
+	done := map[string]bool{}
+	for _, m := range ms {
+		if done[m.Node] {
+			continue
+		}
+		done[m.Node] = true
+		thread, ok := asleep[m.Node]
+		if ok && thread != 0 {
+			ok = t.kill(ctx, c, thread)
+		}
+		if !ok {
+			unheard = append(unheard, m.Node)
+		}
+	}
+	return unheard
+}
+
+const (
+	noSuchThread = 1094
+	notOurThread = 1095
+)
+
+// kill ends the statement that thread carries out. false: there is no such thread.
+func (t *Table) kill(ctx context.Context, c *conn, thread uint64) bool {
+	_, _, err := c.exec(ctx, fmt.Sprintf("KILL QUERY %d", thread))
+	switch {
+	case is(err, noSuchThread):
+		return false
+	case is(err, notOurThread):
+		t.others.Do(func() {
+			t.cfg.Log.Warn("another gateway may not be woken, for it logs in to MySQL as another user; it finds its messages by itself within seconds", "err", err)
+		})
+	case err != nil:
+		t.cfg.Log.Debug("another gateway could not be woken; it finds its messages by itself within seconds", "err", err)
+	}
+	return true
+}
+
+// Send implements ledger.Table.
+func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
+	if err := ledger.Texts(ms); err != nil || len(ms) == 0 {
+		return err
+	}
+	if err := t.prepare(ctx); err != nil {
+		return err
+	}
+	var s statement
+	s.add(sendSQL)
+	nodes, plain := []any{}, []ledger.Message{}
+	for i, m := range ms {
+		s.add(strings.Repeat(", ", min(i, 1))+sendEach, []byte(m.Node), int(m.Kind), []byte(m.Text), []byte(t.cfg.KeyPrefix+m.Name))
+		nodes, plain = append(nodes, []byte(m.Node)), append(plain, m.Message)
+	}
+	s.add(";\n"+bellsSQL+marks(len(nodes)), nodes...)
+	err := t.requests.with(ctx, func(c *conn) error {
+		bells, err := c.query(ctx, s.sql.String(), s.args...)
+		if err == nil {
+			t.ring(ctx, c, plain, bells[0])
+		}
+		return err
+	})
+	return t.noticed(err)
+}
+
+// fetch delivers the mail of the node that is not in fetched, and puts it there, the
+// oldest first. It does so over a connection that nobody rings at, so that nothing but a sleep
+// is ever ended by KILL QUERY.
+func (t *Table) fetch(ctx context.Context, fetched map[uint64]bool, to func(ledger.Addressed)) error {
+	for {
+		got, err := t.requests.query(ctx, fmt.Sprintf(fetchSQL, listOf(fetched)), []byte(t.cfg.Node.ID))
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(got[0], func(a, b []value) int { // digits alone
+			return cmp.Or(cmp.Compare(len(a[0].text), len(b[0].text)), cmp.Compare(a[0].text, b[0].text))
+		})
+		for _, row := range got[0] {
+			r := reader{row: row}
+			id, kind, raw, body := uint64(r.number()), ledger.Kind(r.number()), r.text(), r.text()
+			a := r.there()
+			if r.err != nil {
+				return r.err
+			}
+			fetched[id] = true
+			if m, ok := t.message(kind, raw, body, a); ok {
+				to(m)
+			}
+		}
+		if len(got[0]) == 0 || len(fetched) >= fetchedMost {
+			return nil
+		}
+	}
+}
+
+// message is what a row of mail says; false: nothing that is for us. Anybody who may write to
+// the table can forge one: a record that cannot be read is left out.
+func (t *Table) message(k ledger.Kind, raw, body string, a answer) (ledger.Addressed, bool) {
+	name, ok := strings.CutPrefix(raw, t.cfg.KeyPrefix)
+	if !ok || k < ledger.Look || k > ledger.Told || k == ledger.Resync || len(body) > ledger.MaxText {
+		return ledger.Addressed{}, false
+	}
+	m := ledger.Addressed{Name: name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: k, Text: body}}
+	if k != ledger.Tell && k != ledger.Told && a.version != 0 {
+		if r, err := a.reply(raw); err == nil {
+			m.Reply = &r
+		}
+	}
+	return m, true
+}
+
+// listOf is what NOT IN takes.
+func listOf(ids map[uint64]bool) string {
+	var b strings.Builder
+	b.WriteByte('0')
+	for id := range ids {
+		fmt.Fprintf(&b, ", %d", id)
+	}
+	return b.String()
+}
+
+// burn deletes mail that was fetched.
+func (t *Table) burn(ctx context.Context, ids map[uint64]bool) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	err := t.requests.do(ctx, "DELETE FROM lockgw_mail WHERE id IN ("+listOf(ids)+")")
+	return err
+}
+
+// errPolls is what backend.ErrPartly says where nobody can wake the gateway.
+var errPolls = fmt.Errorf("%w: KILL QUERY does not reach the connection on which the gateway waits, as it is through a proxy, so that it looks for messages every %v: "+
+	"name MySQL itself in backend.url", backend.ErrPartly, pollEach)

@@ -1,0 +1,87 @@
+package mysql
+
+import (
+	"flag"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+)
+
+// Most tests here wait for a server to let time pass, more than one to a processor.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
+	}
+	code := m.Run()
+	mysqltest.RemoveTemplate()
+	os.Exit(code)
+}
+
+// open makes the table of a node at url, which the test closes.
+func open(t *testing.T, url, node string, with ...func(*Config)) *Table {
+	t.Helper()
+	cfg := Config{URL: url, Node: backend.Node{ID: node}}
+	for _, f := range with {
+		f(&cfg)
+	}
+	table, err := OpenTable(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = table.Close() })
+	return table
+}
+
+// sql carries out statements as the administrator, and returns what the last one tells.
+func sql(t *testing.T, s *mysqltest.Server, statements ...string) (told rows) {
+	t.Helper()
+	a, err := parseAddress(s.At("root", "mysql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	connector, err := mysql.NewConnector(a.hosts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dc, err := connector.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dc.Close()
+	c := &conn{Conn: dc}
+	for _, one := range statements {
+		got, err := c.query(t.Context(), one)
+		if err != nil {
+			t.Fatalf("%s: %v", one, err)
+		}
+		if len(got) > 0 {
+			told = got[0]
+		}
+	}
+	return told
+}
+
+// step carries out op for the node of the table on what is there now.
+func step(t *testing.T, table ledger.Table, name string, op ledger.Op) (ledger.Reply, error) {
+	t.Helper()
+	seen, err := table.Look(t.Context(), name)
+	if err != nil {
+		return ledger.Reply{}, err
+	}
+	op.Node, op.Turns = table.Node(), 1
+	if op.TTL == 0 {
+		op.TTL, op.OfferTTL = 30*1e9, 1e9
+	}
+	next, effects := ledger.Step(seen.Record, op, 0)
+	return table.Swap(t.Context(), ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects, Absolute: op.Restore})
+}

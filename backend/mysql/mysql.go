@@ -1,0 +1,53 @@
+// Package mysql keeps locks in a MySQL or MariaDB database.
+//
+// Each name is a row of one table: the record of package ledger as JSON, a version, and beside
+// these the holds with their ends. A write is one UPDATE by primary key, in a transaction of
+// its own. Its WHERE compares the version and, by the clock of the server, that the holds
+// which the write ends are over. The clock is SYSDATE(6) in every place: NOW(6) is when the
+// statement began, and it may have waited for the row since. A write that nobody was beaten to
+// learns the time from the answer itself, by LAST_INSERT_ID(time).
+//
+// The ends stand beside the record because a renewal changes nothing else, and no version. They
+// are a text of fixed width (see ends.go), so that one statement renews the leases of many
+// rows, and each is renewed only if it is still there.
+//
+// Neither server wakes a client that waits. So a gateway has a connection on which it sleeps in
+// the database, SELECT SLEEP(5), for as long as there is no mail for it; whoever has written
+// mail, in the transaction of what it is about, ends that statement by KILL QUERY, for which
+// nobody needs a right who is the same user. See sleep.go.
+//
+// Which server has answered is settled for each connection when it is made, and each write
+// compares it: a connection cannot outlive a server, and what a proxy sends to another one is
+// not carried out. A server that was started anew, or has taken over from another one, may have
+// forgotten who holds what; see trust.go.
+package mysql
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Config of a Table.
+type Config struct {
+	URL       string // mysql://
+	KeyPrefix string // before every lock name
+	Node      backend.Node
+	// Guard is GuardNone or GuardQuarantine; "": GuardNone. A quarantine lasts for Lease,
+	// which is the longest that a lease can last after its node has lost sight of the
+	// database. GuardFile keeps what is known of servers; "": nowhere.
+	Guard     string
+	Lease     time.Duration
+	GuardFile string
+	Log       *slog.Logger // nil: none
+}
+
+// What Config.Guard may say about a server that may have forgotten grants.
+const (
+	// GuardNone does nothing about it.
+	GuardNone = "none"
+	// GuardQuarantine has such a server grant nothing new until every lease that it may
+	// have forgotten is over. Who holds a name may have it written down again meanwhile.
+	GuardQuarantine = "quarantine"
+)

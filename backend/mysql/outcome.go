@@ -1,0 +1,121 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// advice says what to do about an error of the server.
+var advice = []struct {
+	numbers []uint16
+	text    string
+}{
+	{readOnlyErrors, "this server " + readOnlyWords},
+	{[]uint16{1045, 1698, 1862}, "the server does not let this user in: check user and password (backend.password_file), from which host it may come, and ssl-mode"},
+	{[]uint16{1130}, "the server does not let this machine in: GRANT the user from this host"},
+	{[]uint16{3159}, "the server wants TLS: set ssl-mode=verify_identity in backend.url"},
+	{[]uint16{1044, 1142, 1143, 1227}, "the user lacks a right: see docs/mysql.md for those that lockgw needs"},
+	{[]uint16{1049}, "there is no such database: make it with CREATE DATABASE, and name it in backend.url"},
+	{[]uint16{1040, 1203, 1226}, "the server has no connection to spare: raise max_connections or the user's limit, or lower pool_max_conns of backend.url"},
+	{[]uint16{1021, 1114}, "the disk of the server is full"},
+	{[]uint16{1037, 1038, 1041}, "the server is out of memory"},
+	{[]uint16{1205, 3572}, "somebody has locked the row or the table: try again"},
+	{[]uint16{1317, 1969, 3024}, "the server was told to end the statement"},
+	{[]uint16{1665}, "the binary log of the server is kept by statement, which it does not do with READ COMMITTED: set binlog_format = ROW or MIXED"},
+	{[]uint16{1047}, "this member of a Galera cluster is not part of a majority"},
+	{[]uint16{1146, 1054}, "the tables of lockgw are not there, or not as they were: they are made by the next request"},
+}
+
+var readOnlyErrors = []uint16{1290, 1792, 1836, 1874, 3100}
+
+// races are errors of a statement that was rolled back because another one was before it.
+var races = []uint16{1020, 1213, 3101}
+
+func is(err error, numbers ...uint16) bool {
+	var server *mysql.MySQLError
+	if !errors.As(err, &server) {
+		return false
+	}
+	for _, n := range numbers {
+		if server.Number == n {
+			return true
+		}
+	}
+	return false
+}
+
+// raced: nothing was changed, and it may be tried again at once.
+func raced(err error) bool { return is(err, races...) }
+
+// interrupted: the statement was ended by KILL QUERY.
+func interrupted(err error) bool { return is(err, 1317) }
+
+// notSent turns the error of getting a connection into one of package backend.
+func notSent(err error) error {
+	var server *mysql.MySQLError
+	switch {
+	case errors.Is(err, backend.ErrRefused), errors.Is(err, backend.ErrInvalid):
+		return err
+	case errors.As(err, &server):
+		return refused(server)
+	case errors.Is(err, mysql.ErrNoTLS):
+		return fmt.Errorf("%w: the server has no TLS, which ssl-mode of backend.url asks for", backend.ErrRefused)
+	default:
+		return fmt.Errorf("%w: %s", backend.ErrUnreachable, oneLine(err))
+	}
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// refused: a statement that ends with an error has changed nothing.
+func refused(e *mysql.MySQLError) error {
+	for _, a := range advice {
+		if is(e, a.numbers...) {
+			return fmt.Errorf("%w: %s (%w)", backend.ErrRefused, a.text, e)
+		}
+	}
+	return fmt.Errorf("%w: %w", backend.ErrRefused, e)
+}
+
+// unsure are errors after which nobody knows what became of a statement: the server stops, the
+// connection was ended, or the commit failed.
+var unsure = []uint16{1053, 1077, 1080, 1152, 1158, 1159, 1160, 1161, 1180, 1184, 1927, 2006, 2013, 3168, 3169, 4031}
+
+// outcome turns the error of a request that was sent into one of package backend.
+func outcome(err error) error {
+	var server *mysql.MySQLError
+	switch {
+	case err == nil, errors.Is(err, backend.ErrRefused), errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrInvalid):
+		return err
+	case is(err, unsure...):
+		return fmt.Errorf("%w: the server broke off: %w", backend.ErrUnavailable, err)
+	case errors.As(err, &server):
+		return refused(server)
+	case errors.Is(err, driver.ErrBadConn):
+		return fmt.Errorf("%w: the connection was closed before the request was sent", backend.ErrRefused)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: no answer in time: %w", backend.ErrUnavailable, err)
+	default:
+		return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
+	}
+}
+
+// noticed draws what has to be drawn from an error of a request.
+func (t *Table) noticed(err error) error {
+	err = outcome(err)
+	switch {
+	case is(err, 1146, 1054): // the tables are gone, or others
+		t.prepared.done.Store(false)
+	case is(err, readOnlyErrors...): // it took writes when the connection was made
+		t.requests.reset()
+		t.renewals.reset()
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+package mysql
+
+import "strings"
+
+// layout is the version of the tables. A gateway does not touch a later one.
+const layout = 1
+
+// The tables. Times are in microseconds since 1970, as is mark.
+//
+//	lockgw_names  a row for each name in use: its record, and its holds with their ends (see
+//	              ends.go). busy: somebody holds it or waits. Rows that nobody uses are deleted
+//	lockgw_state  one row: the layout; mark, above which the fences of a new row begin, so that
+//	              they grew even if the clock was set back; and the run of the server by which
+//	              it is trusted (see trust.go), '' if none ever was
+//	lockgw_nodes  a row for each gateway that sleeps in the database, with the connection on
+//	              which it does; 0: it looks for its mail by itself
+//	lockgw_mail   messages that were not fetched yet
+var ddl = []string{
+	`CREATE TABLE IF NOT EXISTS lockgw_names (
+	name varbinary(600) NOT NULL PRIMARY KEY,
+	version bigint NOT NULL,
+	record mediumtext CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	ends mediumblob NOT NULL,
+	busy tinyint NOT NULL,
+	used bigint NOT NULL
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`,
+	`CREATE TABLE IF NOT EXISTS lockgw_state (
+	one tinyint NOT NULL PRIMARY KEY,
+	layout int NOT NULL,
+	mark bigint NOT NULL,
+	run varbinary(64) NOT NULL,
+	server varbinary(512) NOT NULL,
+	until bigint NOT NULL,
+	fresh tinyint NOT NULL
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`,
+	`CREATE TABLE IF NOT EXISTS lockgw_nodes (
+	node varbinary(64) NOT NULL PRIMARY KEY,
+	server varbinary(512) NOT NULL,
+	thread bigint unsigned NOT NULL,
+	until bigint NOT NULL,
+	beats bigint NOT NULL
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`,
+	`CREATE TABLE IF NOT EXISTS lockgw_mail (
+	id bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY,
+	node varbinary(64) NOT NULL,
+	kind tinyint NOT NULL,
+	name varbinary(600) NOT NULL,
+	body blob NOT NULL,
+	sent bigint NOT NULL,
+	KEY of_node (node)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC`,
+	`INSERT INTO lockgw_state (one, layout, mark, run, server, until, fresh) VALUES (1, 1, 0, '', '', 0, 0) ON DUPLICATE KEY UPDATE one = one`,
+}
+
+// maxNode is the longest id of a node.
+const maxNode = 64
+
+// clock is what the server says of the time, in microseconds since 1970. The session keeps UTC.
+const clock = "TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', SYSDATE(6))"
+
+// begin is how a request of several writes begins that are carried out together.
+const begin = "START TRANSACTION;\n"
+
+func of(sql string) string {
+	return strings.NewReplacer("{clock}", clock, "{there}", there).Replace(sql)
+}
+
+// there are the columns of an answer about a name: what is there, the time, whether the
+// connection leads where it led, and which run is trusted, if it is.
+const there = "n.version, n.record, n.ends, {clock}, {guard}, IF(s.until <= {clock}, s.run, '')"
+
+var (
+	layoutSQL = "SELECT layout FROM lockgw_state"
+
+	// lookSQL: name.
+	lookSQL = of(of("SELECT {there} FROM lockgw_state AS s LEFT JOIN lockgw_names AS n ON n.name = ? WHERE s.one = 1"))
+
+	// wroteSQL follows a write of a name, in the same request.
+	wroteSQL = of(of("SELECT ROW_COUNT() = 1, {there} FROM lockgw_state AS s LEFT JOIN lockgw_names AS n ON n.name = ? WHERE s.one = 1"))
+
+	// trustedSQL: id of the run that a write needs.
+	trustedSQL = of(" AND EXISTS (SELECT 1 FROM lockgw_state AS s WHERE s.run = ? AND s.until <= {clock})")
+
+	// listSQL: prefix, above every name that begins with it, the last name told, limit.
+	listSQL = of(of("SELECT n.name, {there} FROM lockgw_names AS n STRAIGHT_JOIN lockgw_state AS s ON s.one = 1 WHERE n.name >= ? AND n.name < ? AND n.name > ? AND n.busy ORDER BY n.name LIMIT ?"))
+
+	// postSQL: node, kind, body, name, and the version that was written.
+	postSQL = of("INSERT INTO lockgw_mail (node, kind, body, name, sent) SELECT ?, ?, ?, n.name, {clock} FROM lockgw_names AS n WHERE n.name = ? AND n.version = ?")
+
+	// sendSQL is followed by rows of node, kind, body, name.
+	sendSQL  = "INSERT INTO lockgw_mail (node, kind, body, name, sent) VALUES "
+	sendEach = of("(?, ?, ?, ?, {clock})")
+
+	// bellsSQL is followed by nodes: where they sleep.
+	bellsSQL = of("SELECT node, server, thread FROM lockgw_nodes WHERE until > {clock} AND node IN ")
+
+	// sleepSQL: node; what has been fetched stands for the %s.
+	sleepSQL = "SELECT SLEEP(%d) FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM lockgw_mail WHERE node = ? AND id NOT IN (%s))"
+
+	// fetchSQL: node; what has been fetched stands for the %s. It does not sort: MariaDB 10.11
+	// crashes now and then over the table that it makes for that.
+	fetchSQL = of(of("SELECT m.id, m.kind, m.name, m.body, {there} FROM lockgw_mail AS m STRAIGHT_JOIN lockgw_state AS s ON s.one = 1 LEFT JOIN lockgw_names AS n ON n.name = m.name WHERE m.node = ? AND m.id NOT IN (%s) LIMIT 100"))
+
+	// hearSQL: node, and twice server, thread, beats.
+	hearSQL = of(`INSERT INTO lockgw_nodes (node, server, thread, beats, until) VALUES (?, ?, ?, ?, {clock} + 15000000)
+ON DUPLICATE KEY UPDATE server = ?, thread = ?, beats = GREATEST(beats, ?), until = {clock} + 15000000`)
+	// deafSQL: node, thread.
+	deafSQL = "UPDATE lockgw_nodes SET until = 0 WHERE node = ? AND thread = ?"
+
+	// trustSQL: node. The row tells of the run that is trusted, as trust.go needs it.
+	trustSQL = of(`SELECT s.run, s.server, s.fresh, s.until - {clock}, IFNULL(l.beats, 0)
+FROM lockgw_state AS s LEFT JOIN lockgw_nodes AS l ON l.node = ?`)
+
+	// trustAnewSQL: id, server, microseconds until it is trusted, fresh; and the id and server
+	// that were there. Of several gateways at the same time the first one counts.
+	trustAnewSQL = of("UPDATE lockgw_state SET run = ?, server = ?, until = {clock} + ?, fresh = ? WHERE run = ? AND server = ?")
+
+	// suspectSQL: microseconds until it is trusted at the earliest, id.
+	suspectSQL = of("UPDATE lockgw_state SET until = GREATEST(until, {clock} + ?), fresh = 0 WHERE run = ?")
+
+	// idleSQL: twice for how long, how many. It looks at the first hold alone.
+	idleSQL = of("SELECT name, version, record, ends, {clock} FROM lockgw_names WHERE used < {clock} - ? AND (ends = '' OR CAST(SUBSTRING(ends, 19, 16) AS SIGNED) < {clock} - ?) LIMIT ?")
+	// goneSQL: name, version, ends.
+	goneSQL = "DELETE FROM lockgw_names WHERE name = ? AND version = ? AND ends = ?"
+	// markSQL: the newest fence that goes.
+	markSQL = of("UPDATE lockgw_state SET mark = GREATEST(mark, {clock}, ?)")
+	// leftSQL: what nobody fetches, and who does not come back.
+	leftSQL = []string{
+		of("DELETE FROM lockgw_mail WHERE sent < {clock} - 60000000 LIMIT 1000"),
+		of("DELETE FROM lockgw_nodes WHERE until < {clock} - 259200000000"),
+	}
+)
+
+// marks are n question marks in brackets.
+func marks(n int) string {
+	return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")"
+}

@@ -1,0 +1,354 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+const (
+	// asleep is the longest that a gateway sleeps in the database without looking.
+	asleep = 5 * time.Second
+	// beatPeriod is how often a gateway wakes itself, over another connection.
+	beatPeriod = 5 * time.Second
+	// silence is how long the server may owe the answer to a sleep.
+	silence = asleep + 4*time.Second
+	// relisten is the least time between two connections for messages.
+	relisten = 300 * time.Millisecond
+	// unheardAfter is how long a gateway waits to be woken by itself, and tries bell times.
+	unheardAfter = time.Second
+	bellTries    = 4
+	// pollEach is how often a gateway looks for mail that nobody can wake, and pollAtMost when
+	// it tries again whether that is so.
+	pollEach   = 25 * time.Millisecond
+	pollAtMost = time.Minute
+	// fetchedMost is how much mail is named that was fetched and not deleted yet. Beyond that
+	// a gateway waits until it is deleted.
+	fetchedMost = 500
+	// cleanAfter is how long mail may wait to be deleted together with other.
+	cleanAfter = 20 * time.Millisecond
+	sweepEach  = 12 // beats
+)
+
+// sleeper hears the messages to the node, on a connection of its own.
+type sleeper struct {
+	t       *Table
+	to      func(ledger.Addressed)
+	place   atomic.Pointer[place] // where it sleeps; nil: nowhere
+	polls   atomic.Bool           // it does not sleep, for nobody can wake it
+	heard   atomic.Bool           // it was woken since the connection was made
+	trouble atomic.Pointer[error] // why there is no connection
+	woken   chan struct{}         // it was woken
+	beats   chan struct{}         // asks for a beat now
+	tried   chan struct{}         // closed when the node listens, or could not the first time
+	once    sync.Once             // closes tried
+	started atomic.Bool           // Listen was called
+	fetches chan struct{}         // mail was fetched, and is to be deleted
+
+	mu   sync.Mutex      // guards the fields below
+	burn map[uint64]bool // mail that is to be deleted
+	was  map[uint64]bool // mail that was deleted since the sleeper looked last
+}
+
+// place is a connection of which others know.
+type place struct {
+	thread   uint64
+	identity string // of the server
+}
+
+func newSleeper(t *Table) *sleeper {
+	one := func() chan struct{} { return make(chan struct{}, 1) }
+	return &sleeper{t: t, woken: one(), beats: one(), fetches: one(), tried: make(chan struct{}), was: map[uint64]bool{}}
+}
+
+// Listen implements ledger.Table.
+func (t *Table) Listen(f func(ledger.Addressed)) {
+	l := t.sleeper
+	l.to = f
+	l.started.Store(true)
+	ctx, cancel := context.WithCancel(context.Background())
+	stop := t.cancel
+	t.cancel = func() {
+		cancel()
+		stop()
+	}
+	t.wg.Go(func() { l.run(ctx) })
+	t.wg.Go(func() { l.beat(ctx) })
+	t.wg.Go(func() { l.clean(ctx) })
+}
+
+// leave has the others know that nobody hears any more: the server does not notice at once
+// that a connection is gone on which somebody sleeps.
+func (l *sleeper) leave() {
+	if at := l.place.Load(); at != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		defer cancel()
+		_ = l.t.requests.do(ctx, deafSQL, []byte(l.t.cfg.Node.ID), int64(at.thread))
+	}
+}
+
+// run listens, over one connection after the other.
+func (l *sleeper) run(ctx context.Context) {
+	for wait := relisten; ctx.Err() == nil; {
+		began := time.Now()
+		err := l.listen(ctx)
+		l.once.Do(func() { close(l.tried) })
+		l.place.Store(nil)
+		l.heard.Store(false)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			if was := l.trouble.Swap(&err); was == nil || (*was).Error() != err.Error() {
+				l.t.cfg.Log.Warn("messages from MySQL do not arrive; trying again", "err", err)
+			}
+		}
+		if time.Since(began) > silence {
+			wait = relisten
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, 5*time.Second)
+	}
+}
+
+// began waits until the node listens for the first time, or it is known that it cannot.
+func (l *sleeper) began(ctx context.Context) error {
+	if !l.started.Load() {
+		return nil
+	}
+	select {
+	case <-l.tried:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: MySQL does not answer yet", backend.ErrUnreachable)
+	}
+}
+
+// wrong is why messages do not arrive, or not at once; nil: they do.
+func (l *sleeper) wrong() error {
+	switch err := l.trouble.Load(); {
+	case l.polls.Load() && l.place.Load() != nil:
+		return errPolls
+	case l.heard.Load():
+		return nil
+	case err != nil:
+		return *err
+	default:
+		return errors.New("it answers, but messages do not arrive")
+	}
+}
+
+// listen makes a connection and waits there for mail until it breaks.
+func (l *sleeper) listen(ctx context.Context) error {
+	if err := l.t.prepareFirst(ctx); err != nil {
+		return err
+	}
+	c, err := connectFirst(ctx, l.t.hosts.hosts)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	l.polls.Store(false)
+	at := &place{thread: c.thread, identity: c.server.identity}
+	announcing, cancel := context.WithTimeout(ctx, silence)
+	err = l.announce(announcing, c, at)
+	cancel()
+	if err != nil {
+		return l.t.noticed(err)
+	}
+	l.place.Store(at)
+	l.once.Do(func() { close(l.tried) })
+	l.beatNow()
+	// It may be another server now, or the same one that has forgotten.
+	l.t.prepared.done.Store(false)
+	l.to(ledger.Addressed{Message: ledger.Message{Node: l.t.cfg.Node.ID, Kind: ledger.Resync}})
+	return l.read(ctx, c)
+}
+
+// announce tells the others, over any connection, where the node sleeps.
+func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
+	thread := int64(at.thread)
+	if l.polls.Load() {
+		thread = 0
+	}
+	n := l.t.trust.beat()
+	_, _, err := c.exec(ctx, hearSQL, []byte(l.t.cfg.Node.ID), []byte(at.identity), thread, n, []byte(at.identity), thread, n)
+	if err == nil {
+		l.t.trust.beaten(n)
+	}
+	return err
+}
+
+// read sleeps and fetches by turns.
+func (l *sleeper) read(ctx context.Context, c *conn) error {
+	fetched := map[uint64]bool{}
+	for began := time.Now(); ; {
+		waiting, cancel := context.WithTimeout(ctx, silence)
+		err := l.sleep(waiting, c, fetched)
+		if err == nil {
+			err = l.t.fetch(waiting, fetched, l.to)
+		}
+		cancel()
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("nothing was heard for %v, not even the end of a sleep", silence)
+		case err != nil:
+			return outcome(err)
+		}
+		l.exchange(fetched)
+		for len(fetched) >= fetchedMost && wait(ctx, cleanAfter) {
+			l.exchange(fetched)
+		}
+		if l.polls.Load() && time.Since(began) > pollAtMost {
+			return nil // perhaps it can be woken now
+		}
+	}
+}
+
+// sleep is over when there is mail, or after a while.
+func (l *sleeper) sleep(ctx context.Context, c *conn, fetched map[uint64]bool) error {
+	if l.polls.Load() {
+		wait(ctx, pollEach)
+		return nil
+	}
+	got, err := c.query(ctx, fmt.Sprintf(sleepSQL, int(asleep.Seconds()), listOf(fetched)), []byte(l.t.cfg.Node.ID))
+	if interrupted(err) || err == nil && len(got[0]) == 1 && got[0][0][0].text == "1" {
+		l.wokenUp()
+		return nil
+	}
+	return err
+}
+
+func (l *sleeper) wokenUp() { signal(l.woken) }
+
+// exchange has mail deleted that was fetched, and forgets what was deleted.
+func (l *sleeper) exchange(fetched map[uint64]bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id := range l.was {
+		delete(fetched, id)
+	}
+	clear(l.was)
+	if l.burn = maps.Clone(fetched); len(fetched) > 0 {
+		signal(l.fetches)
+	}
+}
+
+// clean deletes mail that was fetched, beside everything else.
+func (l *sleeper) clean(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.fetches:
+		}
+		wait(ctx, cleanAfter)
+		l.mu.Lock()
+		ids := map[uint64]bool{}
+		for id := range l.burn {
+			if !l.was[id] {
+				ids[id] = true
+			}
+		}
+		l.mu.Unlock()
+		if l.t.burn(ctx, ids) != nil { // the next ones have them deleted, too
+			continue
+		}
+		l.mu.Lock()
+		maps.Copy(l.was, ids)
+		l.mu.Unlock()
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (l *sleeper) beatNow() { signal(l.beats) }
+
+// beat says again and again that the node listens, wakes it, and sweeps.
+func (l *sleeper) beat(ctx context.Context) {
+	ticker := time.NewTicker(beatPeriod)
+	defer ticker.Stop()
+	for n := 1; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.beats:
+		case <-ticker.C:
+			n++
+		}
+		at := l.place.Load()
+		if at == nil {
+			continue
+		}
+		asked, cancel := context.WithTimeout(ctx, beatPeriod/2)
+		err := l.beatOnce(asked, at)
+		if err == nil && n%sweepEach == 0 {
+			n++
+			err = l.t.sweep(asked, unused)
+		}
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			l.t.cfg.Log.Debug("MySQL does not take the sign of life of this gateway", "err", l.t.noticed(err))
+		}
+	}
+}
+
+// beatOnce wakes the node over a connection of others.
+func (l *sleeper) beatOnce(ctx context.Context, at *place) error {
+	return l.t.requests.with(ctx, func(c *conn) error {
+		if c.server.identity != at.identity {
+			return fmt.Errorf("%w: the gateway waits for messages at another server than the one that takes its writes", backend.ErrRefused)
+		}
+		if err := l.announce(ctx, c, at); err != nil || l.polls.Load() {
+			return err
+		}
+		if l.wakes(ctx, c, at) {
+			l.trouble.Store(nil)
+			l.heard.Store(true)
+			return nil
+		}
+		if l.place.Load() != at || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		l.t.cfg.Log.Warn("KILL QUERY does not wake this gateway; it looks for messages by itself", "every", pollEach)
+		l.polls.Store(true)
+		return l.announce(ctx, c, at)
+	})
+}
+
+// wakes: the node is woken by who is at c. Whether it sleeps just now is not known, so it is
+// tried again.
+func (l *sleeper) wakes(ctx context.Context, c *conn, at *place) bool {
+	select { // of before
+	case <-l.woken:
+	default:
+	}
+	for range bellTries {
+		if !l.t.kill(ctx, c, at.thread) {
+			return false
+		}
+		select {
+		case <-l.woken:
+			return true
+		case <-time.After(unheardAfter / bellTries):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
+}

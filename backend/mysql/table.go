@@ -1,0 +1,278 @@
+package mysql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Table keeps the records of package ledger in MySQL, as one node sees them.
+type Table struct {
+	cfg      Config
+	hosts    address
+	requests *pool
+	renewals *pool // of its own: no other request is before them
+	sleeper  *sleeper
+	trust    *trust
+	prepared preparation
+	others   sync.Once // tells that a gateway logs in as another user
+
+	cancel context.CancelFunc // ends what runs in the background
+	wg     sync.WaitGroup
+	closed func() error // closes, once
+}
+
+var _ ledger.Table = (*Table)(nil)
+
+const (
+	renewConns = 4
+	// racesMost bounds how often a statement is sent again that another one was before.
+	racesMost = 10
+)
+
+// OpenTable makes the Table of a node. It does not wait for the server to be there. Errors
+// are of the configuration.
+func OpenTable(cfg Config) (*Table, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(cfg.Node.ID) > maxNode || cfg.Node.ID == "" {
+		return nil, fmt.Errorf("the id of the node, %q, has to have 1 to %d bytes", cfg.Node.ID, maxNode)
+	}
+	a, err := parseAddress(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{cfg: cfg, hosts: a, cancel: func() {}}
+	t.prepared.busy = make(chan struct{}, 1)
+	t.closed = sync.OnceValue(t.close)
+	t.trust = newTrust(t)
+	t.sleeper = newSleeper(t)
+	t.requests, t.renewals = newPool(a.hosts, a.conns), newPool(a.hosts, renewConns)
+	return t, nil
+}
+
+// Node implements ledger.Table.
+func (t *Table) Node() string { return t.cfg.Node.ID }
+
+// Info implements ledger.Table. Without a guard nobody knows that the server has forgotten,
+// and nothing is restored.
+func (t *Table) Info() backend.Info {
+	return backend.Info{Type: "mysql", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true, Restores: t.cfg.Guard == GuardQuarantine}
+}
+
+// Close implements ledger.Table. It may be called again.
+func (t *Table) Close() error { return t.closed() }
+
+func (t *Table) close() error {
+	t.sleeper.leave()
+	t.cancel()
+	t.wg.Wait()
+	t.requests.close()
+	t.renewals.close()
+	return nil
+}
+
+// Swap implements ledger.Table.
+func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	if s.Effects.Evicts {
+		return ledger.Reply{}, fmt.Errorf("%w: nobody outside lockgw has a lock in MySQL", backend.ErrConflict)
+	}
+	if err := t.prepare(ctx); err != nil {
+		return ledger.Reply{}, err
+	}
+	for range triesOfGrant {
+		w, err := t.write(s, t.trust.needed(s))
+		if err != nil {
+			return ledger.Reply{}, err
+		}
+		r, trusted, err := t.swap(ctx, w)
+		if err != nil || trusted {
+			return r, err
+		}
+		if err := t.trust.decide(ctx); err != nil {
+			return ledger.Reply{}, err
+		}
+	}
+	return ledger.Reply{}, errStrange
+}
+
+// swap carries out w. trusted: if it was not written, that is not because of the server.
+func (t *Table) swap(ctx context.Context, w *write) (r ledger.Reply, trusted bool, err error) {
+	var a answer
+	var unheard []string
+	for try := 1; ; try++ {
+		err = t.requests.with(ctx, func(c *conn) (err error) {
+			if w.run != "" && c.server.identity != w.server {
+				c.broken = true
+				a = answer{same: true, strange: true}
+				return nil
+			}
+			a, unheard, err = t.carryOut(ctx, c, w)
+			return err
+		})
+		if !raced(err) || try == racesMost || !wait(ctx, rand.N(time.Duration(try)*time.Millisecond)) {
+			break
+		}
+	}
+	if errors.Is(err, backend.ErrUnavailable) {
+		a, unheard, err = t.resolve(ctx, w, err)
+	}
+	switch {
+	case err != nil:
+		return ledger.Reply{}, true, t.noticed(err)
+	case !a.written && !a.same:
+		return ledger.Reply{}, true, fmt.Errorf("%w: %s", backend.ErrRefused, anotherServerWords)
+	case a.strange, !a.written && w.run != "" && a.run != w.run && a.version == w.base:
+		return ledger.Reply{}, false, nil
+	case !a.written:
+		r, err = a.reply(w.raw)
+		return r, true, err
+	}
+	r, err = w.reply(a)
+	r.Unheard = unheard
+	return r, true, err
+}
+
+// carryOut sends w over c, and wakes those whom it has messages for.
+func (t *Table) carryOut(ctx context.Context, c *conn, w *write) (a answer, unheard []string, err error) {
+	if w.base != 0 && !w.joins && !w.stays() && len(w.Effects.Messages) == 0 {
+		return t.carryOutAlone(ctx, c, w)
+	}
+	var s statement
+	if len(w.Effects.Messages) > 0 {
+		s.add(begin)
+	}
+	nodes := w.request(&s)
+	return t.answered(ctx, c, w, &s, nodes)
+}
+
+// carryOutAlone sends w by one statement, whose answer has all that has to be known.
+func (t *Table) carryOutAlone(ctx context.Context, c *conn, w *write) (a answer, unheard []string, err error) {
+	var s statement
+	w.put(&s)
+	changed, now, err := c.exec(ctx, s.sql.String(), s.args...)
+	if err != nil {
+		return a, nil, err
+	}
+	if changed == 1 {
+		return answer{written: true, clock: now}, nil, nil
+	}
+	a, err = lookBy(ctx, c, w.raw)
+	return a, nil, err
+}
+
+// request adds w, the question what is there then, and the messages, which are committed
+// together with it. nodes are those that have any.
+func (w *write) request(s *statement) (nodes []any) {
+	w.put(s)
+	s.add(";\n"+wroteSQL, []byte(w.raw))
+	if len(w.Effects.Messages) == 0 {
+		return nil
+	}
+	for _, m := range w.Effects.Messages {
+		s.add(";\n"+postSQL, []byte(m.Node), int(m.Kind), []byte(m.Text), []byte(w.raw), w.next)
+		nodes = append(nodes, []byte(m.Node))
+	}
+	s.add(";\nCOMMIT;\n"+bellsSQL+marks(len(nodes)), nodes...)
+	return nodes
+}
+
+func (t *Table) answered(ctx context.Context, c *conn, w *write, s *statement, nodes []any) (a answer, unheard []string, err error) {
+	got, err := c.query(ctx, s.sql.String(), s.args...)
+	if err != nil {
+		return a, nil, err
+	}
+	if want := min(len(nodes), 1) + 1; len(got) != want {
+		return a, nil, fmt.Errorf("%w: the server has told %d results, and not %d", backend.ErrUnavailable, len(got), want)
+	}
+	if a, err = readAnswer(got[0], true); err == nil && !a.same {
+		c.broken = true
+	}
+	if err == nil && a.written && len(nodes) > 0 {
+		unheard = t.ring(ctx, c, w.Effects.Messages, got[1])
+	}
+	return a, unheard, err
+}
+
+// resolve finds out what became of w, whose answer was lost. If it does not stand there it may
+// still be carried out, and err stays.
+func (t *Table) resolve(ctx context.Context, w *write, err error) (a answer, unheard []string, _ error) {
+	if ctx.Err() != nil {
+		return a, nil, err
+	}
+	failed := t.requests.with(ctx, func(c *conn) (err error) {
+		if a, err = lookBy(ctx, c, w.raw); err != nil || a.version != w.next || len(w.Effects.Messages) == 0 {
+			return err
+		}
+		nodes := []any{}
+		for _, m := range w.Effects.Messages {
+			nodes = append(nodes, []byte(m.Node))
+		}
+		bells, err := c.query(ctx, bellsSQL+marks(len(nodes)), nodes...)
+		if err == nil {
+			unheard = t.ring(ctx, c, w.Effects.Messages, bells[0])
+		}
+		return err
+	})
+	if failed != nil || a.version != w.next {
+		return answer{}, nil, err
+	}
+	a.written = true
+	return a, unheard, nil
+}
+
+// Look implements ledger.Table.
+func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
+	if err := t.prepare(ctx); err != nil {
+		return ledger.Reply{}, err
+	}
+	r, err := t.look(ctx, t.cfg.KeyPrefix+name)
+	if err == nil {
+		r.Refusing = t.trust.refusing()
+	}
+	return r, err
+}
+
+func (t *Table) look(ctx context.Context, raw string) (ledger.Reply, error) {
+	var a answer
+	err := t.requests.with(ctx, func(c *conn) (err error) {
+		a, err = lookBy(ctx, c, raw)
+		return err
+	})
+	switch {
+	case err != nil:
+		return ledger.Reply{}, t.noticed(err)
+	case !a.same:
+		return ledger.Reply{}, fmt.Errorf("%w: %s", backend.ErrRefused, anotherServerWords)
+	}
+	return a.reply(raw)
+}
+
+func lookBy(ctx context.Context, c *conn, raw string) (a answer, err error) {
+	got, err := c.query(ctx, lookSQL, []byte(raw))
+	if err == nil {
+		a, err = readAnswer(got[0], false)
+	}
+	if err == nil && !a.same {
+		c.broken = true
+	}
+	return a, err
+}
+
+// wait is false if ctx is over before.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

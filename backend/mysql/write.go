@@ -1,0 +1,226 @@
+package mysql
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// write is a Swap, or a Join, on its way.
+type write struct {
+	ledger.Swap
+	raw   string // configured prefix and name
+	next  int64
+	base  int64 // 0: there was no record
+	text  string
+	joins bool // the ends stay as they are
+	trusted
+}
+
+// trusted is the run of the server that a write needs; run "": any.
+type trusted struct{ run, server string }
+
+// version has never been used before: it is one of 2^63.
+func version() int64 { return rand.Int64N(1<<63-1) + 1 }
+
+func versionText(v int64) ledger.Version {
+	if v == 0 {
+		return ""
+	}
+	return ledger.Version(strconv.FormatInt(v, 10))
+}
+
+// write makes what carries out s if the server is trusted under need.
+func (t *Table) write(s ledger.Swap, need trusted) (*write, error) {
+	text, err := ledger.Encode(s.Record)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
+	}
+	if len(text) > maxPacket/8 {
+		return nil, fmt.Errorf("%w: the record of %s has %d bytes, and MySQL may refuse more than %d: too many gateways wait for it, or hold it", backend.ErrRefused, s.Name, len(text), maxPacket/8)
+	}
+	w := &write{Swap: s, raw: t.cfg.KeyPrefix + s.Name, next: version(), text: string(text), trusted: need}
+	if s.Base != "" {
+		if w.base, err = strconv.ParseInt(string(s.Base), 10, 64); err != nil {
+			return nil, fmt.Errorf("%w: %q is no version of a record in MySQL", backend.ErrInvalid, s.Base)
+		}
+	}
+	return w, nil
+}
+
+// statement is SQL with its arguments, in pieces.
+type statement struct {
+	sql  strings.Builder
+	args []any
+}
+
+func (s *statement) add(sql string, args ...any) {
+	s.sql.WriteString(sql)
+	s.args = append(s.args, args...)
+}
+
+func (w *write) busy() bool { return len(w.Record.Holds)+len(w.Record.Queue) > 0 }
+
+// stamp is how long the lease of the hold id lasts that begins, in microseconds.
+func (w *write) stamp(id backend.Fence) (int64, bool) {
+	for _, st := range w.Effects.Stamps {
+		if st.ID == id {
+			return st.TTL.Microseconds(), true
+		}
+	}
+	return 0, false
+}
+
+// stays: an end is as it was before, so that nobody knows it who has not read it.
+func (w *write) stays() bool {
+	for _, h := range w.Record.Holds {
+		if _, begins := w.stamp(h.ID); !begins {
+			return true
+		}
+	}
+	return false
+}
+
+// put adds the write itself. Where another transaction has the row, the statement waits, and
+// then compares, computes and looks at the clock.
+func (w *write) put(s *statement) {
+	if w.base == 0 {
+		w.insert(s)
+		return
+	}
+	s.add("UPDATE lockgw_names SET version = ?, record = ?, busy = ?, used = LAST_INSERT_ID("+clock+")", w.next, w.text, w.busy())
+	if !w.joins {
+		s.add(", ends = ")
+		w.ends(s)
+	}
+	s.add(" WHERE name = ? AND version = ? AND {guard}", []byte(w.raw), w.base)
+	if w.run != "" {
+		s.add(trustedSQL, []byte(w.run))
+	}
+	for _, id := range w.Effects.Ended {
+		tag := tagOf(id)
+		s.add(fmt.Sprintf(" AND (LOCATE('%s', ends) = 0 OR CAST(SUBSTRING(ends, LOCATE('%s', ends) + %d, %d) AS SIGNED) <= %s)", tag, tag, toEnd, digits, clock))
+	}
+}
+
+// ends adds the expression of what stands beside the record.
+func (w *write) ends(s *statement) {
+	if len(w.Record.Holds) == 0 {
+		s.add("''")
+		return
+	}
+	s.add("CONCAT(")
+	for i, h := range w.Record.Holds {
+		if i > 0 {
+			s.add(", ")
+		}
+		tag := tagOf(h.ID)
+		s.add("'" + tag + firmness(h) + "', ")
+		if ttl, begins := w.stamp(h.ID); begins {
+			s.add(fmt.Sprintf("LPAD(%s + %d, %d, '0')", clock, ttl, digits))
+		} else {
+			s.add(fmt.Sprintf("IF(LOCATE('%s', ends) = 0, REPEAT('0', %d), SUBSTRING(ends, LOCATE('%s', ends) + %d, %d))", tag, digits, tag, toEnd, digits))
+		}
+	}
+	s.add(")")
+}
+
+// insert adds the write of a new row, whose fences count from the clock. LIMIT has the server
+// look at that once.
+func (w *write) insert(s *statement) {
+	before, after, _ := strings.Cut(w.text, `"base":0`)
+	s.add("INSERT INTO lockgw_names (name, version, record, busy, used, ends) SELECT ?, ?, CONCAT(?, o.base, ?), ?, "+clock+", ",
+		[]byte(w.raw), w.next, before+`"base":`, after, w.busy())
+	if len(w.Record.Holds) == 0 {
+		s.add("''")
+	} else {
+		s.add("CONCAT(''")
+		for _, h := range w.Record.Holds {
+			ttl, begins := w.stamp(h.ID)
+			end := fmt.Sprintf("%s + %d", clock, ttl)
+			if !begins {
+				end = "0"
+			}
+			s.add(fmt.Sprintf(", ':', LPAD(%d + o.base, %d, '0'), '%s', LPAD(%s, %d, '0')", h.ID, digits, firmness(h), end, digits))
+		}
+		s.add(")")
+	}
+	s.add(" FROM (SELECT IF(?, 0, GREATEST("+clock+", ?, s.mark)) AS base FROM lockgw_state AS s WHERE {guard}", w.Absolute, int64(w.Floor))
+	if w.run != "" {
+		s.add(" AND s.run = ? AND s.until <= "+clock, []byte(w.run))
+	}
+	s.add(" LIMIT 1) AS o ON DUPLICATE KEY UPDATE busy = lockgw_names.busy")
+}
+
+// answer is what is told about a name.
+type answer struct {
+	written bool
+	version int64 // 0: there is no record
+	record  string
+	ends    string
+	clock   int64
+	same    bool   // the connection leads where it led
+	run     string // of the server, which is trusted
+	strange bool   // it was not asked: it is another server than the one that is trusted
+}
+
+func readAnswer(got rows, wrote bool) (answer, error) {
+	if len(got) != 1 {
+		return answer{}, fmt.Errorf("%w: the server has told %d rows, and not one", backend.ErrUnavailable, len(got))
+	}
+	r := reader{row: got[0]}
+	written := wrote && r.is()
+	a := r.there()
+	a.written = written
+	return a, r.err
+}
+
+// there reads the columns of what is there.
+func (r *reader) there() (a answer) {
+	a.version, a.record, a.ends, a.clock, a.same, a.run = r.number(), r.text(), r.text(), r.number(), r.is(), r.text()
+	return a
+}
+
+// reply reads what is there.
+func (a answer) reply(raw string) (ledger.Reply, error) {
+	r := ledger.Reply{Version: versionText(a.version), Clock: a.clock}
+	if a.version == 0 {
+		return r, nil
+	}
+	var err error
+	if r.Record, err = ledger.Decode([]byte(a.record)); err != nil {
+		return ledger.Reply{}, fmt.Errorf("%w: the row of %s: %w", backend.ErrRefused, raw, err)
+	}
+	if err := checkEnds(a.ends, len(r.Record.Holds), raw); err != nil {
+		return ledger.Reply{}, err
+	}
+	putEnds(&r.Record, a.ends, a.clock)
+	return r, nil
+}
+
+// reply is what is there once w was carried out.
+func (w *write) reply(a answer) (ledger.Reply, error) {
+	if a.version == w.next {
+		r, err := a.reply(w.raw)
+		r.Written = true
+		return r, err
+	}
+	// Another write has come since, or there was no need to read: what began is known, and of
+	// what stayed what is still there.
+	r := ledger.Reply{Version: versionText(w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true}
+	putEnds(&r.Record, a.ends, a.clock)
+	for i := range r.Record.Holds {
+		h := &r.Record.Holds[i]
+		if ttl, begins := w.stamp(h.ID); begins {
+			h.End = duration(ttl)
+		}
+	}
+	return r, nil
+}
+
+// hidden names are no locks: gateways try the database under them.
+func hidden(name string) bool { return strings.HasPrefix(name, "lockgw:") }
