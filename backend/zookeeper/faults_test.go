@@ -83,8 +83,8 @@ func TestServerAway(t *testing.T) {
 func TestSilentMember(t *testing.T) {
 	t.Parallel()
 	s := zktest.Shared(t)
-	w := newWire(t, s)
-	a := listen(t, w.url("silent", s.Addr), "a")
+	w, at := newWire(t, s), chroot("silent")
+	a := listen(t, w.url(at, s.Addr), "a")
 	for n := 0; ; n++ { // until it is with the member that falls silent
 		a.take("n")
 		w.mu.Lock()
@@ -94,7 +94,7 @@ func TestSilentMember(t *testing.T) {
 			break
 		}
 		_ = a.Close()
-		a = listen(t, w.url("silent", s.Addr), fmt.Sprint("a", n))
+		a = listen(t, w.url(at, s.Addr), fmt.Sprint("a", n))
 	}
 	before := a.start.present().id
 	w.set(func() { w.mute = true })
@@ -111,7 +111,7 @@ func TestDeadNode(t *testing.T) {
 	for _, ttl := range []time.Duration{time.Second, 5 * time.Second} {
 		t.Run(ttl.String(), func(t *testing.T) {
 			t.Parallel()
-			url := zktest.URL("dead-"+ttl.String(), zktest.Shared(t))
+			url := zktest.URL(chroot("dead-"+ttl.String()), zktest.Shared(t))
 			a, b := listen(t, url, "a"), listen(t, url, "b")
 			id := a.hold("n", ttl).ID
 			b.ask("n", ledger.Op{Want: 1}) // it waits
@@ -142,8 +142,8 @@ func TestDeadNode(t *testing.T) {
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	s := zktest.Shared(t)
-	w := newWire(t, s)
-	a, b := listen(t, w.url("expired"), "a"), listen(t, zktest.URL("expired", s), "b")
+	w, at := newWire(t, s), chroot("expired")
+	a, b := listen(t, w.url(at), "a"), listen(t, zktest.URL(at, s), "b")
 	taken := a.hold("taken", time.Second).ID
 	kept := a.takeFor("kept", time.Minute)
 	before := a.start.present().id
@@ -170,7 +170,7 @@ func TestExpired(t *testing.T) {
 // still be renewed.
 func TestLateRenewal(t *testing.T) {
 	t.Parallel()
-	url := zktest.URL("late", zktest.Shared(t))
+	url := zktest.URL(chroot("late"), zktest.Shared(t))
 	a, b := listen(t, url, "a"), listen(t, url, "b")
 	got := a.take("n")
 	id := got.Record.Firm("a").ID
@@ -200,7 +200,7 @@ func TestLateRenewal(t *testing.T) {
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, zktest.Shared(t))
-	a := listen(t, w.url("lost"), "a")
+	a := listen(t, w.url(chroot("lost")), "a")
 	version := ledger.Version("")
 	for i := range 3 {
 		record := ledger.Record{Top: backend.Fence(i + 1), Queue: []ledger.Entry{{Node: "a", Want: 1, Waiters: i}}}

@@ -73,7 +73,7 @@ func TestRestored(t *testing.T) {
 // two at once are told.
 func TestSameNode(t *testing.T) {
 	t.Parallel()
-	url := zktest.URL("same", zktest.Shared(t))
+	url := zktest.URL(chroot("same"), zktest.Shared(t))
 	first := listen(t, url, "a")
 	first.take("n")
 	_ = first.Close()

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"crypto/rand"
 	"flag"
 	"os"
 	"runtime"
@@ -23,6 +24,9 @@ func TestMain(m *testing.M) {
 	zktest.End()
 	os.Exit(code)
 }
+
+// chroot is a chroot that no other test has, nor this one when it runs again.
+func chroot(test string) string { return test + "-" + rand.Text()[:8] }
 
 // open makes the Table of a node. The caller closes it.
 func open(t testing.TB, url, node string) *Table {

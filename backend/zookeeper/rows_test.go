@@ -67,7 +67,7 @@ func TestRowText(t *testing.T) {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	s := zktest.Shared(t)
-	url := zktest.URL("sweep", s)
+	url := zktest.URL(chroot("sweep"), s)
 	a, b := listen(t, url, "a"), listen(t, url, "b")
 	ahead := backend.Fence(1 << 52) // of every clock
 	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: "a", Want: 1, Turns: 1, TTL: time.Second}, 0)
@@ -131,7 +131,7 @@ func TestTurnover(t *testing.T) {
 	// Not in parallel: the bound is everybody's.
 	defer func(was int32) { turnover = was }(turnover)
 	turnover = 4
-	url := zktest.URL("turn", zktest.Shared(t))
+	url := zktest.URL(chroot("turn"), zktest.Shared(t))
 	a, b := listen(t, url, "a"), listen(t, url, "b")
 	seen := map[ledger.Version]bool{}
 	var wg sync.WaitGroup
@@ -158,7 +158,7 @@ func TestTurnover(t *testing.T) {
 // together too large go without the record.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	a := listen(t, zktest.URL("large", zktest.Shared(t)), "a")
+	a := listen(t, zktest.URL(chroot("large"), zktest.Shared(t)), "a")
 	large := func(n int) ledger.Swap {
 		s := ledger.Swap{Name: "n", Absolute: true, Record: ledger.Record{Top: 1, Queue: []ledger.Entry{{Node: strings.Repeat("x", n), Want: 1}}}}
 		s.Effects.Messages = []ledger.Message{{Node: "a", Kind: ledger.Waits}}
@@ -183,7 +183,7 @@ func TestTooLarge(t *testing.T) {
 func TestForeignZnodes(t *testing.T) {
 	t.Parallel()
 	s := zktest.Shared(t)
-	a := listen(t, zktest.URL("foreign", s), "a")
+	a := listen(t, zktest.URL(chroot("foreign"), s), "a")
 	a.take("n")
 	c := zktest.Client(t, s)
 	path := a.paths.record("n")
@@ -277,7 +277,7 @@ func TestLetters(t *testing.T) {
 // Many nodes write to one at the same time: it hears of all, or knows that it did not.
 func TestCrowdedMailbox(t *testing.T) {
 	t.Parallel()
-	url := zktest.URL("crowd", zktest.Shared(t))
+	url := zktest.URL(chroot("crowd"), zktest.Shared(t))
 	to := listen(t, url, "to")
 	to.take("n")
 	var wg sync.WaitGroup

@@ -10,6 +10,6 @@ import (
 
 func TestTable(t *testing.T) {
 	t.Parallel()
-	url := zktest.URL("table", zktest.Shared(t))
+	url := zktest.URL(chroot("table"), zktest.Shared(t))
 	tabletest.Run(t, func(t *testing.T, node string) ledger.Table { return open(t, url, node) })
 }
