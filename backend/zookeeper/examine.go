@@ -1,0 +1,126 @@
+package zookeeper
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Finding is what was found out about one thing. It fails if locks do not work, and is a
+// warning if they work, but less well than they could.
+type Finding struct {
+	Check         string // what was looked at, a word or two
+	Detail        string
+	Remedy        string // what to do about it; "" where nothing has to be done
+	Fails, Warned bool
+}
+
+// examineTime bounds each question.
+const examineTime = 3 * time.Second
+
+// Examine looks for what is wrong with the members that cfg names, and takes a lock that
+// nobody else uses and gives it back. cfg.Node is not used.
+func Examine(ctx context.Context, cfg Config) []Finding {
+	a, err := parseAddress(cfg.URL)
+	if err != nil {
+		return []Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
+	}
+	found := examineMembers(ctx, a)
+	if found[len(found)-1].Fails {
+		return found
+	}
+	return append(found, lock(ctx, cfg)...)
+}
+
+func failure(check string, err error) Finding {
+	return Finding{Check: check, Detail: err.Error(), Remedy: "see docs/zookeeper.md", Fails: true}
+}
+
+// examineMembers begins a session with each member alone.
+func examineMembers(ctx context.Context, a address) (found []Finding) {
+	answers := make([]error, len(a.members))
+	_ = backend.Each(len(a.members), func(i int) error {
+		one := a
+		one.members = a.members[i : i+1]
+		answers[i] = reachable(ctx, one)
+		return nil
+	})
+	up := 0
+	var lacks []string
+	for i, err := range answers {
+		f := Finding{Check: "member " + a.members[i], Detail: "takes sessions"}
+		if err != nil {
+			f.Warned, f.Detail, f.Remedy = true, err.Error(), "see whether it runs, can be reached from here, and is of a majority"
+			lacks = append(lacks, a.members[i])
+		} else {
+			up++
+		}
+		found = append(found, f)
+	}
+	if up == 0 {
+		return append(found, Finding{Check: "connection", Detail: "no member can be reached: " + strings.Join(lacks, ", "), Remedy: "correct backend.url, or start ZooKeeper", Fails: true})
+	}
+	return append(found, Finding{Check: "connection", Detail: fmt.Sprintf("%d of %d members that backend.url names answer", up, len(a.members))})
+}
+
+func reachable(ctx context.Context, a address) error {
+	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	defer cancel()
+	c, err := connect(a, examineTime)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return c.wait(ctx)
+}
+
+// lock takes a lock and gives it back, and tells for how long the session lasts.
+func lock(ctx context.Context, cfg Config) []Finding {
+	cfg.Node = backend.Node{ID: "doctor-" + rand.Text()}
+	t, err := OpenTable(cfg)
+	if err != nil {
+		return []Finding{failure("lock", err)}
+	}
+	defer t.Close()
+	t.Listen(func(ledger.Addressed) {})
+	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
+	defer cancel()
+	s, err := t.start.wait(ctx)
+	if err != nil {
+		return []Finding{failure("lock", err)}
+	}
+	name := "lockgw:doctor:" + cfg.Node.ID
+	begin := time.Now()
+	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: cfg.Node.ID, Want: 1, Turns: 1, TTL: examineTime}, 0)
+	r, err := s.swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
+	took := time.Since(begin)
+	if err == nil && r.Written {
+		begin = time.Now()
+		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: cfg.Node.ID, Hold: r.Record.Top}, 0)
+		_, err = s.swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
+		if err == nil {
+			err = s.deleteAll(ctx, t.unused.due(t.paths, 0))
+		}
+	}
+	if err != nil {
+		return []Finding{failure("lock", err)}
+	}
+	s.forgetNode(ctx)
+	return []Finding{examineSession(s, t.cfg.Lease), {Check: "lock", Detail: fmt.Sprintf("taken in %v and given back in %v", took.Round(10*time.Microsecond), time.Since(begin).Round(10*time.Microsecond))}}
+}
+
+// examineSession warns where a dead gateway's names are free later than after the usual lease.
+func examineSession(s *session, lease time.Duration) Finding {
+	f := Finding{Check: "session", Detail: fmt.Sprintf("the servers grant %v", s.c.timeout())}
+	if spare := s.spare(lease); spare > 0 {
+		f.Warned = true
+		f.Detail += fmt.Sprintf(", which is less than lock.ttl of %v needs: what a dead gateway held is free %v after the session", lease, spare.Round(time.Second))
+		f.Remedy = "set maxSessionTimeout of ZooKeeper to a minute, or a shorter lock.ttl"
+	}
+	return f
+}
