@@ -219,13 +219,13 @@ func (s *session) prepare(ctx context.Context) error {
 // announce makes the znodes of the session, in place of those of an earlier one.
 func (s *session) announce(ctx context.Context) error {
 	mail := s.t.paths.mail(s.t.cfg.Node.ID)
-	make := []any{
+	both := []any{
 		&zk.CreateRequest{Path: s.alive(), Data: []byte(s.t.cfg.Node.ID), Acl: s.t.acl, Flags: zk.FlagEphemeral},
 		&zk.CreateRequest{Path: mail, Data: []byte("{}"), Acl: s.t.acl, Flags: zk.FlagEphemeral},
 	}
-	_, failed, err := s.multi(ctx, make)
+	_, failed, err := s.multi(ctx, both)
 	if errors.Is(err, zk.ErrNodeExists) && failed == 1 {
-		_, _, err = s.multi(ctx, append([]any{&zk.DeleteRequest{Path: mail, Version: -1}}, make...))
+		_, _, err = s.multi(ctx, append([]any{&zk.DeleteRequest{Path: mail, Version: -1}}, both...))
 	}
 	if err != nil {
 		return err

@@ -84,13 +84,13 @@ func (w *write) build() error {
 	t, p := w.s.t, w.s.t.paths
 	bucket, path := p.bucket(w.name), p.record(w.name)
 	w.ops, w.parts = nil, nil
-	make := &zk.CreateRequest{Path: path, Acl: t.acl}
+	node := &zk.CreateRequest{Path: path, Acl: t.acl}
 	switch { // a create does not tell when the znode was made, and the write after it does
 	case w.turn():
 		w.op(moved, "", &zk.SetDataRequest{Path: bucket, Data: fmt.Append(nil, uint64(w.in.top)), Version: w.in.version},
-			&zk.DeleteRequest{Path: path, Version: w.base.version}, make, &zk.SetDataRequest{Path: path, Data: []byte(w.text)})
+			&zk.DeleteRequest{Path: path, Version: w.base.version}, node, &zk.SetDataRequest{Path: path, Data: []byte(w.text)})
 	case w.base.born == 0:
-		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, make, &zk.SetDataRequest{Path: path, Data: []byte(w.text)})
+		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, node, &zk.SetDataRequest{Path: path, Data: []byte(w.text)})
 	default:
 		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, &zk.SetDataRequest{Path: path, Data: []byte(w.text), Version: w.base.version})
 	}

@@ -24,8 +24,8 @@ func TestWorkflows(t *testing.T) {
 		".github/workflows/ci.yml", ".github/workflows/release.yml", ".gitea/workflows/ci.yml", ".gitea/workflows/release.yml", ".gitlab-ci.yml",
 	} {
 		text := read(t, file)
-		var any map[string]any
-		if err := yaml.Unmarshal([]byte(text), &any); err != nil {
+		var parsed map[string]any
+		if err := yaml.Unmarshal([]byte(text), &parsed); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 		words := 0
