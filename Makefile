@@ -5,8 +5,8 @@ GO ?= go
 BIN := bin
 
 # What the tests start or call, and the Debian packages it comes in.
-TEST_COMMANDS := redis-server redis-cli etcd pg_createcluster pgbouncer nc curl python3
-TEST_PACKAGES := redis-server redis-tools etcd-server postgresql pgbouncer netcat-openbsd curl python3-minimal
+TEST_COMMANDS := redis-server redis-cli etcd mariadb-install-db pg_createcluster pgbouncer nc curl python3
+TEST_PACKAGES := redis-server redis-tools etcd-server mariadb-server postgresql pgbouncer netcat-openbsd curl python3-minimal
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
@@ -29,12 +29,12 @@ cross:
 test: needs
 	$(GO) test -timeout 20m ./...
 
-## stores: the tests of the stores that no URL opens yet (installs Java and MariaDB)
-stores: TEST_COMMANDS += java mariadb-install-db
+## stores: the tests of the store that no URL opens yet (installs Java)
+stores: TEST_COMMANDS += java
 stores: TEST_FILES := /usr/share/java/zookeeper.jar
-stores: TEST_PACKAGES += libzookeeper-java default-jre-headless mariadb-server
+stores: TEST_PACKAGES += libzookeeper-java default-jre-headless
 stores: needs
-	$(GO) test -tags stores ./backend/mysql/... ./backend/zookeeper/...
+	$(GO) test -tags stores ./backend/zookeeper/...
 
 ## race: the tests under the race detector (needs a C compiler)
 # Models have one goroutine, and tests of docs/ only start programs that are built without it.

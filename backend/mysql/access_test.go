@@ -1,5 +1,3 @@
-//go:build stores
-
 package mysql
 
 import (
@@ -75,6 +73,22 @@ func TestLeastRights(t *testing.T) {
 	hears(t, told, ledger.Waits)
 }
 
+// A limit of time for statements would end the sleeps, and the wait for a row.
+func TestNoLimitOfTime(t *testing.T) {
+	t.Parallel()
+	setting := "max_statement_time"
+	if mysqltest.Real() {
+		setting = "max_execution_time"
+	}
+	s := mysqltest.Start(t, "--"+setting+"=1000")
+	a := open(t, s.URL(), "a")
+	held(t, a, "n")
+	got, err := a.requests.query(t.Context(), "SELECT @@SESSION."+setting+" + 0, @@GLOBAL."+setting+" > 0")
+	if err != nil || got[0][0][0].text != "0" || got[0][0][1].text != "1" {
+		t.Errorf("%s of a session and of others: %v, %v", setting, got, err)
+	}
+}
+
 // Many gateways may meet an empty database at the same time.
 func TestTablesAreMadeOnce(t *testing.T) {
 	t.Parallel()
@@ -117,6 +131,9 @@ func TestSweep(t *testing.T) {
 	if _, err := step(t, a, "gone", ledger.Op{Verb: ledger.Leave, Hold: r.Record.Firm("a").ID}); err != nil {
 		t.Fatal(err)
 	}
+	if newest, err := a.Newest(t.Context()); err != nil || newest < r.Record.Top {
+		t.Errorf("the newest fence is %d, %v, although %d is reserved", newest, err, r.Record.Top)
+	}
 	if err := a.sweep(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +148,9 @@ func TestSweep(t *testing.T) {
 	}
 	if seen, err := a.Look(t.Context(), "kept"); err != nil || seen.Record.Firm("a") == nil || seen.Record.Firm("a").ID != kept {
 		t.Fatalf("what is held was swept: %+v, %v", seen, err)
+	}
+	if newest, err := a.Newest(t.Context()); err != nil || newest <= high {
+		t.Errorf("the newest fence is %d, %v, although %d was given", newest, err, high)
 	}
 	if next := held(t, a, "gone"); next <= high {
 		t.Errorf("after fence %d came %d", high, next)

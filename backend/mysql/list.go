@@ -51,6 +51,23 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	return found, last, nil
 }
 
+// Newest implements floor.Keeper.
+func (t *Table) Newest(ctx context.Context) (backend.Fence, error) {
+	if err := t.prepare(ctx); err != nil {
+		return 0, err
+	}
+	got, err := t.requests.query(ctx, newestSQL)
+	if err != nil {
+		return 0, t.noticed(err)
+	}
+	if len(got[0]) != 1 {
+		return 0, fmt.Errorf("%w: the table lockgw_state has %d rows, and not one", backend.ErrRefused, len(got[0]))
+	}
+	r := reader{row: got[0][0]}
+	newest := r.number()
+	return backend.Fence(newest), r.err
+}
+
 // sweep deletes rows that nobody has used for so long. Fences of rows that come later begin
 // above those that go: mark is written first.
 func (t *Table) sweep(ctx context.Context, idle time.Duration) error {

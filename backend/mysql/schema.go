@@ -118,6 +118,11 @@ FROM lockgw_state AS s LEFT JOIN lockgw_nodes AS l ON l.node = ?`)
 	// suspectSQL: microseconds until it is trusted at the earliest, id.
 	suspectSQL = of("UPDATE lockgw_state SET until = GREATEST(until, {clock} + ?), fresh = 0 WHERE run = ?")
 
+	// newestSQL tells the newest fence of all rows, those that were deleted with them.
+	newestSQL = `SELECT GREATEST(s.mark, IFNULL((
+	SELECT MAX(CAST(JSON_EXTRACT(n.record, '$.top') AS UNSIGNED) + CAST(IFNULL(JSON_EXTRACT(n.record, '$.base'), 0) AS UNSIGNED)) FROM lockgw_names AS n
+), 0)) FROM lockgw_state AS s`
+
 	// idleSQL: twice for how long, how many. It looks at the first hold alone.
 	idleSQL = of("SELECT name, version, record, ends, {clock} FROM lockgw_names WHERE used < {clock} - ? AND (ends = '' OR CAST(SUBSTRING(ends, 19, 16) AS SIGNED) < {clock} - ?) LIMIT ?")
 	// goneSQL: name, version, ends.

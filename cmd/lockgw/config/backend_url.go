@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lockgw/lockgw/backend/etcd"
+	"github.com/lockgw/lockgw/backend/mysql"
 	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redlock"
@@ -14,7 +15,7 @@ import (
 
 // laterSchemes are of stores that the next versions bring.
 var laterSchemes = []string{
-	"mysql", "zookeeper",
+	"zookeeper",
 }
 
 // StoreText is where a store is, for everybody who may see that: without a user, a
@@ -31,7 +32,7 @@ func StoreText(raw string) string {
 	return scheme + "://" + hosts[strings.LastIndexByte(hosts, '@')+1:] + path
 }
 
-const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster://, redlock://, etcd:// and postgres://"
+const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster://, redlock://, etcd://, postgres:// and mysql://"
 
 // CheckBackendURL says why openBackend cannot open a store by that URL. The error does not
 // repeat the URL, because it may have a password in it.
@@ -54,6 +55,10 @@ func CheckBackendURL(raw string) error {
 		return etcd.CheckURL(raw)
 	case scheme == "postgres", scheme == "postgresql":
 		return postgres.CheckURL(raw)
+	case scheme == "mysql":
+		return mysql.CheckURL(raw)
+	case scheme == "mariadb":
+		return errors.New("a MariaDB is named by mysql://, as a MySQL is")
 	case scheme != "redis" && scheme != "rediss" && scheme != "redis+unix":
 		return fmt.Errorf("unknown scheme %q; this version has "+presentSchemes, scheme)
 	}

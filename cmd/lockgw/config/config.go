@@ -63,7 +63,7 @@ type Socket struct {
 
 // Backend is the store.
 type Backend struct {
-	URL          string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path, redis+sentinel://h1,h2,h3/master, redis+cluster://h1,h2, redlock://h1,h2,h3, etcd://h1,h2,h3, postgres://user@host:5432/database"`
+	URL          string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path, redis+sentinel://h1,h2,h3/master, redis+cluster://h1,h2, redlock://h1,h2,h3, etcd://h1,h2,h3, postgres://user@host:5432/database, mysql://user@host:3306/database"`
 	URLFile      string        `yaml:"url_file" secret:"true" jsonschema_description:"file with the URL, in place of url"`
 	PasswordFile string        `yaml:"password_file" secret:"true" jsonschema_description:"file with the password that belongs to the URL"`
 	KeyPrefix    string        `yaml:"key_prefix" jsonschema_description:"put before every lock name in the store"`
@@ -71,6 +71,7 @@ type Backend struct {
 	FenceFloor   int           `yaml:"fence_floor" jsonschema:"minimum=0" jsonschema_description:"fences of names that the store does not know begin above it; lockgw floor prints the number when another store is left"`
 	Redis        Redis         `yaml:"redis"`
 	Postgres     Postgres      `yaml:"postgres"`
+	MySQL        MySQL         `yaml:"mysql"`
 }
 
 // Redis is what matters to a Redis alone.
@@ -85,6 +86,11 @@ type Redis struct {
 type Postgres struct {
 	Guard     string `yaml:"guard" jsonschema:"enum=quarantine,enum=none" jsonschema_description:"what happens when PostgreSQL was restarted, failed over or restored and may have forgotten a grant: quarantine grants nothing new for lock.ttl, none does nothing"`
 	ListenURL string `yaml:"listen_url" jsonschema_description:"address of the same database without a pooler in between, where url goes through one: messages to the gateway need it; without a user, those of url count"`
+}
+
+// MySQL is what matters to a MySQL or MariaDB alone.
+type MySQL struct {
+	Guard string `yaml:"guard" jsonschema:"enum=quarantine,enum=none" jsonschema_description:"what happens when MySQL or MariaDB was restarted, failed over or restored and may have forgotten a grant: quarantine grants nothing new for lock.ttl, none does nothing"`
 }
 
 // Lock are defaults and bounds of holds and waits.
@@ -163,7 +169,7 @@ func Default() Config {
 		StateDir: defaultStateDir(),
 		HTTP:     HTTP{Listen: []string{"127.0.0.1:7420"}},
 		Socket:   Socket{Dir: cli.DefaultSocketDir(), Mode: 0o660},
-		Backend:  Backend{URL: "memory://", Timeout: 2 * time.Second, Redis: Redis{Guard: "quarantine", Eviction: "refuse", Publish: "auto"}, Postgres: Postgres{Guard: "quarantine"}},
+		Backend:  Backend{URL: "memory://", Timeout: 2 * time.Second, Redis: Redis{Guard: "quarantine", Eviction: "refuse", Publish: "auto"}, Postgres: Postgres{Guard: "quarantine"}, MySQL: MySQL{Guard: "quarantine"}},
 		Lock:     Lock{TTL: 30 * time.Second, MaxWait: 5 * time.Minute},
 		Session:  Session{Keepalive: time.Minute, Reattach: 10 * time.Second, AnonymousMaxHold: time.Hour},
 		Fairness: Fairness{Mode: "turns", MaxTurns: 64, MaxTurnTime: 50 * time.Millisecond},

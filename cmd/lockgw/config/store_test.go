@@ -9,6 +9,7 @@ func TestStoreText(t *testing.T) {
 		"redis+unix:///run/redis.sock?db=1":              "redis+unix:///run/redis.sock",
 		"redlock://:a@h1:1,h2:2,h3:3?max_ttl=5m":         "redlock://h1:1,h2:2,h3:3",
 		"postgres://u:sesame@h1,h2:2/db?sslmode=require": "postgres://h1,h2:2/db",
+		"mysql://u:sesame@h1,h2:2/db?ssl-mode=required":  "mysql://h1,h2:2/db",
 		"redis+sentinel://u:p%40ss@h1,h2:5/main?db=3#x":  "redis+sentinel://h1,h2:5/main",
 		"etcd://u:sesame@h1,h2:2/locks?tls=true":         "etcd://h1,h2:2/locks",
 	} {

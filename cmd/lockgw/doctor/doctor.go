@@ -103,6 +103,9 @@ func examineStore(ctx context.Context, c config.Backend) (found []finding) {
 	if strings.HasPrefix(c.URL, "postgres") {
 		return examinePostgres(ctx, c)
 	}
+	if strings.HasPrefix(c.URL, "mysql:") {
+		return examineMySQL(ctx, c)
+	}
 	servers := []string{c.URL}
 	if strings.HasPrefix(c.URL, "redlock:") {
 		var err error

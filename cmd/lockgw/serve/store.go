@@ -15,6 +15,7 @@ import (
 	"github.com/lockgw/lockgw/backend/floor"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/backend/mysql"
 	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redlock"
@@ -23,11 +24,11 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// guardFile in state_dir is what the gateway knows of the runs of its Redis servers, and
-// runsFile of those of its PostgreSQL.
+// Files in state_dir of what the gateway knows of the runs of its servers.
 const (
-	guardFile = "redis-servers"
-	runsFile  = "postgres-runs"
+	redisRuns    = "redis-servers"
+	postgresRuns = "postgres-runs"
+	mysqlRuns    = "mysql-runs"
 )
 
 // openTable opens the store that backend.url names. A store that cannot be
@@ -47,14 +48,19 @@ func openTable(cfg config.Config, past legacy, log *slog.Logger) (ledger.Table, 
 	case "redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
 		return redis.OpenTable(redis.Config{
 			URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Publish: c.Redis.Publish,
-			Guard: c.Redis.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, guardFile), Node: node, Log: log,
+			Guard: c.Redis.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, redisRuns), Node: node, Log: log,
 		})
 	case "etcd":
 		return etcd.OpenTable(etcd.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, Lease: cfg.Lock.TTL, Node: node, Log: log})
 	case "postgres", "postgresql":
 		return postgres.OpenTable(postgres.Config{
 			URL: c.URL, ListenURL: c.Postgres.ListenURL, KeyPrefix: c.KeyPrefix,
-			Guard: c.Postgres.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, runsFile), Node: node, Log: log,
+			Guard: c.Postgres.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, postgresRuns), Node: node, Log: log,
+		})
+	case "mysql":
+		return mysql.OpenTable(mysql.Config{
+			URL: c.URL, KeyPrefix: c.KeyPrefix,
+			Guard: c.MySQL.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, mysqlRuns), Node: node, Log: log,
 		})
 	case "redlock":
 		return redlock.OpenTable(redlock.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Node: node, Log: log})
