@@ -5,13 +5,14 @@ GO ?= go
 BIN := bin
 
 # What the tests start or call, and the Debian packages it comes in.
-TEST_COMMANDS := redis-server redis-cli etcd mariadb-install-db pg_createcluster pgbouncer nc curl python3
-TEST_PACKAGES := redis-server redis-tools etcd-server mariadb-server postgresql pgbouncer netcat-openbsd curl python3-minimal
+TEST_COMMANDS := redis-server redis-cli etcd java mariadb-install-db pg_createcluster pgbouncer nc curl python3
+TEST_FILES := /usr/share/java/zookeeper.jar
+TEST_PACKAGES := redis-server redis-tools etcd-server libzookeeper-java default-jre-headless mariadb-server postgresql pgbouncer netcat-openbsd curl python3-minimal
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build cross test race stores lint check shop planted model fuzz kills restarts upgrade soak bench bench-peers clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
+.PHONY: build cross test race lint check shop planted model fuzz kills restarts upgrade soak bench bench-peers clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -28,13 +29,6 @@ cross:
 ## test: install what the tests need, then run them
 test: needs
 	$(GO) test -timeout 20m ./...
-
-## stores: the tests of the store that no URL opens yet (installs Java)
-stores: TEST_COMMANDS += java
-stores: TEST_FILES := /usr/share/java/zookeeper.jar
-stores: TEST_PACKAGES += libzookeeper-java default-jre-headless
-stores: needs
-	$(GO) test -tags stores ./backend/zookeeper/...
 
 ## race: the tests under the race detector (needs a C compiler)
 # Models have one goroutine, and tests of docs/ only start programs that are built without it.

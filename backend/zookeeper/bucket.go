@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"sync"
 
@@ -89,6 +90,21 @@ func (s *session) peek(ctx context.Context, name string) (is bucket, ok bool, er
 	if is, ok := s.t.buckets.get(path); ok {
 		return is, true, nil
 	}
+	is, ok, err = s.parent(ctx, path)
+	if err != nil || !ok {
+		return bucket{}, false, err
+	}
+	s.t.buckets.mu.Lock()
+	defer s.t.buckets.mu.Unlock()
+	if s.t.buckets.of == nil {
+		s.t.buckets.of = map[string]bucket{}
+	}
+	s.t.buckets.of[path] = is
+	return is, true, nil
+}
+
+// parent reads the bucket at path. false: there is none.
+func (s *session) parent(ctx context.Context, path string) (is bucket, ok bool, err error) {
 	value, st, err := s.get(ctx, path)
 	if isGone(err) {
 		return bucket{}, false, nil
@@ -98,14 +114,7 @@ func (s *session) peek(ctx context.Context, name string) (is bucket, ok bool, er
 	}
 	top, err := strconv.ParseUint(string(value), 10, 63)
 	if err != nil {
-		return bucket{}, false, backend.NotSent("the znode " + path + " of ZooKeeper has to have a number")
+		return bucket{}, false, fmt.Errorf("%w: the znode %s of ZooKeeper has to have a number", errForeign, path)
 	}
-	is = bucket{st.Version, backend.Fence(top)}
-	s.t.buckets.mu.Lock()
-	defer s.t.buckets.mu.Unlock()
-	if s.t.buckets.of == nil {
-		s.t.buckets.of = map[string]bucket{}
-	}
-	s.t.buckets.of[path] = is
-	return is, true, nil
+	return bucket{st.Version, backend.Fence(top)}, true, nil
 }

@@ -110,7 +110,6 @@ func lock(ctx context.Context, cfg Config) []Finding {
 	if err != nil {
 		return []Finding{failure("lock", err)}
 	}
-	s.forgetNode(ctx)
 	return []Finding{examineSession(s, t.cfg.Lease), {Check: "lock", Detail: fmt.Sprintf("taken in %v and given back in %v", took.Round(10*time.Microsecond), time.Since(begin).Round(10*time.Microsecond))}}
 }
 

@@ -218,8 +218,9 @@ func (s *session) verify(ctx context.Context) error {
 	return unasked(settled(err))
 }
 
-// forgetNode deletes the pulse of a node that will not come back.
-func (s *session) forgetNode(ctx context.Context) {
+// still deletes the pulse of this process, unless another one of the node has written it.
+func (s *session) still(ctx context.Context) {
 	path := s.t.paths.pulse(s.t.cfg.Node.ID)
-	_, _ = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(path, -1) }) // a scan finds it otherwise
+	_, version := s.t.guard.proof()
+	_, _ = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(path, version) }) // a scan finds it otherwise
 }

@@ -1,5 +1,3 @@
-//go:build stores
-
 package zookeeper
 
 import (
@@ -19,7 +17,7 @@ func TestRestored(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t)
 	guarded := func(node string) *client {
-		return listen(t, zktest.URL("restored", s), node, func(c *Config) { c.Lease = 5 * time.Second })
+		return listen(t, brief(zktest.URL("restored", s)), node, func(c *Config) { c.Lease = 5 * time.Second })
 	}
 	a, b := guarded("a"), guarded("b")
 	a.take("before")

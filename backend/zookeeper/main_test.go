@@ -1,5 +1,3 @@
-//go:build stores
-
 package zookeeper
 
 import (
@@ -8,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/lockgw/lockgw/backend"
@@ -29,6 +28,9 @@ func TestMain(m *testing.M) {
 
 // chroot is a chroot that no other test has, nor this one when it runs again.
 func chroot(test string) string { return test + "-" + rand.Text()[:8] }
+
+// brief is url with sessions that are to end in a test.
+func brief(url string) string { return strings.Replace(url, zktest.Settings, zktest.Brief, 1) }
 
 // open makes the Table of a node. The caller closes it.
 func open(t testing.TB, url, node string) *Table {

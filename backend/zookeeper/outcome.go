@@ -56,4 +56,7 @@ func unasked(err error) error {
 	return err
 }
 
+// errForeign is an ErrRefused: what stands in a znode is none of lockgw's.
+var errForeign = fmt.Errorf("%w", backend.ErrRefused)
+
 func isGone(err error) bool { return errors.Is(err, zk.ErrNoNode) }

@@ -194,7 +194,7 @@ func decode(value string, at place) (row, error) {
 func readRow(path string, value []byte, st *zk.Stat) (row, error) {
 	r, err := decode(string(value), placeOf(st))
 	if err != nil {
-		return row{}, fmt.Errorf("%w: the znode %s of ZooKeeper: %w", backend.ErrRefused, path, err)
+		return row{}, fmt.Errorf("%w: the znode %s of ZooKeeper: %w", errForeign, path, err)
 	}
 	return r, nil
 }

@@ -1,5 +1,3 @@
-//go:build stores
-
 package zookeeper
 
 import (
@@ -77,7 +75,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	b.takeFor("used", time.Minute)
-	c := listen(t, url, "c")
+	c := listen(t, brief(url), "c")
 	c.take("dead")
 	_ = c.Close()
 	a.leave("n")
@@ -85,10 +83,17 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	newest := func(when string) {
+		t.Helper()
+		if is, err := listen(t, url, "floor").Newest(t.Context()); err != nil || is <= ahead {
+			t.Errorf("the newest fence is %d %s, %v, although %d was given", is, when, err, ahead)
+		}
+	}
 	of, own := a.start.present(), b.start.present()
 	if err := own.delete(t.Context(), map[string]place{"used": {born: 1, version: 5}}); err != nil { // it was written since
 		t.Fatal(err)
 	}
+	newest("in its record")
 	if err := of.deleteAll(t.Context(), a.unused.due(a.paths, 0)); err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +107,7 @@ func TestSweep(t *testing.T) {
 	if !gone("n") || gone("used") {
 		t.Errorf("n is gone: %v; used is gone: %v", gone("n"), gone("used"))
 	}
+	newest("after its record is gone")
 	a.takeFor("n", time.Minute)
 	a.leave("n") // the znode has the version that b has seen
 	if at, _, _ := parseVersion(seen.Version); at.version == 0 {

@@ -253,12 +253,15 @@ func (x trial) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
 
 // finish ends the session, or lets it expire if something is held under it.
 func (s *session) finish() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.life), closeTime)
+	defer cancel()
 	if !s.t.stakes.any() {
+		if s.t.life.Err() != nil {
+			s.still(ctx)
+		}
 		s.c.close()
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.life), closeTime)
-	defer cancel()
 	// So that others know at once that nobody listens.
 	_, _ = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(s.t.paths.mail(s.t.cfg.Node.ID), -1) })
 	s.c.abandon()

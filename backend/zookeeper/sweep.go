@@ -158,14 +158,29 @@ func (s *session) delete(ctx context.Context, names map[string]place) error {
 func (s *session) scan(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, scanEvery/2)
 	defer cancel()
-	buckets, err := s.children(ctx, s.t.paths.records())
+	_, err := s.each(ctx, func(name string, is *row) error {
+		over, err := s.over(ctx, name, is)
+		if over {
+			s.t.unused.found(name, is)
+		}
+		return err
+	})
 	if err != nil {
-		return settled(err)
+		return err
+	}
+	return s.scanPulses(ctx)
+}
+
+// each has f look at the records of all names, and tells under which parents they were.
+func (s *session) each(ctx context.Context, f func(name string, is *row) error) (buckets []string, err error) {
+	buckets, err = s.children(ctx, s.t.paths.records())
+	if err != nil {
+		return nil, settled(err)
 	}
 	for _, b := range buckets {
 		children, err := s.children(ctx, s.t.paths.records()+"/"+b)
 		if err != nil {
-			return settled(err)
+			return nil, settled(err)
 		}
 		for _, c := range children {
 			name, ok := s.t.paths.name(c)
@@ -173,19 +188,41 @@ func (s *session) scan(ctx context.Context) error {
 				continue // it is not lockgw's, or has another prefix
 			}
 			is, err := s.read(ctx, name)
-			if errors.Is(err, backend.ErrRefused) {
-				continue // nor is that
+			if errors.Is(err, errForeign) || err == nil && is.place.born == 0 {
+				continue // nor is that, or it was deleted meanwhile
 			}
-			over, err2 := s.over(ctx, name, &is)
-			if err := errors.Join(err, err2); err != nil {
-				return err
+			if err == nil {
+				err = f(name, &is)
 			}
-			if over && is.place.born != 0 {
-				s.t.unused.found(name, &is)
+			if err != nil {
+				return nil, settled(err)
 			}
 		}
 	}
-	return s.scanPulses(ctx)
+	return buckets, nil
+}
+
+// Newest implements floor.Keeper.
+func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
+	s, err := t.start.wait(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.sync(ctx, t.paths.root); err != nil {
+		return 0, settled(err)
+	}
+	buckets, err := s.each(ctx, func(_ string, is *row) error {
+		newest = max(newest, is.record.Top)
+		return nil
+	})
+	for _, b := range buckets { // last: they have the records that were deleted meanwhile
+		in, _, err := s.parent(ctx, t.paths.records()+"/"+b)
+		if err != nil && !errors.Is(err, errForeign) {
+			return 0, settled(err)
+		}
+		newest = max(newest, in.top)
+	}
+	return newest, err
 }
 
 // over: nobody waits for the name, and all holds are over. They never come back: a session

@@ -162,7 +162,7 @@ var rules = []rule{
 		why: "what the commands share knows none of them",
 	},
 	{
-		pkg: "cmd/lockgw/config", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "session", "session/access", "backend", "backend/etcd", "backend/mysql", "backend/postgres", "backend/redis", "backend/redlock"},
+		pkg: "cmd/lockgw/config", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/telemetry", "session", "session/access", "backend", "backend/etcd", "backend/mysql", "backend/postgres", "backend/redis", "backend/redlock", "backend/zookeeper"},
 		why: "what was configured is read and checked before anything is opened with it",
 	},
 	{
@@ -187,7 +187,7 @@ var rules = []rule{
 		why: "it reads the store that a gateway would open",
 	},
 	{
-		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend/etcd", "backend/mysql", "backend/postgres", "backend/redis", "backend/redis/examine", "backend/redlock"},
+		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend/etcd", "backend/mysql", "backend/postgres", "backend/redis", "backend/redis/examine", "backend/redlock", "backend/zookeeper"},
 		why: "it asks the gateway that runs, and else looks at what one would need",
 	},
 	{

@@ -45,6 +45,10 @@ var notes = map[string]map[string]note{
 		"printf":                   {prints: "\r\n:0\r\n+OK"},
 		"redis-server ":            {prints: "b: fence"},
 	},
+	"docs/zookeeper.md": {
+		"zkCli.sh -server zk-a create": {skip: "needs zkCli.sh; backend/zookeeper tests a user with these rights"},
+		"$ zkCli.sh -server":           {skip: "needs zkCli.sh; backend/zookeeper tests how a record is written"},
+	},
 	"docs/etcd.md": {
 		"etcdctl role add": {skip: "needs etcdctl; backend/etcd tests a user with these rights"},
 		"$ etcdctl get":    {skip: "needs etcdctl; backend/etcd tests how a record is written"},

@@ -24,14 +24,18 @@ const (
 	startTimeout = 60 * time.Second
 	startTries   = 5 // another process may take a free port first
 
-	// Tick of the servers, in milliseconds: sessions last from two to twenty of them.
+	// Tick of the servers, in milliseconds.
 	tick = 200
 	// classPath is that of Debian's libzookeeper-java, which names all else that it needs.
 	classPath = "/usr/share/java/zookeeper.jar"
 )
 
-// Settings are those of an URL for servers that have this tick: sessions of 3 s.
-const Settings = "session=3s&tick=200ms"
+// Settings are those of an URL for servers that have this tick, and Brief those for sessions
+// that are to end in a test: of 3 s, which a busy machine may end in any other.
+const (
+	Settings = "session=15s&tick=200ms"
+	Brief    = "session=3s&tick=200ms"
+)
 
 // Server is a ZooKeeper process of its own.
 type Server struct {
@@ -153,7 +157,7 @@ func start(n int, config string, java []string) (servers []*Server, err error) {
 		if s.secure {
 			port = "secureClientPort"
 		}
-		s.config = fmt.Sprintf("tickTime=%d\ninitLimit=50\nsyncLimit=10\ndataDir=%s\n%s=%d\n%sAddress=127.0.0.1\nadmin.enableServer=false\n"+
+		s.config = fmt.Sprintf("tickTime=%d\ninitLimit=50\nsyncLimit=10\ndataDir=%s\nmaxSessionTimeout=60000\n%s=%d\n%sAddress=127.0.0.1\nadmin.enableServer=false\n"+
 			"4lw.commands.whitelist=*\nmaxClientCnxns=0\nforceSync=no\n%s%s", tick, s.Dir, port, ports[3*i], port, all, config)
 		if err := s.launch(); err != nil {
 			return servers, err

@@ -99,6 +99,7 @@ func TestWithPassword(t *testing.T) {
 		{"rediss://@h?client_name=%40", "rediss://:a%2F%40%3A%23b@h?client_name=%40"},
 		{"redlock://h1,h2:2,h3/1?tls=true", "redlock://:a%2F%40%3A%23b@h1,h2:2,h3/1?tls=true"},
 		{"etcd://u@h1,h2:2/locks?tls=true", "etcd://u:a%2F%40%3A%23b@h1,h2:2/locks?tls=true"},
+		{"zookeeper://u@h1,h2:2/a/b?tls=true", "zookeeper://u:a%2F%40%3A%23b@h1,h2:2/a/b?tls=true"},
 		{"redis+sentinel://u@h1,h2/m", "redis+sentinel://u:a%2F%40%3A%23b@h1,h2/m"},
 		{"redis+unix:///run/redis%400.sock", "redis+unix://:a%2F%40%3A%23b@/run/redis%400.sock"},
 	} {

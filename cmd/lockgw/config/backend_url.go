@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/lockgw/lockgw/backend/etcd"
@@ -11,12 +10,8 @@ import (
 	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redlock"
+	"github.com/lockgw/lockgw/backend/zookeeper"
 )
-
-// laterSchemes are of stores that the next versions bring.
-var laterSchemes = []string{
-	"zookeeper",
-}
 
 // StoreText is where a store is, for everybody who may see that: without a user, a
 // password and options.
@@ -32,7 +27,7 @@ func StoreText(raw string) string {
 	return scheme + "://" + hosts[strings.LastIndexByte(hosts, '@')+1:] + path
 }
 
-const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster://, redlock://, etcd://, postgres:// and mysql://"
+const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster://, redlock://, etcd://, zookeeper://, postgres:// and mysql://"
 
 // CheckBackendURL says why openBackend cannot open a store by that URL. The error does not
 // repeat the URL, because it may have a password in it.
@@ -41,8 +36,6 @@ func CheckBackendURL(raw string) error {
 	switch {
 	case !ok:
 		return errors.New("must be the URL of a store, such as memory:// or redis://localhost:6379/0")
-	case slices.Contains(laterSchemes, scheme):
-		return fmt.Errorf("%s:// is not in this version, which has "+presentSchemes, scheme)
 	case scheme == "memory" && rest != "":
 		return errors.New("memory:// takes nothing after it")
 	case scheme == "memory":
@@ -53,6 +46,8 @@ func CheckBackendURL(raw string) error {
 		return redlock.CheckURL(raw)
 	case scheme == "etcd":
 		return etcd.CheckURL(raw)
+	case scheme == "zookeeper":
+		return zookeeper.CheckURL(raw)
 	case scheme == "postgres", scheme == "postgresql":
 		return postgres.CheckURL(raw)
 	case scheme == "mysql":

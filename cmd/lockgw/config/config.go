@@ -63,7 +63,7 @@ type Socket struct {
 
 // Backend is the store.
 type Backend struct {
-	URL          string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path, redis+sentinel://h1,h2,h3/master, redis+cluster://h1,h2, redlock://h1,h2,h3, etcd://h1,h2,h3, postgres://user@host:5432/database, mysql://user@host:3306/database"`
+	URL          string        `yaml:"url" jsonschema_description:"the store: memory://, redis://host:6379/0, rediss://..., redis+unix:///path, redis+sentinel://h1,h2,h3/master, redis+cluster://h1,h2, redlock://h1,h2,h3, etcd://h1,h2,h3, zookeeper://h1,h2,h3, postgres://user@host:5432/database, mysql://user@host:3306/database"`
 	URLFile      string        `yaml:"url_file" secret:"true" jsonschema_description:"file with the URL, in place of url"`
 	PasswordFile string        `yaml:"password_file" secret:"true" jsonschema_description:"file with the password that belongs to the URL"`
 	KeyPrefix    string        `yaml:"key_prefix" jsonschema_description:"put before every lock name in the store"`

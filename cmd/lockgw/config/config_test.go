@@ -114,6 +114,11 @@ func TestConfigBadValues(t *testing.T) {
 		{"backend: {url: 'etcd://a,,c'}", "member 2 is empty"},
 		{"backend: {url: 'etcd://u@a'}", "not user:password"},
 		{"backend: {url: 'etcd://a?ca_file=x'}", "need tls=true"},
+		{"backend: {url: 'zookeeper://a,,c'}", "member 2 is empty"},
+		{"backend: {url: 'zookeeper://u@a'}", "not user:password"},
+		{"backend: {url: 'zookeeper://a/zookeeper/x'}", "take another chroot"},
+		{"backend: {url: 'zookeeper://a?session=1'}", "session has to be a time"},
+		{"backend: {url: 'zookeeper://a?timeout=1s'}", "unknown setting \"timeout\"; there are session, tick"},
 		{"backend: {url: 'redlock://a,b'}", "2 nodes are too few"},
 		{"http: {listen: ['10.0.0.1:1'], tls: {client_ca_file: c}}", "needs both cert_file and key_file"},
 		{"http: {listen: ['10.0.0.1:1']}\naccess: {tokens_file: /nosuch}", "can be reached from other machines"},
@@ -207,7 +212,8 @@ func TestConfigGoodValues(t *testing.T) {
 func TestConfigHidesPassword(t *testing.T) {
 	for _, raw := range []string{
 		"redis://user:sesame@host:1/0", "redis://:sesame@host", "redis://user:x#sesame@host", "redis://u:sesame@host:port",
-		"redis://u:%zzsesame@host", "rediss://host?password=sesame", "redis://host?password=sesame;x", "redis://host?password=sesame%zz", "etcd://u:sesame@h1:x", "etcd://u:ses/ame@h1", "etcd://u:%zzsesame@h1", "sesame",
+		"redis://u:%zzsesame@host", "rediss://host?password=sesame", "redis://host?password=sesame;x", "redis://host?password=sesame%zz", "etcd://u:sesame@h1:x", "etcd://u:ses/ame@h1", "etcd://u:%zzsesame@h1",
+		"zookeeper://u:sesame@h1:x", "zookeeper://u:ses/ame@h1", "zookeeper://u:%zzsesame@h1", "sesame",
 	} {
 		if err := CheckBackendURL(raw); err != nil && strings.Contains(err.Error(), "sesame") {
 			t.Errorf("checkBackendURL(%q) = %v, which tells the password", raw, err)

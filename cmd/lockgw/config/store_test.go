@@ -11,6 +11,7 @@ func TestStoreText(t *testing.T) {
 		"postgres://u:sesame@h1,h2:2/db?sslmode=require": "postgres://h1,h2:2/db",
 		"mysql://u:sesame@h1,h2:2/db?ssl-mode=required":  "mysql://h1,h2:2/db",
 		"redis+sentinel://u:p%40ss@h1,h2:5/main?db=3#x":  "redis+sentinel://h1,h2:5/main",
+		"zookeeper://u:sesame@h1,h2:2/a/b?session=1m":    "zookeeper://h1,h2:2/a/b",
 		"etcd://u:sesame@h1,h2:2/locks?tls=true":         "etcd://h1,h2:2/locks",
 	} {
 		if got := StoreText(raw); got != want {

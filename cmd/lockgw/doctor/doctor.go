@@ -100,6 +100,9 @@ func examineStore(ctx context.Context, c config.Backend) (found []finding) {
 	if strings.HasPrefix(c.URL, "etcd:") {
 		return examineEtcd(ctx, c)
 	}
+	if strings.HasPrefix(c.URL, "zookeeper:") {
+		return examineZooKeeper(ctx, c)
+	}
 	if strings.HasPrefix(c.URL, "postgres") {
 		return examinePostgres(ctx, c)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redlock"
+	"github.com/lockgw/lockgw/backend/zookeeper"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/session"
@@ -52,6 +53,8 @@ func openTable(cfg config.Config, past legacy, log *slog.Logger) (ledger.Table, 
 		})
 	case "etcd":
 		return etcd.OpenTable(etcd.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, Lease: cfg.Lock.TTL, Node: node, Log: log})
+	case "zookeeper":
+		return zookeeper.OpenTable(zookeeper.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, Lease: cfg.Lock.TTL, Node: node, Log: log})
 	case "postgres", "postgresql":
 		return postgres.OpenTable(postgres.Config{
 			URL: c.URL, ListenURL: c.Postgres.ListenURL, KeyPrefix: c.KeyPrefix,
