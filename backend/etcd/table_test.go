@@ -15,6 +15,13 @@ func TestTable(t *testing.T) {
 	tabletest.Run(t, func(t *testing.T, node string) ledger.Table { return open(t, etcdtest.URL(s), node) })
 }
 
+// A write whose answer is lost with the connection may have been carried out.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	tabletest.LostAnswers(t, s.Addr, func(t *testing.T, addr, node string) ledger.Table { return open(t, "etcd://"+addr, node) })
+}
+
 func TestClassOf(t *testing.T) {
 	for ttl, want := range map[time.Duration]time.Duration{
 		time.Second: 2 * time.Second, 1500 * time.Millisecond: 3 * time.Second, 10 * time.Second: 11 * time.Second, 30 * time.Second: 33 * time.Second,

@@ -83,7 +83,9 @@ func refused(e *pgconn.PgError) error {
 	return fmt.Errorf("%w: %w", backend.ErrRefused, e)
 }
 
-// outcome turns the error of a request that was sent into one of package backend.
+// outcome turns the error of a request that was sent into one of package backend. What
+// pgconn.SafeToRetry says does not count: a connection that breaks before the answer to a
+// batch is reported as one that was closed before.
 func outcome(err error) error {
 	var server *pgconn.PgError
 	switch {
@@ -93,8 +95,6 @@ func outcome(err error) error {
 		return fmt.Errorf("%w: PostgreSQL broke off: %w", backend.ErrUnavailable, err)
 	case errors.As(err, &server):
 		return refused(server)
-	case pgconn.SafeToRetry(err):
-		return fmt.Errorf("%w: the request was not sent: %w", backend.ErrRefused, err)
 	default:
 		return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
 	}

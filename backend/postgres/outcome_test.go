@@ -27,6 +27,7 @@ func TestOutcome(t *testing.T) {
 		{code("40003"), backend.ErrUnavailable},
 		{code("XX000"), backend.ErrUnavailable},
 		{io.ErrUnexpectedEOF, backend.ErrUnavailable},
+		{pgconn.ErrConnClosed, backend.ErrUnavailable}, // so pgconn calls one that breaks before the answer
 		{context.DeadlineExceeded, backend.ErrUnavailable},
 	} {
 		got := outcome(tt.err)

@@ -235,6 +235,9 @@ func (p *pool) send(ctx context.Context, ss ...statement) ([]rows, error) {
 		}
 		batch.ExecPrepared(name, s.args, nil, nil)
 	}
+	if c.IsClosed() || ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: the connection to PostgreSQL was closed, or the time was over, before the request was sent", backend.ErrRefused)
+	}
 	results, err := c.ExecBatch(ctx, batch).ReadAll()
 	if err != nil {
 		if staleStatement(err) { // the tables were changed, or the connection is another one

@@ -61,6 +61,15 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// A write whose answer is lost with the connection may have been carried out.
+func TestTableLostAnswers(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	tabletest.LostAnswers(t, s.Addr, func(t *testing.T, addr, node string) ledger.Table {
+		return openTable(t, "redis://"+addr, node, redis.GuardQuarantine)
+	})
+}
+
 func TestTableOnCluster(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 0)
