@@ -76,6 +76,9 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, 
 		if errors.Is(toEtcd(err), rpctypes.ErrLeaseNotFound) {
 			return 0, nil, there{}, errExpired
 		}
+		if errors.Is(toEtcd(err), rpctypes.ErrNoSpace) {
+			return 0, nil, there{}, w.noSpace(ctx, c, err)
+		}
 		return 0, nil, there{}, outcome(ctx, err)
 	}
 	if r.Succeeded {
@@ -164,6 +167,18 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		rev, es = is.row.rev, is.row.ends
 	}
 	return ledger.Reply{}, fmt.Errorf("%w: leases in etcd expire while they are written down", backend.ErrRefused)
+}
+
+// noSpace is err, by which etcd has said that its quota is used up. It says so of the writes,
+// too, that have used it up and that it has carried out (quotaApplierV3 in etcd's source), so
+// it is looked whether w was.
+func (w *write) noSpace(ctx context.Context, c *clientv3.Client, err error) error {
+	why := outcome(ctx, err)
+	r, err := c.Get(ctx, w.t.keys.record(w.name), clientv3.WithKeysOnly())
+	if err == nil && only(r.Kvs).GetModRevision() == w.base {
+		return why
+	}
+	return fmt.Errorf("%w: %s", backend.ErrUnavailable, why.Error())
 }
 
 // granting is why w must not grant, by what was found in place of it.
