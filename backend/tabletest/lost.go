@@ -28,7 +28,7 @@ func LostAnswers(t *testing.T, addr string, open func(t *testing.T, addr, node s
 		return open(t, addr, node)
 	})
 	lost := 0
-	for i := range 10 {
+	for i := 0; i < 10 && lost < 4; i++ {
 		e.name = fmt.Sprintf("tabletest:%s:%d", e.run, i)
 		e.until(func() bool { // the connection that was cut is made anew
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

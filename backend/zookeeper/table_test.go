@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -12,4 +13,13 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	url := zktest.URL(chroot("table"), zktest.Shared(t))
 	tabletest.Run(t, func(t *testing.T, node string) ledger.Table { return open(t, url, node) })
+}
+
+// A write whose answer is lost with the connection may have been carried out.
+func TestLostAnswers(t *testing.T) {
+	t.Parallel()
+	s := zktest.Shared(t)
+	tabletest.LostAnswers(t, s.Addr, func(t *testing.T, addr, node string) ledger.Table {
+		return open(t, strings.Replace(zktest.URL(chroot("lost"), s), s.Addr, addr, 1), node)
+	})
 }
