@@ -7,15 +7,26 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
+	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
-// Two gateways over etcd: a name is handed over, it survives kill -9 of its gateway and a
-// restart inside the ttl, and is free soon after the ttl where none comes back.
 func TestRestartOverEtcd(t *testing.T) {
 	t.Parallel()
+	restartOver(t, etcdtest.URL(etcdtest.Start(t)))
+}
+
+func TestRestartOverZooKeeper(t *testing.T) {
+	t.Parallel()
+	restartOver(t, "zookeeper://"+zktest.Start(t).Addr+"?tick=200ms")
+}
+
+// restartOver has two gateways over the store: a name is handed over, it survives kill -9 of
+// its gateway and a restart inside the ttl, and is free soon after the ttl where none comes
+// back.
+func restartOver(t *testing.T, url string) {
+	t.Helper()
 	const short = 8 * time.Second
-	url := etcdtest.URL(etcdtest.Start(t))
 	var gs []*gateway
 	for _, name := range []string{"first", "second"} {
 		g := newGateway(t, e2e.ShortDir(t), name, url)
