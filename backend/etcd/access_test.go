@@ -2,18 +2,8 @@ package etcd
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
-	"math/big"
-	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +13,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
 // refuses: the store says at once that it cannot be used, and why.
@@ -89,46 +80,16 @@ func TestLogin(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	cert, key := certificate(t)
+	cert, key := tabletest.Certificate(t)
 	s := etcdtest.StartTLS(t, cert, key)
 	files := url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {cert}, "key_file": {key}}
 	listen(t, etcdtest.URL(s)+"?"+files.Encode(), "a").take("n")
 
 	refuses(t, etcdtest.URL(s)+"?tls=true", "certificate signed by unknown authority")
-	other, otherKey := certificate(t)
+	other, otherKey := tabletest.Certificate(t)
 	files.Set("ca_file", other)
 	refuses(t, etcdtest.URL(s)+"?"+files.Encode(), "certificate")
 	files = url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {other}, "key_file": {otherKey}}
 	refuses(t, etcdtest.URL(s)+"?"+files.Encode(), "")
 	refuses(t, etcdtest.URL(s), "")
-}
-
-// certificate is one for 127.0.0.1 that is its own authority.
-func certificate(t *testing.T) (certFile, keyFile string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	about := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: rand.Text()}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(name, kind string, der []byte) string {
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	return write("cert.pem", "CERTIFICATE", cert), write("key.pem", "PRIVATE KEY", private)
 }

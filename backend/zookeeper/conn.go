@@ -148,7 +148,7 @@ func secured(tcp net.Conn, cfg *tls.Config, addr string, timeout time.Duration) 
 	defer cancel()
 	if err := s.HandshakeContext(ctx); err != nil {
 		_ = tcp.Close()
-		return nil, err
+		return nil, fmt.Errorf("TLS with %s: %w", addr, err)
 	}
 	return s, nil
 }

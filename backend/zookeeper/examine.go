@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -110,7 +113,26 @@ func lock(ctx context.Context, cfg Config) []Finding {
 	if err != nil {
 		return []Finding{failure("lock", err)}
 	}
-	return []Finding{examineSession(s, t.cfg.Lease), {Check: "lock", Detail: fmt.Sprintf("taken in %v and given back in %v", took.Round(10*time.Microsecond), time.Since(begin).Round(10*time.Microsecond))}}
+	found := examineRights(ctx, s)
+	return append(found, examineSession(s, t.cfg.Lease), Finding{Check: "lock", Detail: fmt.Sprintf("taken in %v and given back in %v", took.Round(10*time.Microsecond), time.Since(begin).Round(10*time.Microsecond))})
+}
+
+// examineRights warns of znodes that were made before there was a user: they are not for it alone.
+func examineRights(ctx context.Context, s *session) []Finding {
+	if !s.t.addr.named() {
+		return nil
+	}
+	acl, err := do(ctx, s.c, func(z *zk.Conn) ([]zk.ACL, error) {
+		acl, _, err := z.GetACL(s.t.paths.birth())
+		return acl, err
+	})
+	if err != nil || !slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "world" }) {
+		return nil
+	}
+	return []Finding{{
+		Check: "rights", Warned: true, Remedy: "take another chroot, or have an administrator set the rights of what is there",
+		Detail: "backend.url names a user, but everybody may use what is below " + s.t.paths.root + ", for it was made without one",
+	}}
 }
 
 // examineSession warns where a dead gateway's names are free later than after the usual lease.

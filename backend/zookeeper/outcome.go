@@ -19,7 +19,7 @@ var refusals = []struct {
 	why string
 }{
 	{zk.ErrNoServer, "no member of ZooKeeper could be reached"},
-	{zk.ErrNoAuth, "ZooKeeper: permission denied; the user needs the rights create, read, write and delete below the chroot (see docs/zookeeper.md)"},
+	{zk.ErrNoAuth, "ZooKeeper: permission denied: what is there is for another user or password, or the rights create, read, write and delete are not given below the chroot (see docs/zookeeper.md)"},
 	{zk.ErrAuthFailed, "ZooKeeper refuses the user in backend.url"},
 	{zk.ErrInvalidACL, "ZooKeeper does not know who the gateway is, so that znodes cannot be made for it alone"},
 	{zk.ErrSessionMoved, "the session has moved to another member of ZooKeeper"},
@@ -51,7 +51,7 @@ func outcome(err error) error {
 // unasked is err of a question before a write, which was not sent then.
 func unasked(err error) error {
 	if errors.Is(err, backend.ErrUnavailable) {
-		return fmt.Errorf("%w: %s", backend.ErrUnreachable, err.Error())
+		return fmt.Errorf("%w: %s", backend.ErrUnreachable, strings.TrimPrefix(err.Error(), backend.ErrUnavailable.Error()+": "))
 	}
 	return err
 }

@@ -18,8 +18,8 @@ func TestTable(t *testing.T) {
 // A write whose answer is lost with the connection may have been carried out.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
-	s := zktest.Shared(t)
+	s, at := zktest.Shared(t), chroot("lost")
 	tabletest.LostAnswers(t, s.Addr, func(t *testing.T, addr, node string) ledger.Table {
-		return open(t, strings.Replace(zktest.URL(chroot("lost"), s), s.Addr, addr, 1), node)
+		return open(t, strings.Replace(zktest.URL(at, s), s.Addr, addr, 1), node)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -26,8 +27,10 @@ const (
 
 	// Tick of the servers, in milliseconds.
 	tick = 200
-	// classPath is that of Debian's libzookeeper-java, which names all else that it needs.
-	classPath = "/usr/share/java/zookeeper.jar"
+	// program is that of Debian's libzookeeper-java. It names what else it needs, but for two
+	// parts of Netty that TLS takes.
+	program   = "/usr/share/java/zookeeper.jar"
+	classPath = program + ":/usr/share/java/netty-codec.jar:/usr/share/java/netty-resolver.jar"
 )
 
 // Settings are those of an URL for servers that have this tick, and Brief those for sessions
@@ -46,7 +49,6 @@ type Server struct {
 	secure bool // Addr speaks TLS
 	base   string
 	config string
-	java   []string // options
 	cmd    *exec.Cmd
 	output *bytes.Buffer // of cmd; read it only after exited
 	exited chan struct{} // closed when cmd is gone
@@ -67,7 +69,7 @@ func Shared(t testing.TB) *Server {
 	if shared.server != nil {
 		return shared.server
 	}
-	servers, err := ensemble(1, "", nil)
+	servers, err := ensemble(1, "")
 	if err != nil {
 		t.Fatalf("start ZooKeeper: %v", err)
 	}
@@ -91,26 +93,31 @@ func Start(t testing.TB) *Server {
 	return StartEnsemble(t, 1)[0]
 }
 
-// StartTLS is Start with TLS. The server shows the certificate of the PEM file, which has the
-// key in it, too, and asks clients for one that is in the file.
-func StartTLS(t testing.TB, pem string) *Server {
+// StartTLS is Start with TLS. The server shows the certificate of the PEM files, and asks
+// clients for it.
+func StartTLS(t testing.TB, certFile, keyFile string) *Server {
 	t.Helper()
-	config := strings.Join([]string{
+	cert, err := os.ReadFile(certFile)
+	key, err2 := os.ReadFile(keyFile)
+	both := filepath.Join(t.TempDir(), "both.pem")
+	if err := errors.Join(err, err2, os.WriteFile(both, append(key, cert...), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return started(t, 1, strings.Join([]string{
 		"serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
-		"ssl.keyStore.location=" + pem, "ssl.trustStore.location=" + pem, "ssl.hostnameVerification=false", "",
-	}, "\n")
-	return started(t, 1, config, []string{"-Dzookeeper.client.secure=false"})[0]
+		"ssl.keyStore.location=" + both, "ssl.trustStore.location=" + both, "",
+	}, "\n"))[0]
 }
 
 // StartEnsemble starts n members of one ZooKeeper, and waits until they serve.
 func StartEnsemble(t testing.TB, n int) []*Server {
 	t.Helper()
-	return started(t, n, "", nil)
+	return started(t, n, "")
 }
 
-func started(t testing.TB, n int, config string, java []string) []*Server {
+func started(t testing.TB, n int, config string) []*Server {
 	t.Helper()
-	servers, err := ensemble(n, config, java)
+	servers, err := ensemble(n, config)
 	if err != nil {
 		t.Fatalf("start ZooKeeper: %v", err)
 	}
@@ -120,12 +127,12 @@ func started(t testing.TB, n int, config string, java []string) []*Server {
 	return servers
 }
 
-func ensemble(n int, config string, java []string) (servers []*Server, err error) {
-	if _, err := os.Stat(classPath); err != nil {
+func ensemble(n int, config string) (servers []*Server, err error) {
+	if _, err := os.Stat(program); err != nil {
 		return nil, errors.New("these tests need ZooKeeper: apt-get install libzookeeper-java default-jre-headless")
 	}
 	for range startTries {
-		if servers, err = start(n, config, java); err == nil {
+		if servers, err = start(n, config); err == nil {
 			return servers, nil
 		}
 		for _, s := range servers {
@@ -135,7 +142,7 @@ func ensemble(n int, config string, java []string) (servers []*Server, err error
 	return nil, err
 }
 
-func start(n int, config string, java []string) (servers []*Server, err error) {
+func start(n int, config string) (servers []*Server, err error) {
 	ports, err := freePorts(3 * n)
 	if err != nil {
 		return nil, err
@@ -146,7 +153,7 @@ func start(n int, config string, java []string) (servers []*Server, err error) {
 		if err != nil {
 			return servers, err
 		}
-		s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), id: i + 1, base: base, Dir: filepath.Join(base, "data"), java: java, secure: config != ""}
+		s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), id: i + 1, base: base, Dir: filepath.Join(base, "data"), secure: config != ""}
 		servers = append(servers, s)
 		if n > 1 {
 			all += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
@@ -288,8 +295,10 @@ func (s *Server) launch() error {
 		return err
 	}
 	// What costs a JVM time at its start is left out.
-	args := append([]string{"-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true"}, s.java...)
-	args = append(args, "-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg)
+	args := []string{
+		"-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
+		"-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg,
+	}
 	s.output = &bytes.Buffer{}
 	s.cmd = exec.Command("java", args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
@@ -348,15 +357,18 @@ func (s *Server) ask(command string) string {
 	return string(b)
 }
 
-// freePorts are n different ones.
+// freePorts are n different ones, none of which the kernel gives to a connection meanwhile: a
+// member that finds its port taken stays without a word.
 func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range 100 * n {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(22_000)))
 		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
+			continue
 		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		if ports = append(ports, l.Addr().(*net.TCPAddr).Port); len(ports) == n {
+			return ports, nil
+		}
 	}
-	return ports, nil
+	return nil, errors.New("no free port was found")
 }
