@@ -22,7 +22,6 @@ type conn struct {
 	server server
 	guard  string // is true where the connection leads to the server, with the settings of hello
 	thread uint64 // of the server, that carries out its statements
-	age    int
 	broken bool
 }
 

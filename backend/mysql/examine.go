@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // Finding is what was found out about one thing. It fails if locks do not work, and is a
@@ -45,7 +46,7 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 }
 
 func failure(check string, err error) Finding {
-	return Finding{Check: check, Detail: reason(err), Remedy: "see docs/mysql.md", Fails: true}
+	return Finding{Check: check, Detail: sqltable.Reason(err), Remedy: "see docs/mysql.md", Fails: true}
 }
 
 func connection(c *conn, a address) Finding {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 const (
@@ -36,7 +37,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 			return nil, "", r.err
 		}
 		name := last[len(t.cfg.KeyPrefix):]
-		if hidden(name) {
+		if sqltable.Hidden(name) {
 			continue
 		}
 		reply, err := a.reply(last)
@@ -128,11 +129,11 @@ func (t *Table) Ping(ctx context.Context) error {
 	if err := t.prepare(ctx); err != nil {
 		return fmt.Errorf("mysql: %w", err)
 	}
-	err := t.trust.decide(ctx)
+	err := t.decide(ctx)
 	var later *backend.Later
 	switch {
 	case errors.As(err, &later):
-		return &backend.Later{After: later.After, Err: fmt.Errorf("%w: %s", backend.ErrPartly, reason(later))}
+		return &backend.Later{After: later.After, Err: fmt.Errorf("%w: %s", backend.ErrPartly, sqltable.Reason(later))}
 	case err != nil:
 		return fmt.Errorf("mysql: %w", err)
 	}

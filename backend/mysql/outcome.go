@@ -112,10 +112,9 @@ func (t *Table) noticed(err error) error {
 	err = outcome(err)
 	switch {
 	case is(err, 1146, 1054): // the tables are gone, or others
-		t.prepared.done.Store(false)
+		t.prepared.Again()
 	case is(err, readOnlyErrors...): // it took writes when the connection was made
-		t.requests.reset()
-		t.renewals.reset()
+		t.reset()
 	}
 	return err
 }

@@ -2,71 +2,26 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/selftest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
-
-// preparation is what comes before the first request, and before the next one where a
-// connection for messages had to be made anew: it may be another server.
-type preparation struct {
-	done   atomic.Bool
-	busy   chan struct{} // one at a time
-	tested string        // the run of the server that has passed the test; only who is busy uses it
-}
 
 // prepare makes the tables if they are not there, finds out whether the server is trusted,
 // and tries its compare-and-set. An error is an ErrRefused: nothing was asked for.
 func (t *Table) prepare(ctx context.Context) error {
-	// What is asked for before the node listens may lead to a message that it does not hear.
-	if err := t.sleeper.began(ctx); err != nil {
+	if err := t.sleeper.Began(ctx); err != nil {
 		return err
 	}
-	return t.prepareFirst(ctx)
+	return t.prepared.Do(ctx)
 }
 
-// prepareFirst is prepare for the sleeper itself.
-func (t *Table) prepareFirst(ctx context.Context) error {
-	if t.prepared.done.Load() {
-		return nil
-	}
-	select {
-	case t.prepared.busy <- struct{}{}:
-		defer func() { <-t.prepared.busy }()
-	case <-ctx.Done():
-		return fmt.Errorf("%w: MySQL has not said yet who it is", backend.ErrRefused)
-	}
-	if t.prepared.done.Load() {
-		return nil
-	}
-	if err := t.prepareNow(ctx); err != nil {
-		if errors.Is(err, backend.ErrRefused) {
-			return err
-		}
-		return fmt.Errorf("%w: the tables could not be looked at: %s", backend.ErrRefused, err.Error())
-	}
-	t.prepared.done.Store(true)
-	return nil
-}
-
-func (t *Table) prepareNow(ctx context.Context) error {
-	if err := t.migrate(ctx); err != nil {
-		return err
-	}
-	if err := t.trust.decide(ctx); err != nil && !quarantined(err) {
-		return err
-	}
-	if run := t.trust.run(); run == "" || run != t.prepared.tested {
-		if err := selftest.Run(ctx, untried{t}, t.cfg.Node.ID); err != nil {
-			return err
-		}
-		t.prepared.tested = run
-	}
-	return nil
+func (t *Table) preparation() *sqltable.Preparation {
+	return sqltable.NewPreparation(sqltable.Steps{
+		Product: product, Migrate: t.migrate, Decide: t.decide, Runs: t.runs, Table: untried{t}, Node: t.cfg.Node.ID,
+	})
 }
 
 // untried is the Table for its own test.

@@ -2,20 +2,13 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
-
-// renewTogether is how many leases one statement renews at most, so that it holds up nobody
-// for long.
-const renewTogether = 200
 
 // Renew implements ledger.Table. Where some leases have no answer, their errors say so and
 // those of the others count.
@@ -26,44 +19,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 	if err := t.prepare(ctx); err != nil {
 		return nil, err
 	}
-	errs := make([]error, len(rs))
-	groups := renewTogetherOf(rs)
-	var wg sync.WaitGroup
-	for _, group := range groups {
-		wg.Go(func() {
-			if err := t.prolong(ctx, rs, group, errs); err != nil {
-				for _, i := range group {
-					errs[i] = t.noticed(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if len(groups) == 1 && errs[0] != nil && !errors.Is(errs[0], backend.ErrNotHeld) && len(slices.Compact(slices.Clone(errs))) == 1 {
-		return nil, errs[0]
-	}
-	return errs, nil
-}
-
-// renewTogetherOf are the indexes of rs in groups, each name at most once in a group, in the
-// order of the names, lest two gateways that share several of them wait for each other.
-func renewTogetherOf(rs []ledger.Renewal) (groups [][]int) {
-	seen := map[string]int{}
-	filling := map[int]int{} // by how often the name has come before
-	for i, r := range rs {
-		n := seen[r.Name]
-		seen[r.Name]++
-		g, ok := filling[n]
-		if !ok || len(groups[g]) == renewTogether {
-			g = len(groups)
-			groups, filling[n] = append(groups, nil), g
-		}
-		groups[g] = append(groups[g], i)
-	}
-	for _, g := range groups {
-		slices.SortFunc(g, func(a, b int) int { return strings.Compare(rs[a].Name, rs[b].Name) })
-	}
-	return groups
+	return sqltable.Renew(rs, func(group []int, errs []error) error { return t.noticed(t.prolong(ctx, rs, group, errs)) })
 }
 
 // renewSQL stands around the rows of name, tag and lease. The rows of names are found one after
@@ -86,7 +42,6 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 		name := t.cfg.KeyPrefix + rs[i].Name
 		at[name] = i
 		names = append(names, []byte(name))
-		errs[i] = backend.ErrNotHeld
 		columns := "SELECT ? AS name, ? AS tag, ? AS ttl"
 		if k > 0 {
 			columns = " UNION ALL SELECT ?, ?, ?"

@@ -11,17 +11,19 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 const (
 	// asleep is the longest that a gateway sleeps in the database without looking.
-	asleep = 5 * time.Second
+	asleep = 2 * time.Second
 	// beatPeriod is how often a gateway wakes itself, over another connection.
-	beatPeriod = 5 * time.Second
-	// silence is how long the server may owe the answer to a sleep.
-	silence = asleep + 4*time.Second
-	// relisten is the least time between two connections for messages.
-	relisten = 300 * time.Millisecond
+	beatPeriod = 2 * time.Second
+	// announceEach is how often it says that it does, which others believe for 15 s.
+	announceEach = 5 * time.Second
+	// silence is how long the server may owe the answer to a sleep: a lost message must not
+	// cost more than 5 s.
+	silence = asleep + 2*time.Second
 	// unheardAfter is how long a gateway waits to be woken by itself, and tries bell times.
 	unheardAfter = time.Second
 	bellTries    = 4
@@ -34,23 +36,19 @@ const (
 	fetchedMost = 500
 	// cleanAfter is how long mail may wait to be deleted together with other.
 	cleanAfter = 20 * time.Millisecond
-	sweepEach  = 12 // beats
+	sweepEach  = 30 // beats
 )
 
 // sleeper hears the messages to the node, on a connection of its own.
 type sleeper struct {
+	*sqltable.Ear
 	t       *Table
 	to      func(ledger.Addressed)
 	place   atomic.Pointer[place] // where it sleeps; nil: nowhere
 	polls   atomic.Bool           // it does not sleep, for nobody can wake it
-	heard   atomic.Bool           // it was woken since the connection was made
-	trouble atomic.Pointer[error] // why there is no connection
 	woken   chan struct{}         // it was woken
-	beats   chan struct{}         // asks for a beat now
-	tried   chan struct{}         // closed when the node listens, or could not the first time
-	once    sync.Once             // closes tried
-	started atomic.Bool           // Listen was called
 	fetches chan struct{}         // mail was fetched, and is to be deleted
+	told    time.Time             // when it was announced last; only beat uses it
 
 	mu   sync.Mutex      // guards the fields below
 	burn map[uint64]bool // mail that is to be deleted
@@ -65,22 +63,29 @@ type place struct {
 
 func newSleeper(t *Table) *sleeper {
 	one := func() chan struct{} { return make(chan struct{}, 1) }
-	return &sleeper{t: t, woken: one(), beats: one(), fetches: one(), tried: make(chan struct{}), was: map[uint64]bool{}}
+	return &sleeper{Ear: sqltable.NewEar(product, t.cfg.Log), t: t, woken: one(), fetches: one(), was: map[uint64]bool{}}
 }
 
 // Listen implements ledger.Table.
 func (t *Table) Listen(f func(ledger.Addressed)) {
 	l := t.sleeper
 	l.to = f
-	l.started.Store(true)
+	l.Start()
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := t.cancel
 	t.cancel = func() {
 		cancel()
 		stop()
 	}
-	t.wg.Go(func() { l.run(ctx) })
-	t.wg.Go(func() { l.beat(ctx) })
+	t.wg.Go(func() {
+		l.Run(ctx, func(ctx context.Context) (bool, error) {
+			err := l.listen(ctx)
+			return l.place.Swap(nil) != nil, err
+		})
+	})
+	t.wg.Go(func() {
+		l.Beat(ctx, beatPeriod, beatPeriod, sweepEach, l.beat, func(ctx context.Context) error { return t.sweep(ctx, unused) })
+	})
 	t.wg.Go(func() { l.clean(ctx) })
 }
 
@@ -94,63 +99,17 @@ func (l *sleeper) leave() {
 	}
 }
 
-// run listens, over one connection after the other.
-func (l *sleeper) run(ctx context.Context) {
-	for wait := relisten; ctx.Err() == nil; {
-		began := time.Now()
-		err := l.listen(ctx)
-		l.once.Do(func() { close(l.tried) })
-		l.place.Store(nil)
-		l.heard.Store(false)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			if was := l.trouble.Swap(&err); was == nil || (*was).Error() != err.Error() {
-				l.t.cfg.Log.Warn("messages from MySQL do not arrive; trying again", "err", err)
-			}
-		}
-		if time.Since(began) > silence {
-			wait = relisten
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
-		wait = min(2*wait, 5*time.Second)
-	}
-}
-
-// began waits until the node listens for the first time, or it is known that it cannot.
-func (l *sleeper) began(ctx context.Context) error {
-	if !l.started.Load() {
-		return nil
-	}
-	select {
-	case <-l.tried:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w: MySQL does not answer yet", backend.ErrUnreachable)
-	}
-}
-
-// wrong is why messages do not arrive, or not at once; nil: they do.
+// wrong is why messages do not arrive at once; nil: they do.
 func (l *sleeper) wrong() error {
-	switch err := l.trouble.Load(); {
-	case l.polls.Load() && l.place.Load() != nil:
+	if l.polls.Load() && l.place.Load() != nil {
 		return errPolls
-	case l.heard.Load():
-		return nil
-	case err != nil:
-		return *err
-	default:
-		return errors.New("it answers, but messages do not arrive")
 	}
+	return l.Wrong()
 }
 
 // listen makes a connection and waits there for mail until it breaks.
 func (l *sleeper) listen(ctx context.Context) error {
-	if err := l.t.prepareFirst(ctx); err != nil {
+	if err := l.t.prepared.Do(ctx); err != nil {
 		return err
 	}
 	c, err := connectFirst(ctx, l.t.hosts.hosts)
@@ -167,10 +126,10 @@ func (l *sleeper) listen(ctx context.Context) error {
 		return l.t.noticed(err)
 	}
 	l.place.Store(at)
-	l.once.Do(func() { close(l.tried) })
-	l.beatNow()
+	l.Tried()
+	l.BeatNow()
 	// It may be another server now, or the same one that has forgotten.
-	l.t.prepared.done.Store(false)
+	l.t.prepared.Again()
 	l.to(ledger.Addressed{Message: ledger.Message{Node: l.t.cfg.Node.ID, Kind: ledger.Resync}})
 	return l.read(ctx, c)
 }
@@ -181,10 +140,10 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 	if l.polls.Load() {
 		thread = 0
 	}
-	n := l.t.trust.beat()
+	n := l.t.beats.next()
 	_, _, err := c.exec(ctx, hearSQL, []byte(l.t.cfg.Node.ID), []byte(at.identity), thread, n, []byte(at.identity), thread, n)
 	if err == nil {
-		l.t.trust.beaten(n)
+		l.t.runs.Reached(n)
 	}
 	return err
 }
@@ -277,49 +236,43 @@ func signal(c chan struct{}) {
 	}
 }
 
-func (l *sleeper) beatNow() { signal(l.beats) }
+// beats is how often the node was there.
+type beats struct{ n atomic.Int64 }
 
-// beat says again and again that the node listens, wakes it, and sweeps.
-func (l *sleeper) beat(ctx context.Context) {
-	ticker := time.NewTicker(beatPeriod)
-	defer ticker.Stop()
-	for n := 1; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-l.beats:
-		case <-ticker.C:
-			n++
-		}
-		at := l.place.Load()
-		if at == nil {
-			continue
-		}
-		asked, cancel := context.WithTimeout(ctx, beatPeriod/2)
-		err := l.beatOnce(asked, at)
-		if err == nil && n%sweepEach == 0 {
-			n++
-			err = l.t.sweep(asked, unused)
-		}
-		cancel()
-		if err != nil && ctx.Err() == nil {
-			l.t.cfg.Log.Debug("MySQL does not take the sign of life of this gateway", "err", l.t.noticed(err))
-		}
+// next is the number of the next sign of life.
+func (b *beats) next() int64 { return b.n.Add(1) }
+
+// raise: the database has had so many.
+func (b *beats) raise(to int64) {
+	for n := b.n.Load(); n < to && !b.n.CompareAndSwap(n, to); n = b.n.Load() {
 	}
 }
 
-// beatOnce wakes the node over a connection of others.
-func (l *sleeper) beatOnce(ctx context.Context, at *place) error {
+// beat says that the node listens, and wakes it over a connection of others.
+func (l *sleeper) beat(ctx context.Context) error {
+	at := l.place.Load()
+	if at == nil {
+		return nil
+	}
+	return l.t.noticed(l.beatAt(ctx, at))
+}
+
+func (l *sleeper) beatAt(ctx context.Context, at *place) error {
 	return l.t.requests.with(ctx, func(c *conn) error {
 		if c.server.identity != at.identity {
 			return fmt.Errorf("%w: the gateway waits for messages at another server than the one that takes its writes", backend.ErrRefused)
 		}
-		if err := l.announce(ctx, c, at); err != nil || l.polls.Load() {
-			return err
+		if time.Since(l.told) > announceEach {
+			if err := l.announce(ctx, c, at); err != nil {
+				return err
+			}
+			l.told = time.Now()
+		}
+		if l.polls.Load() {
+			return nil
 		}
 		if l.wakes(ctx, c, at) {
-			l.trouble.Store(nil)
-			l.heard.Store(true)
+			l.Heard()
 			return nil
 		}
 		if l.place.Load() != at || ctx.Err() != nil {

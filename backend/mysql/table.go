@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // Table keeps the records of package ledger in MySQL, as one node sees them.
@@ -20,8 +21,9 @@ type Table struct {
 	requests *pool
 	renewals *pool // of its own: no other request is before them
 	sleeper  *sleeper
-	trust    *trust
-	prepared preparation
+	runs     *sqltable.Runs
+	beats    beats
+	prepared *sqltable.Preparation
 	others   sync.Once // tells that a gateway logs in as another user
 
 	cancel context.CancelFunc // ends what runs in the background
@@ -51,9 +53,9 @@ func OpenTable(cfg Config) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{cfg: cfg, hosts: a, cancel: func() {}}
-	t.prepared.busy = make(chan struct{}, 1)
 	t.closed = sync.OnceValue(t.close)
-	t.trust = newTrust(t)
+	t.runs = t.newRuns()
+	t.prepared = t.preparation()
 	t.sleeper = newSleeper(t)
 	t.requests, t.renewals = newPool(a.hosts, a.conns), newPool(a.hosts, renewConns)
 	return t, nil
@@ -75,9 +77,15 @@ func (t *Table) close() error {
 	t.sleeper.leave()
 	t.cancel()
 	t.wg.Wait()
-	t.requests.close()
-	t.renewals.close()
+	t.requests.Close()
+	t.renewals.Close()
 	return nil
+}
+
+// reset has all connections for requests made anew.
+func (t *Table) reset() {
+	t.requests.Reset()
+	t.renewals.Reset()
 }
 
 // Swap implements ledger.Table.
@@ -88,8 +96,8 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	if err := t.prepare(ctx); err != nil {
 		return ledger.Reply{}, err
 	}
-	for range triesOfGrant {
-		w, err := t.write(s, t.trust.needed(s))
+	for range sqltable.Tries {
+		w, err := t.write(s, t.needed(s))
 		if err != nil {
 			return ledger.Reply{}, err
 		}
@@ -97,11 +105,11 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		if err != nil || trusted {
 			return r, err
 		}
-		if err := t.trust.decide(ctx); err != nil {
+		if err := t.decide(ctx); err != nil {
 			return ledger.Reply{}, err
 		}
 	}
-	return ledger.Reply{}, errStrange
+	return ledger.Reply{}, t.runs.Strange()
 }
 
 // swap carries out w. trusted: if it was not written, that is not because of the server.
@@ -236,7 +244,7 @@ func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
 	}
 	r, err := t.look(ctx, t.cfg.KeyPrefix+name)
 	if err == nil {
-		r.Refusing = t.trust.refusing()
+		r.Refusing = t.runs.Refusing()
 	}
 	return r, err
 }

@@ -190,7 +190,7 @@ func TestQuarantineAfterPutBack(t *testing.T) {
 	until(t, a, "")
 	lives := held(t, a, "n")
 	sql(t, s, "UPDATE locks.lockgw_nodes SET beats = 0")
-	if err := a.trust.decide(t.Context()); !quarantined(err) {
+	if err := a.decide(t.Context()); !errors.As(err, new(*backend.Later)) {
 		t.Fatalf("it was put back, and nobody has noticed: %v", err)
 	}
 	refuses(t, a, lives)

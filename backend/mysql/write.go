@@ -221,6 +221,3 @@ func (w *write) reply(a answer) (ledger.Reply, error) {
 	}
 	return r, nil
 }
-
-// hidden names are no locks: gateways try the database under them.
-func hidden(name string) bool { return strings.HasPrefix(name, "lockgw:") }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // Finding is what was found out about one thing. It fails if locks do not work, and is a
@@ -49,7 +50,7 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 }
 
 func failure(check string, err error) Finding {
-	return Finding{Check: check, Detail: reason(err), Remedy: "see docs/postgres.md", Fails: true}
+	return Finding{Check: check, Detail: sqltable.Reason(err), Remedy: "see docs/postgres.md", Fails: true}
 }
 
 func connection(c *pgconn.PgConn, cfg *pgconn.Config) Finding {
@@ -129,7 +130,7 @@ func (t *Table) hearsItself(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	for ticker := time.NewTicker(5 * time.Millisecond); ; {
-		err := t.listener.wrong()
+		err := t.listener.Wrong()
 		if err == nil || t.listener.pooler() != nil {
 			ticker.Stop()
 			return err

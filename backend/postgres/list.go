@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // List implements ledger.Table. The cursor is the last name told.
@@ -28,7 +29,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 			return nil, "", r.err
 		}
 		name := last[len(t.cfg.KeyPrefix):]
-		if hidden(name) {
+		if sqltable.Hidden(name) {
 			continue
 		}
 		reply, err := a.reply(last)

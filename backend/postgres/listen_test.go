@@ -16,6 +16,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // listening is open, with what the table is told.
@@ -76,8 +77,8 @@ func TestListenerIsCutOff(t *testing.T) {
 // often it breaks, the next one does not wait for longer.
 func TestListenerIsSilent(t *testing.T) {
 	t.Parallel()
-	if silence+relisten > 5*time.Second {
-		t.Errorf("a lost message may cost %v before anybody notices", silence+relisten)
+	if silence+sqltable.Relisten > 5*time.Second {
+		t.Errorf("a lost message may cost %v before anybody notices", silence+sqltable.Relisten)
 	}
 	s := pgtest.Start(t)
 	a, told := listening(t, s.URL(), "a")

@@ -130,10 +130,10 @@ func (t *Table) noticed(err error) error {
 	}
 	switch server.Code {
 	case "42P01", "3F000", "42703": // the tables are gone, or others
-		t.prepared.done.Store(false)
+		t.prepared.Again()
 	case "25006": // it was a primary when the connection was made
-		t.requests.reset()
-		t.renewals.reset()
+		t.requests.Reset()
+		t.renewals.Reset()
 	}
 	return err
 }

@@ -5,37 +5,28 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // pool sends requests over several connections. It is over pgconn alone, the protocol: what
 // pgx has above it, for values of every type, is a tenth of the program.
 type pool struct {
-	cfg    *pgconn.Config
-	free   chan struct{} // as many as connections may still be used
-	ctx    context.Context
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	*sqltable.Pool[*conn]
+	cfg *pgconn.Config
 	// pooled: there is a pooler in between, so that a statement prepared on one connection
 	// may be missing on the next.
 	pooled atomic.Bool
-
-	mu   sync.Mutex // guards the fields below
-	idle []*conn    // the one used last at the end
-	age  int        // grows with each reset
 }
 
 // conn is one connection.
 type conn struct {
 	*pgconn.PgConn
-	age      int
-	used     time.Time
 	prepared map[string]string // statements by their text
 }
 
@@ -48,31 +39,17 @@ const (
 )
 
 func newPool(cfg *pgconn.Config, conns int) *pool {
-	p := &pool{cfg: cfg, free: make(chan struct{}, conns)}
-	p.ctx, p.cancel = context.WithCancel(context.Background())
-	for range conns {
-		p.free <- struct{}{}
-	}
+	p := &pool{cfg: cfg}
+	p.Pool = sqltable.NewPool(sqltable.Connections[*conn]{
+		Product: product,
+		Make:    p.connect,
+		Alive: func(ctx context.Context, c *conn, idle time.Duration) bool {
+			return idle < doubtful || c.Ping(ctx) == nil
+		},
+		Keep: func(c *conn) bool { return !c.IsClosed() && c.TxStatus() == 'I' },
+		End:  (*conn).end,
+	}, conns)
 	return p
-}
-
-// close ends the connections that are not in use, and waits for those that are being made.
-func (p *pool) close() {
-	p.cancel()
-	p.reset()
-	p.wg.Wait()
-	p.reset()
-}
-
-// reset has all connections made anew.
-func (p *pool) reset() {
-	p.mu.Lock()
-	idle := p.idle
-	p.idle, p.age = nil, p.age+1
-	p.mu.Unlock()
-	for _, c := range idle {
-		c.end()
-	}
 }
 
 // end closes c, and lets the server know if that is possible at once.
@@ -82,75 +59,14 @@ func (c *conn) end() {
 	_ = c.Close(ctx) // it is not used any more
 }
 
-// acquire takes a connection, or makes one. Nothing was sent if there is an error.
-func (p *pool) acquire(ctx context.Context) (*conn, error) {
-	select {
-	case <-p.free:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: no connection to PostgreSQL was free in time", backend.ErrRefused)
-	}
-	for c := p.pop(); c != nil; c = p.pop() {
-		if time.Since(c.used) < doubtful || c.Ping(ctx) == nil {
-			return c, nil
-		}
-		c.end()
-	}
-	return p.dial(ctx)
-}
-
-func (p *pool) pop() *conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.idle) == 0 {
-		return nil
-	}
-	c := p.idle[len(p.idle)-1]
-	p.idle = p.idle[:len(p.idle)-1]
-	return c
-}
-
-// dial makes a connection. If that takes longer than ctx, which it does where the first of
-// several hosts is silent, the next request gets it.
-func (p *pool) dial(ctx context.Context) (*conn, error) {
-	type result struct {
-		c   *conn
-		err error
-	}
-	done := make(chan result, 1)
-	p.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(p.ctx, 10*connectTimeout)
-		defer cancel()
-		c, err := p.connect(ctx)
-		done <- result{c, err}
-	})
-	select {
-	case r := <-done:
-		if r.err != nil {
-			p.free <- struct{}{}
-			return nil, notSent(r.err)
-		}
-		return r.c, nil
-	case <-ctx.Done():
-		p.wg.Go(func() {
-			if r := <-done; r.err == nil {
-				p.release(r.c)
-			} else {
-				p.free <- struct{}{}
-			}
-		})
-		return nil, fmt.Errorf("%w: PostgreSQL does not take a connection", backend.ErrUnreachable)
-	}
-}
-
 func (p *pool) connect(ctx context.Context) (*conn, error) {
-	p.mu.Lock()
-	age := p.age
-	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 10*connectTimeout)
+	defer cancel()
 	pc, err := pgconn.ConnectConfig(ctx, p.cfg)
 	if err != nil {
-		return nil, err
+		return nil, notSent(err)
 	}
-	c := &conn{PgConn: pc, age: age, used: time.Now(), prepared: map[string]string{}}
+	c := &conn{PgConn: pc, prepared: map[string]string{}}
 	err = serves(pc)
 	if err == nil {
 		var direct bool
@@ -160,24 +76,9 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 	}
 	if err != nil {
 		c.end()
-		return nil, err
+		return nil, notSent(err)
 	}
 	return c, nil
-}
-
-// release gives a connection back, unless it is of no use any more.
-func (p *pool) release(c *conn) {
-	c.used = time.Now()
-	p.mu.Lock()
-	keep := !c.IsClosed() && c.TxStatus() == 'I' && c.age == p.age && p.ctx.Err() == nil
-	if keep {
-		p.idle = append(p.idle, c)
-	}
-	p.mu.Unlock()
-	if !keep {
-		c.end()
-	}
-	p.free <- struct{}{}
 }
 
 // serves says why a server cannot be used, as far as it has told that by itself.
@@ -217,15 +118,18 @@ func newStatement(sql string, args ...any) statement {
 
 // send carries out statements in one transaction, and returns the rows of each. They count
 // only if the error is nil: it is that of the commit, too.
-func (p *pool) send(ctx context.Context, ss ...statement) ([]rows, error) {
-	c, err := p.acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer p.release(c)
+func (p *pool) send(ctx context.Context, ss ...statement) (out []rows, err error) {
+	err = p.With(ctx, func(c *conn) (err error) {
+		out, err = c.send(ctx, p.pooled.Load(), ss)
+		return err
+	})
+	return out, err
+}
+
+func (c *conn) send(ctx context.Context, pooled bool, ss []statement) ([]rows, error) {
 	batch := &pgconn.Batch{}
 	for _, s := range ss {
-		if p.pooled.Load() {
+		if pooled {
 			batch.ExecParams(s.sql, s.args, nil, nil, nil)
 			continue
 		}

@@ -4,71 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/selftest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
-
-// preparation is what comes before the first request, and before the next one where a
-// connection for messages had to be made anew: it may be another server.
-type preparation struct {
-	done   atomic.Bool
-	busy   chan struct{} // one at a time
-	tested string        // the run of the server that has passed the test; only who is busy uses it
-}
 
 // prepare makes the tables if they are not there, finds out whether the server is trusted,
 // and tries its compare-and-set. An error is an ErrRefused: nothing was asked for.
 func (t *Table) prepare(ctx context.Context) error {
-	// What is asked for before the node listens may lead to a message that it does not hear.
-	if err := t.listener.began(ctx); err != nil {
+	if err := t.listener.Began(ctx); err != nil {
 		return err
 	}
-	return t.prepareFirst(ctx)
+	return t.prepared.Do(ctx)
 }
 
-// prepareFirst is prepare for the listener itself.
-func (t *Table) prepareFirst(ctx context.Context) error {
-	if t.prepared.done.Load() {
-		return nil
-	}
-	select {
-	case t.prepared.busy <- struct{}{}:
-		defer func() { <-t.prepared.busy }()
-	case <-ctx.Done():
-		return fmt.Errorf("%w: PostgreSQL has not said yet who it is", backend.ErrRefused)
-	}
-	if t.prepared.done.Load() {
-		return nil
-	}
-	if err := t.prepareNow(ctx); err != nil {
-		if errors.Is(err, backend.ErrRefused) {
-			return err
-		}
-		return fmt.Errorf("%w: the tables could not be looked at: %s", backend.ErrRefused, err.Error())
-	}
-	t.prepared.done.Store(true)
-	return nil
-}
-
-func (t *Table) prepareNow(ctx context.Context) error {
-	if err := t.migrate(ctx); err != nil {
-		return err
-	}
-	if err := t.trust.decide(ctx); err != nil && !quarantined(err) {
-		return err
-	}
-	if run := t.trust.run(); run == "" || run != t.prepared.tested {
-		if err := selftest.Run(ctx, untried{t}, t.cfg.Node.ID); err != nil {
-			return err
-		}
-		t.prepared.tested = run
-	}
-	return nil
+func (t *Table) preparation() *sqltable.Preparation {
+	return sqltable.NewPreparation(sqltable.Steps{
+		Product: product, Migrate: t.migrate, Decide: t.decide, Runs: t.runs, Table: untried{t}, Node: t.cfg.Node.ID,
+	})
 }
 
 // untried is the Table for its own test.
@@ -138,19 +94,16 @@ func (t *Table) layout(ctx context.Context) (there bool, err error) {
 
 // create makes the schema, unless it is there, and the tables, in one transaction.
 func (t *Table) create(ctx context.Context) error {
-	c, err := t.requests.acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer t.requests.release(c)
-	r := c.ExecParams(ctx, t.sql.exists, [][]byte{encode(t.schema)}, nil, nil, nil).Read()
-	if r.Err != nil {
-		return outcome(r.Err)
-	}
-	sql := t.sql.ddl
-	if len(r.Rows) == 1 && string(r.Rows[0][0]) != "t" { // who lacks the right to make schemas may not even ask for one that is there
-		sql = t.sql.schema + sql
-	}
-	_, err = c.Exec(ctx, sql).ReadAll() // several statements, one transaction
-	return outcome(err)
+	return t.requests.With(ctx, func(c *conn) error {
+		r := c.ExecParams(ctx, t.sql.exists, [][]byte{encode(t.schema)}, nil, nil, nil).Read()
+		if r.Err != nil {
+			return outcome(r.Err)
+		}
+		sql := t.sql.ddl
+		if len(r.Rows) == 1 && string(r.Rows[0][0]) != "t" { // who lacks the right to make schemas may not even ask for one that is there
+			sql = t.sql.schema + sql
+		}
+		_, err := c.Exec(ctx, sql).ReadAll() // several statements, one transaction
+		return outcome(err)
+	})
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // Table keeps the records of package ledger in PostgreSQL, as one node sees them.
@@ -23,8 +23,8 @@ type Table struct {
 	requests *pool
 	renewals *pool // of its own: no other request is before them
 	listener *listener
-	trust    *trust
-	prepared preparation
+	runs     *sqltable.Runs
+	prepared *sqltable.Preparation
 
 	cancel context.CancelFunc // ends what runs in the background
 	wg     sync.WaitGroup
@@ -33,12 +33,7 @@ type Table struct {
 
 var _ ledger.Table = (*Table)(nil)
 
-const (
-	renewConns = 4
-	// renewTogether is how many leases one statement renews at most, so that it holds up
-	// nobody for long.
-	renewTogether = 200
-)
+const renewConns = 4
 
 // OpenTable makes the Table of a node. It does not wait for the server to be there. Errors
 // are of the configuration.
@@ -58,9 +53,9 @@ func OpenTable(cfg Config) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{cfg: cfg, sql: newStatements(a.schema), schema: a.schema, cancel: func() {}}
-	t.prepared.busy = make(chan struct{}, 1)
 	t.closed = sync.OnceValue(t.close)
-	t.trust = newTrust(t)
+	t.runs = newRuns(cfg)
+	t.prepared = t.preparation()
 	t.listener = newListener(t, direct)
 	t.requests, t.renewals = newPool(a.server, a.conns), newPool(a.server, renewConns)
 	return t, nil
@@ -81,8 +76,8 @@ func (t *Table) Close() error { return t.closed() }
 func (t *Table) close() error {
 	t.cancel()
 	t.wg.Wait()
-	t.requests.close()
-	t.renewals.close()
+	t.requests.Close()
+	t.renewals.Close()
 	return nil
 }
 
@@ -109,8 +104,8 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 			return ledger.Reply{}, err
 		}
 	}
-	for range triesOfGrant {
-		w, err := t.write(s, t.trust.needed(s))
+	for range sqltable.Tries {
+		w, err := t.write(s, t.needed(s))
 		if err != nil {
 			return ledger.Reply{}, err
 		}
@@ -118,11 +113,11 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		if err != nil || trusted {
 			return r, err
 		}
-		if err := t.trust.decide(ctx); err != nil {
+		if err := t.decide(ctx); err != nil {
 			return ledger.Reply{}, err
 		}
 	}
-	return ledger.Reply{}, errStrange
+	return ledger.Reply{}, t.runs.Strange()
 }
 
 // swap carries out w. trusted: if it was not written, that is not because of the server.
@@ -167,7 +162,7 @@ func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
 	}
 	r, err := t.look(ctx, t.cfg.KeyPrefix+name)
 	if err == nil {
-		r.Refusing = t.trust.refusing()
+		r.Refusing = t.runs.Refusing()
 	}
 	return r, err
 }
@@ -227,56 +222,25 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 	if err := t.prepare(ctx); err != nil {
 		return nil, err
 	}
-	errs := make([]error, len(rs))
-	groups := renewTogetherOf(rs)
-	var wg sync.WaitGroup
-	for _, group := range groups {
-		wg.Go(func() { t.prolong(ctx, rs, group, errs) })
-	}
-	wg.Wait()
-	if len(groups) == 1 && errs[0] != nil && !errors.Is(errs[0], backend.ErrNotHeld) {
-		return nil, errs[0]
-	}
-	return errs, nil
-}
-
-// renewTogetherOf are the indexes of rs in groups, each name at most once in a group.
-func renewTogetherOf(rs []ledger.Renewal) (groups [][]int) {
-	seen := map[string]int{}
-	filling := map[int]int{} // by how often the name has come before
-	for i, r := range rs {
-		n := seen[r.Name]
-		seen[r.Name]++
-		g, ok := filling[n]
-		if !ok || len(groups[g]) == renewTogether {
-			g = len(groups)
-			groups, filling[n] = append(groups, nil), g
-		}
-		groups[g] = append(groups[g], i)
-	}
-	return groups
+	return sqltable.Renew(rs, func(group []int, errs []error) error { return t.prolong(ctx, rs, group, errs) })
 }
 
 // prolong renews those of rs that group names.
-func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) {
+func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error {
 	names, ids, ttls := make([]string, len(group)), make([]int64, len(group)), make([]int64, len(group))
 	at := map[string]int{}
 	for k, i := range group {
 		names[k], ids[k], ttls[k] = t.cfg.KeyPrefix+rs[i].Name, int64(rs[i].ID), rs[i].TTL.Microseconds()
 		at[names[k]] = i
-		errs[i] = backend.ErrNotHeld
 	}
 	got, err := t.renewals.send(ctx, newStatement(t.sql.renew, names, ids, ttls))
 	if err != nil {
-		err = t.noticed(err)
-		for _, i := range group {
-			errs[i] = err
-		}
-		return
+		return t.noticed(err)
 	}
 	for _, row := range got[0] {
 		errs[at[string(row[0])]] = nil
 	}
+	return nil
 }
 
 func duration(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -149,6 +148,3 @@ func (a answer) putEnds(r *ledger.Record, raw string) error {
 	}
 	return nil
 }
-
-// hidden names are no locks: gateways try the database under them.
-func hidden(name string) bool { return strings.HasPrefix(name, "lockgw:") }

@@ -1,0 +1,149 @@
+package sqltable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Relisten is the least time between two connections for messages, and relistenMost the longest
+// while none can be made.
+const (
+	Relisten     = 300 * time.Millisecond
+	relistenMost = 5 * time.Second
+)
+
+// Ear is what a gateway knows of whether messages to it arrive.
+type Ear struct {
+	product string
+	log     *slog.Logger
+	heard   atomic.Bool           // something, since the connection was made
+	trouble atomic.Pointer[error] // why there is no connection
+	beats   chan struct{}         // asks for a beat now
+	tried   chan struct{}         // closed when the node listens, or could not the first time
+	once    sync.Once             // closes tried
+	started atomic.Bool           // Listen was called
+}
+
+// NewEar is for messages from the database that people know as product.
+func NewEar(product string, log *slog.Logger) *Ear {
+	return &Ear{product: product, log: log, beats: make(chan struct{}, 1), tried: make(chan struct{})}
+}
+
+// Start notes that Listen was called.
+func (e *Ear) Start() { e.started.Store(true) }
+
+// Tried notes that the node listens, or could not.
+func (e *Ear) Tried() { e.once.Do(func() { close(e.tried) }) }
+
+// Began waits until the node listens for the first time, or it is known that it cannot. What is
+// asked for before may lead to a message that it does not hear.
+func (e *Ear) Began(ctx context.Context) error {
+	if !e.started.Load() {
+		return nil
+	}
+	select {
+	case <-e.tried:
+		return nil
+	default:
+	}
+	select {
+	case <-e.tried:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %s does not answer yet", backend.ErrUnreachable, e.product)
+	}
+}
+
+// Heard notes that messages arrive.
+func (e *Ear) Heard() {
+	e.trouble.Store(nil)
+	e.heard.Store(true)
+}
+
+// Trouble is why there was no connection for messages the last time; nil: there was one.
+func (e *Ear) Trouble() error {
+	if err := e.trouble.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Wrong is why messages do not arrive; nil: they do.
+func (e *Ear) Wrong() error {
+	switch err := e.Trouble(); {
+	case e.heard.Load():
+		return nil
+	case err != nil:
+		return err
+	default:
+		return errors.New("it answers, but messages do not arrive")
+	}
+}
+
+// Run listens until ctx is over, over one connection after the other. listen says whether it
+// could, and why it does so no more; an error of nil is no trouble.
+func (e *Ear) Run(ctx context.Context, listen func(context.Context) (listened bool, err error)) {
+	for wait := Relisten; ctx.Err() == nil; {
+		listened, err := listen(ctx)
+		e.Tried()
+		e.heard.Store(false)
+		if ctx.Err() != nil {
+			return
+		}
+		if listened {
+			wait = Relisten
+		}
+		if err != nil {
+			if was := e.trouble.Swap(&err); was == nil || (*was).Error() != err.Error() {
+				e.log.Warn("messages from "+e.product+" do not arrive; trying again", "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, relistenMost)
+	}
+}
+
+// BeatNow has Beat do what it does now.
+func (e *Ear) BeatNow() {
+	select {
+	case e.beats <- struct{}{}:
+	default:
+	}
+}
+
+// Beat calls beat, which says that the node listens, each period and when BeatNow was called,
+// until ctx is over; and sweep after so many beats, of which calls by BeatNow are none. The
+// context of a call ends within limit.
+func (e *Ear) Beat(ctx context.Context, period, limit time.Duration, sweepEach int, beat, sweep func(context.Context) error) {
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	for n := 1; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.beats:
+		case <-ticker.C:
+			n++
+		}
+		asked, cancel := context.WithTimeout(ctx, limit)
+		err := beat(asked)
+		if err == nil && n%sweepEach == 0 {
+			n++
+			err = sweep(asked)
+		}
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			e.log.Debug(e.product+" does not take the sign of life of this gateway", "err", err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package sqltable
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Pool has requests use several connections.
+type Pool[C any] struct {
+	kind   Connections[C]
+	free   chan struct{} // as many as connections may still be used
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex   // guards the fields below
+	idle []*pooled[C] // the one used last at the end
+	age  int          // grows with each Reset
+}
+
+// Connections says how a Pool gets along with those to its database.
+type Connections[C any] struct {
+	Product string // for people, such as PostgreSQL
+	// Make makes one. The error is one of package backend.
+	Make func(context.Context) (C, error)
+	// Alive: it can be used for a request, after it was idle for so long.
+	Alive func(ctx context.Context, c C, idle time.Duration) bool
+	// Keep: it can be used for another request.
+	Keep func(C) bool
+	End  func(C)
+}
+
+type pooled[C any] struct {
+	c    C
+	age  int
+	used time.Time
+}
+
+// NewPool makes none yet of at most conns connections.
+func NewPool[C any](kind Connections[C], conns int) *Pool[C] {
+	p := &Pool[C]{kind: kind, free: make(chan struct{}, conns)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for range conns {
+		p.free <- struct{}{}
+	}
+	return p
+}
+
+// Close ends the connections that are not in use, and waits for those that are being made.
+func (p *Pool[C]) Close() {
+	p.cancel()
+	p.Reset()
+	p.wg.Wait()
+	p.Reset()
+}
+
+// Reset has all connections made anew.
+func (p *Pool[C]) Reset() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle, p.age = nil, p.age+1
+	p.mu.Unlock()
+	for _, h := range idle {
+		p.kind.End(h.c)
+	}
+}
+
+// With has f use a connection. An error of f is returned as it is; nothing was sent if the error
+// is of getting a connection.
+func (p *Pool[C]) With(ctx context.Context, f func(C) error) error {
+	h, err := p.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer p.release(h)
+	return f(h.c)
+}
+
+// acquire takes a connection, or makes one.
+func (p *Pool[C]) acquire(ctx context.Context) (*pooled[C], error) {
+	select {
+	case <-p.free:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: no connection to %s was free in time", backend.ErrRefused, p.kind.Product)
+	}
+	for h := p.pop(); h != nil; h = p.pop() {
+		if p.kind.Alive(ctx, h.c, time.Since(h.used)) {
+			return h, nil
+		}
+		p.kind.End(h.c)
+	}
+	return p.dial(ctx)
+}
+
+func (p *Pool[C]) pop() *pooled[C] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return nil
+	}
+	h := p.idle[len(p.idle)-1]
+	p.idle = p.idle[:len(p.idle)-1]
+	return h
+}
+
+// dial makes a connection. If that takes longer than ctx, which it does where the first of
+// several hosts is silent, the next request gets it.
+func (p *Pool[C]) dial(ctx context.Context) (*pooled[C], error) {
+	type result struct {
+		h   *pooled[C]
+		err error
+	}
+	done := make(chan result, 1)
+	p.wg.Go(func() {
+		p.mu.Lock()
+		age := p.age
+		p.mu.Unlock()
+		c, err := p.kind.Make(p.ctx)
+		done <- result{&pooled[C]{c: c, age: age}, err}
+	})
+	select {
+	case r := <-done:
+		if r.err != nil {
+			p.free <- struct{}{}
+			return nil, r.err
+		}
+		return r.h, nil
+	case <-ctx.Done():
+		p.wg.Go(func() {
+			if r := <-done; r.err == nil {
+				p.release(r.h)
+			} else {
+				p.free <- struct{}{}
+			}
+		})
+		return nil, fmt.Errorf("%w: %s does not take a connection", backend.ErrUnreachable, p.kind.Product)
+	}
+}
+
+// release gives a connection back, unless it is of no use any more.
+func (p *Pool[C]) release(h *pooled[C]) {
+	h.used = time.Now()
+	p.mu.Lock()
+	keep := p.kind.Keep(h.c) && h.age == p.age && p.ctx.Err() == nil
+	if keep {
+		p.idle = append(p.idle, h)
+	}
+	p.mu.Unlock()
+	if !keep {
+		p.kind.End(h.c)
+	}
+	p.free <- struct{}{}
+}

@@ -1,0 +1,240 @@
+package sqltable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Runs is what a gateway knows of the runs of its database. A grant needs one that is trusted.
+//
+// The database names one run, by an id. Where it names none, or one that is over, a gateway
+// makes it name the present one, which counts when every lease that may have been forgotten is
+// over; or at once, if no gateway has ever used the database. How a run is told from another,
+// and how a grant looks for it, each database knows for itself.
+type Runs struct {
+	cfg RunsConfig
+
+	mu     sync.Mutex // guards the fields below
+	now    Seen       // the present run; ID "": not known
+	known  []string   // ids, the newest last
+	until  time.Time  // the quarantine lasts; zero: there is none
+	farest int64      // the database has come, in this run
+
+	deciding sync.Mutex // taken before mu
+}
+
+// RunsConfig is for NewRuns.
+type RunsConfig struct {
+	Product string        // for people, such as PostgreSQL
+	Setting string        // that says what is done, such as backend.postgres.guard
+	Guarded bool          // false: every run is trusted
+	Lease   time.Duration // the longest that may have been forgotten
+	File    string        // keeps the ids; "": nowhere
+	Log     *slog.Logger
+	Moved   func() // is called when another server is trusted than before; nil: nothing is done
+}
+
+// Seen is what a database tells of its run.
+type Seen struct {
+	ID     string        // "": it names none
+	Server string        // that has told
+	Same   bool          // the run is the present one of that server
+	Fresh  bool          // it was trusted at once
+	Used   bool          // gateways have used the database
+	Left   time.Duration // until it is trusted; not above 0: it is
+	Far    int64         // the database has come; less than before means that it was put back
+}
+
+// Change is what is to be done about a run that was seen.
+type Change struct {
+	Kind  int
+	Wait  time.Duration // until it is trusted, at the earliest
+	Fresh bool          // it is trusted at once, for nobody was here before
+}
+
+// Kinds of Change.
+const (
+	Keep  = iota // it stays
+	Anew         // another one takes its place
+	Doubt        // it stays, and is no fresh one
+)
+
+const (
+	// rememberRuns is how many ids are kept.
+	rememberRuns = 64
+	// Tries bounds how often the run may change while a grant is asked for.
+	Tries = 3
+)
+
+// NewRuns reads what was known before.
+func NewRuns(cfg RunsConfig) *Runs {
+	r := &Runs{cfg: cfg}
+	if cfg.Guarded && cfg.File != "" {
+		text, _ := os.ReadFile(cfg.File) // without, this node begins anew
+		r.known = strings.Fields(string(text))
+	}
+	return r
+}
+
+// Present is the id of the present run, and its server; "": not known.
+func (r *Runs) Present() (id, server string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now.ID, r.now.Server
+}
+
+// Reached notes that the database has come as far as that.
+func (r *Runs) Reached(far int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.farest = max(r.farest, far)
+}
+
+// Doubtful has the present run replaced: the server has started anew and does not show it.
+func (r *Runs) Doubtful() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now.ID, r.farest = "none", 1<<63-1
+}
+
+// Strange is the error of a grant before which the run changed again and again.
+func (r *Runs) Strange() error {
+	return fmt.Errorf("%w: %s was restarted or failed over meanwhile; ask again", backend.ErrRefused, r.cfg.Product)
+}
+
+// Refusing says why nothing new is granted; "": it is, as far as is known.
+func (r *Runs) Refusing() string {
+	if err := r.later(); err != nil {
+		return Reason(err)
+	}
+	return ""
+}
+
+// later is why nothing new is granted, a *backend.Later; nil: it is.
+func (r *Runs) later() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	left := time.Until(r.until)
+	if r.until.IsZero() || left <= 0 {
+		return nil
+	}
+	return &backend.Later{After: left, Err: fmt.Errorf("%w: %s was restarted, failed over or restored, and may have forgotten who holds what; new locks from %s (%v), what is held goes on (%s)",
+		backend.ErrRefused, r.cfg.Product, r.until.UTC().Format(time.RFC3339), max(time.Second, left.Round(time.Second)), r.cfg.Setting)}
+}
+
+// Decide finds out whether the run is trusted. nil: it is. A *backend.Later: not yet. ask looks
+// at the database, has judge say what is to be done, and does it.
+func (r *Runs) Decide(ctx context.Context, ask func(ctx context.Context, judge func(Seen) Change) error) error {
+	if !r.cfg.Guarded {
+		return nil
+	}
+	r.deciding.Lock()
+	defer r.deciding.Unlock()
+	for range Tries {
+		r.mu.Lock()
+		least := r.farest // what is noted from here on, the database need not have told
+		r.mu.Unlock()
+		var s Seen
+		var c Change
+		err := ask(ctx, func(is Seen) Change {
+			s, c = is, r.judge(is, least)
+			return c
+		})
+		if err != nil {
+			return r.unasked(err)
+		}
+		if c.Kind == Keep {
+			r.learn(s)
+			return r.later()
+		}
+	}
+	return r.Strange()
+}
+
+// unasked: whatever became of the question, nothing was granted.
+func (r *Runs) unasked(err error) error {
+	if errors.Is(err, backend.ErrRefused) {
+		return err
+	}
+	return fmt.Errorf("%w: %s does not say who it is: %s", backend.ErrRefused, r.cfg.Product, err.Error())
+}
+
+// judge says what is to be done about s. least is how far the database had come.
+func (r *Runs) judge(s Seen, least int64) Change {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, past := slices.Contains(r.known, s.ID), len(r.known) > 0
+	switch {
+	case s.Same && known && s.Far >= least:
+		return Change{}
+	case s.Same && known:
+		r.warn("it knows less than it did: it was put back to an earlier state", s.ID)
+	case s.Same && s.Fresh && past && s.Left <= 0:
+		r.warn("it is empty", s.ID)
+		return Change{Kind: Doubt, Wait: r.cfg.Lease}
+	case s.Same: // another gateway has decided
+		return Change{}
+	case !s.Used && !past:
+		return Change{Kind: Anew, Fresh: true}
+	case !s.Used:
+		r.warn("it is empty", s.ID)
+	default:
+		r.warn("it was restarted, has taken over from another server, or was restored", s.ID)
+	}
+	return Change{Kind: Anew, Wait: r.cfg.Lease}
+}
+
+func (r *Runs) warn(why, id string) {
+	r.cfg.Log.Warn(r.cfg.Product+" may have forgotten locks; it grants no new ones for a while", "why", why, "for", r.cfg.Lease, "run", id)
+}
+
+// learn notes that the present run is the one seen.
+func (r *Runs) learn(s Seen) {
+	r.mu.Lock()
+	was := r.until
+	r.until = time.Time{}
+	if s.Left > 0 {
+		r.until = time.Now().Add(s.Left)
+	}
+	if !was.IsZero() && r.until.IsZero() {
+		r.cfg.Log.Info("the quarantine of "+r.cfg.Product+" is over; it grants locks", "run", s.ID)
+	}
+	moved := r.now.Server != "" && r.now.Server != s.Server
+	if s.ID != r.now.ID {
+		r.farest = 0 // it may be another database
+	}
+	r.now, r.farest = s, max(r.farest, s.Far)
+	anew := !slices.Contains(r.known, s.ID)
+	if anew {
+		r.known = append(r.known, s.ID)
+		r.known = r.known[max(0, len(r.known)-rememberRuns):]
+	}
+	text := strings.Join(r.known, "\n") + "\n"
+	r.mu.Unlock()
+	if moved && r.cfg.Moved != nil {
+		r.cfg.Moved()
+	}
+	if anew && r.cfg.File != "" {
+		if err := save(r.cfg.File, text); err != nil {
+			r.cfg.Log.Warn("after its next start this gateway may trust a "+r.cfg.Product+" too early", "err", err)
+		}
+	}
+}
+
+func save(file, text string) error {
+	next := file + ".next"
+	_ = os.Remove(next) // a link that somebody has put there would be followed
+	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, file)
+}

@@ -1,0 +1,111 @@
+package sqltable
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+const lease = time.Minute
+
+// database tells what it is told to tell, and does what is to be done as a real one does.
+type database struct {
+	Seen
+	changes []Change
+}
+
+func (d *database) ask(_ context.Context, judge func(Seen) Change) error {
+	c := judge(d.Seen)
+	if c.Kind == Keep {
+		return nil
+	}
+	d.changes = append(d.changes, c)
+	if c.Kind == Anew {
+		d.ID, d.Same, d.Used = d.ID+"+", true, true
+	}
+	d.Fresh, d.Left = c.Fresh, c.Wait
+	return nil
+}
+
+func runs(t *testing.T, known ...*database) *Runs {
+	t.Helper()
+	r := NewRuns(RunsConfig{Product: "SQL", Setting: "guard", Guarded: true, Lease: lease, Log: slog.New(slog.DiscardHandler)})
+	for _, d := range known {
+		if err := r.Decide(t.Context(), d.ask); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func TestDecide(t *testing.T) {
+	trusted := func() *database { return &database{Seen: Seen{ID: "a", Server: "s", Same: true, Used: true, Far: 9}} }
+	for name, tt := range map[string]struct {
+		knows bool // of trusted
+		is    Seen
+		want  []Change
+	}{
+		"nobody was ever here":             {false, Seen{Server: "s"}, []Change{{Kind: Anew, Fresh: true}}},
+		"empty, and it was not":            {true, Seen{Server: "s"}, []Change{{Kind: Anew, Wait: lease}}},
+		"the run is known":                 {true, Seen{ID: "a", Server: "s", Same: true, Used: true, Far: 9}, nil},
+		"the run is known, and went back":  {true, Seen{ID: "a", Server: "s", Same: true, Used: true, Far: 8}, []Change{{Kind: Anew, Wait: lease}}},
+		"another gateway trusts it":        {false, Seen{ID: "b", Server: "s", Same: true, Used: true}, nil},
+		"another gateway took it for new":  {true, Seen{ID: "b", Server: "s", Same: true, Used: true, Fresh: true}, []Change{{Kind: Doubt, Wait: lease}}},
+		"that run is over":                 {true, Seen{ID: "a", Server: "t", Used: true}, []Change{{Kind: Anew, Wait: lease}}},
+		"that run is over, for newcomers":  {false, Seen{ID: "a", Server: "t", Used: true}, []Change{{Kind: Anew, Wait: lease}}},
+		"new, and so is the only gateway":  {false, Seen{ID: "b", Server: "s", Same: true, Used: true, Fresh: true}, nil},
+		"in quarantine, by another's word": {true, Seen{ID: "b", Server: "s", Same: true, Used: true, Left: time.Second}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runs(t)
+			if tt.knows {
+				r = runs(t, trusted())
+			}
+			d := &database{Seen: tt.is}
+			err := r.Decide(t.Context(), d.ask)
+			if len(d.changes) != len(tt.want) || len(tt.want) > 0 && d.changes[0] != tt.want[0] {
+				t.Errorf("changes = %+v, want %+v", d.changes, tt.want)
+			}
+			waits := d.Left > 0
+			if quarantined(err) != waits || (r.Refusing() != "") != waits || err != nil && !waits {
+				t.Errorf("err = %v, refusing %q, want a quarantine: %v", err, r.Refusing(), waits)
+			}
+			if id, server := r.Present(); id != d.ID || server != d.Server {
+				t.Errorf("the present run is %q of %q, want %q of %q", id, server, d.ID, d.Server)
+			}
+		})
+	}
+}
+
+// What a process has known, the next one knows; and where one cannot ask, nobody may grant.
+func TestRunsAreRemembered(t *testing.T) {
+	d := &database{Seen: Seen{Server: "s"}}
+	file := filepath.Join(t.TempDir(), "runs")
+	for n, want := range []int{1, 0} {
+		moved := 0
+		r := NewRuns(RunsConfig{Product: "SQL", Guarded: true, Lease: lease, File: file, Log: slog.New(slog.DiscardHandler), Moved: func() { moved++ }})
+		d.changes = nil
+		if err := r.Decide(t.Context(), d.ask); err != nil || len(d.changes) != want {
+			t.Errorf("process %d: %v, %d changes, want %d", n+1, err, len(d.changes), want)
+		}
+		d.Server = "t" // that has the same
+		if err := r.Decide(t.Context(), d.ask); err != nil || moved != 1 {
+			t.Errorf("process %d: %v, moved %d times, want once", n+1, err, moved)
+		}
+		d.Server = "s"
+		err := r.Decide(t.Context(), func(context.Context, func(Seen) Change) error { return backend.ErrUnavailable })
+		if !errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnavailable) {
+			t.Errorf("process %d: not asked, and err = %v", n+1, err)
+		}
+	}
+	empty := &database{Seen: Seen{Server: "s"}}
+	r := NewRuns(RunsConfig{Product: "SQL", Guarded: true, Lease: lease, File: file, Log: slog.New(slog.DiscardHandler)})
+	if err := r.Decide(t.Context(), empty.ask); !quarantined(err) {
+		t.Errorf("an empty database in the place of one that was known: %v", err)
+	}
+}
