@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -27,6 +29,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	if err != nil {
 		return nil, "", t.noticed(err)
 	}
+	slices.SortFunc(got[0], func(a, b []value) int { return strings.Compare(a[0].text, b[0].text) })
 	var found []ledger.Named
 	last := ""
 	for _, row := range got[0] {

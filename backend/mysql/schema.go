@@ -81,8 +81,12 @@ var (
 	// trustedSQL: id of the run that a write needs.
 	trustedSQL = of(" AND EXISTS (SELECT 1 FROM lockgw_state AS s WHERE s.run = ? AND s.until <= {clock})")
 
-	// listSQL: prefix, above every name that begins with it, the last name told, limit.
-	listSQL = of(of("SELECT n.name, {there} FROM lockgw_names AS n STRAIGHT_JOIN lockgw_state AS s ON s.one = 1 WHERE n.name >= ? AND n.name < ? AND n.name > ? AND n.busy ORDER BY n.name LIMIT ?"))
+	// listSQL: prefix, above every name that begins with it, the last name told, limit. Only
+	// names are sorted: MariaDB 10.11 crashes now and then over the table that it makes to sort
+	// rows with records.
+	listSQL = of(of(`SELECT n.name, {there} FROM (
+	SELECT name FROM lockgw_names WHERE name >= ? AND name < ? AND name > ? AND busy ORDER BY name LIMIT ?
+) AS w STRAIGHT_JOIN lockgw_names AS n ON n.name = w.name STRAIGHT_JOIN lockgw_state AS s ON s.one = 1`))
 
 	// postSQL: node, kind, body, name, and the version that was written.
 	postSQL = of("INSERT INTO lockgw_mail (node, kind, body, name, sent) SELECT ?, ?, ?, n.name, {clock} FROM lockgw_names AS n WHERE n.name = ? AND n.version = ?")
