@@ -29,6 +29,7 @@ type conn struct {
 type server struct {
 	version  string
 	identity string // of this run of it: which server, and when it was started
+	counted  int64  // statements of all clients, in this run of it
 	address  string // as the server itself sees it
 	tls      bool
 
@@ -42,13 +43,13 @@ const maxPacket = 4 << 20
 
 // helloSQL settles what statements rely on, and asks who is there, in one request: a proxy
 // sends that to one server. The first %d is a number that nobody else has.
-const helloSQL = `SET NAMES utf8mb4;
+var helloSQL = `SET NAMES utf8mb4;
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET SESSION autocommit = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 2 /*M! , max_statement_time = 0 */ /*!80000 , max_execution_time = 0 */, @lockgw_session = %d;
 SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'read_only', 'super_read_only', 'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'wsrep_on', 'group_replication_single_primary_mode');
 SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size', 'wsrep_ready', 'Ssl_version');
 SHOW SESSION STATUS WHERE Variable_name = 'Ssl_version';
-SELECT CONNECTION_ID(), VERSION(), @@hostname, @@port, @@server_id, (UUID_SHORT() >> 24) & 4294967295,
+SELECT CONNECTION_ID(), VERSION(), @@hostname, @@port, @@server_id, IFNULL(UNIX_TIMESTAMP() - ` + statusOf("Uptime") + `, UUID_SHORT() >> 24), ` + statusOf("Queries") + `,
 	TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW()), SLEEP(0.001) + (SYSDATE(6) = NOW(6))`
 
 // connect makes a connection to the host of cfg.
@@ -92,6 +93,7 @@ func (c *conn) hello(ctx context.Context) error {
 	c.thread = uint64(r.number())
 	s.version = r.text()
 	host, port, id, started := r.text(), r.number(), r.number(), r.number()
+	s.counted = r.number()
 	s.offset, s.frozen = r.number(), r.number() != 0
 	s.address = host + ":" + strconv.FormatInt(port, 10)
 	s.identity = fmt.Sprintf("%s%s %s %d %d", s.variables["server_uuid"], s.variables["server_uid"], s.address, id, started)

@@ -17,10 +17,10 @@ import (
 // pool sends requests over several connections.
 type pool struct{ *sqltable.Pool[*conn] }
 
-func newPool(hosts []*mysql.Config, conns int) *pool {
+func (t *Table) newPool(conns int) *pool {
 	return &pool{sqltable.NewPool(sqltable.Connections[*conn]{
 		Product: product,
-		Make:    func(ctx context.Context) (*conn, error) { return connectFirst(ctx, hosts) },
+		Make:    t.connect,
 		Alive: func(ctx context.Context, c *conn, _ time.Duration) bool {
 			// The driver looks, before the next request, whether the server has closed it.
 			return c.Conn.(driver.SessionResetter).ResetSession(ctx) == nil
@@ -28,6 +28,16 @@ func newPool(hosts []*mysql.Config, conns int) *pool {
 		Keep: func(c *conn) bool { return !c.broken && c.Conn.(driver.Validator).IsValid() },
 		End:  func(c *conn) { _ = c.Close() }, // it is not used any more
 	}, conns)}
+}
+
+// connect makes a connection to the first host that serves, and notices if that has begun anew.
+func (t *Table) connect(ctx context.Context) (*conn, error) {
+	before := t.count.Load()
+	c, err := connectFirst(ctx, t.hosts.hosts)
+	if err == nil {
+		t.counted(before, c.server.identity, c.server.counted)
+	}
+	return c, err
 }
 
 // connectFirst makes a connection to the first of hosts that serves. An error is why none does:

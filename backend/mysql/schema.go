@@ -112,7 +112,7 @@ ON DUPLICATE KEY UPDATE server = ?, thread = ?, beats = GREATEST(beats, ?), unti
 	deafSQL = "UPDATE lockgw_nodes SET until = 0 WHERE node = ? AND thread = ?"
 
 	// trustSQL: node. The row tells of the run that is trusted, as trust.go needs it.
-	trustSQL = of(`SELECT s.run, s.server, s.fresh, s.until - {clock}, IFNULL(l.beats, 0)
+	trustSQL = of(`SELECT s.run, s.server, s.fresh, s.until - {clock}, IFNULL(l.beats, 0), ` + statusOf("Queries") + `
 FROM lockgw_state AS s LEFT JOIN lockgw_nodes AS l ON l.node = ?`)
 
 	// trustAnewSQL: id, server, microseconds until it is trusted, fresh; and the id and server
@@ -139,6 +139,11 @@ FROM lockgw_state AS s LEFT JOIN lockgw_nodes AS l ON l.node = ?`)
 		of("DELETE FROM lockgw_nodes WHERE until < {clock} - 259200000000"),
 	}
 )
+
+// statusOf is what the server says of itself, which MySQL and MariaDB keep in different places.
+func statusOf(variable string) string {
+	return "(SELECT CAST(VARIABLE_VALUE AS SIGNED) FROM /*M! information_schema.GLOBAL_STATUS */ /*!80000 performance_schema.global_status */ WHERE VARIABLE_NAME = '" + variable + "')"
+}
 
 // marks are n question marks in brackets.
 func marks(n int) string {

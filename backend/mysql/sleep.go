@@ -112,7 +112,7 @@ func (l *sleeper) listen(ctx context.Context) error {
 	if err := l.t.prepared.Do(ctx); err != nil {
 		return err
 	}
-	c, err := connectFirst(ctx, l.t.hosts.hosts)
+	c, err := l.t.connect(ctx)
 	if err != nil {
 		return err
 	}

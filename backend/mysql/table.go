@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -23,6 +24,7 @@ type Table struct {
 	sleeper  *sleeper
 	runs     *sqltable.Runs
 	beats    beats
+	count    atomic.Pointer[count]
 	prepared *sqltable.Preparation
 	others   sync.Once // tells that a gateway logs in as another user
 
@@ -57,7 +59,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.runs = t.newRuns()
 	t.prepared = t.preparation()
 	t.sleeper = newSleeper(t)
-	t.requests, t.renewals = newPool(a.hosts, a.conns), newPool(a.hosts, renewConns)
+	t.requests, t.renewals = t.newPool(a.conns), t.newPool(renewConns)
 	return t, nil
 }
 

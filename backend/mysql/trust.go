@@ -33,24 +33,30 @@ func (t *Table) needed(s ledger.Swap) trusted {
 // decide finds out whether the server is trusted. nil: it is. A *backend.Later: not yet.
 //
 // The table lockgw_state names one run, with an id: which server, and when it was started, in
-// seconds, of which UUID_SHORT() tells. A grant looks whether the row has that id, in the same
-// step, and goes over a connection that was made to that run: it cannot outlive it.
+// seconds. A grant looks whether the row has that id, in the same step, and goes over a
+// connection that was made to that run: it cannot outlive it.
 //
 //   - A server that was restarted names another time. So an orderly restart counts, too: a copy
 //     from an earlier day may have been put in the place of what was there.
-//     Twice in the same second counts as once; a server is served only if it forgets nothing
-//     that it has committed (see serves.go).
+//   - A machine whose clock stands still while it is off may start its server in the same second
+//     again. A gateway that was there before notices: the server counts the statements of all
+//     its clients, from 1 on in each run.
 //   - A server that has taken over from another one has another identity.
 //   - The gateway remembers the id. So an empty database, or one from a dump, is no new one.
 //   - The gateway counts in the database how often it was there. So a machine that was put back
 //     to an earlier state while it ran is seen, when it is connected to again.
+//
+// A row in a table with ENGINE=MEMORY would tell runs apart for everybody. But group replication
+// takes no such tables, and elsewhere each replica empties its own by a transaction of its own.
 func (t *Table) decide(ctx context.Context) error {
 	return t.runs.Decide(ctx, func(ctx context.Context, judge func(sqltable.Seen) sqltable.Change) error {
 		return t.noticed(t.requests.with(ctx, func(c *conn) error {
-			s, of, err := t.seen(ctx, c)
+			before := t.count.Load()
+			s, of, counted, err := t.seen(ctx, c)
 			if err != nil {
 				return err
 			}
+			t.counted(before, s.Server, counted)
 			switch change := judge(s); change.Kind {
 			case sqltable.Anew:
 				_, _, err = c.exec(ctx, trustAnewSQL, []byte(rand.Text()), []byte(s.Server), change.Wait.Microseconds(), change.Fresh, []byte(s.ID), []byte(of))
@@ -62,20 +68,46 @@ func (t *Table) decide(ctx context.Context) error {
 	})
 }
 
-// seen is what the server at c tells, and the server of the run that is trusted.
-func (t *Table) seen(ctx context.Context, c *conn) (s sqltable.Seen, of string, err error) {
+// seen is what the server at c tells, the server of the run that is trusted, and how many
+// statements there were.
+func (t *Table) seen(ctx context.Context, c *conn) (s sqltable.Seen, of string, counted int64, err error) {
 	got, err := c.query(ctx, trustSQL, []byte(t.cfg.Node.ID))
 	switch {
 	case err != nil:
-		return s, "", err
+		return s, "", 0, err
 	case len(got[0]) != 1:
-		return s, "", fmt.Errorf("%w: the table lockgw_state has %d rows, and not one", backend.ErrRefused, len(got[0]))
+		return s, "", 0, fmt.Errorf("%w: the table lockgw_state has %d rows, and not one", backend.ErrRefused, len(got[0]))
 	}
 	r := reader{row: got[0][0]}
 	s.ID, of = r.text(), r.text()
 	s.Fresh, s.Left, s.Far = r.is(), duration(r.number()), r.number()
 	s.Server, s.Used = c.server.identity, s.ID != ""
 	s.Same = s.Used && of == s.Server
+	counted = r.number()
 	t.beats.raise(s.Far)
-	return s, of, r.err
+	return s, of, counted, r.err
+}
+
+// count is how many statements a server has counted in a run.
+type count struct {
+	identity string
+	n        int64
+}
+
+// counted notes that a server has counted n. before is what was known when it was asked: where
+// that was not less, the server has begun anew.
+func (t *Table) counted(before *count, identity string, n int64) {
+	if n == 0 { // it does not tell
+		return
+	}
+	again := before != nil && before.identity == identity
+	if again && n <= before.n {
+		t.runs.Doubtful()
+	}
+	for {
+		is := t.count.Load()
+		if is != before && is != nil && is.identity == identity && is.n >= n || t.count.CompareAndSwap(is, &count{identity, n}) {
+			return
+		}
+	}
 }

@@ -181,6 +181,45 @@ func TestFailover(t *testing.T) {
 	refuses(t, both, lives)
 }
 
+// A server that was started twice in the same second names the same run. Its count of statements
+// begins anew.
+func TestQuarantineInTheSameSecond(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a", guarded)
+	lives := held(t, a, "n")
+	before := *a.count.Load()
+	if err := a.decide(t.Context()); err != nil {
+		t.Fatalf("a server that goes on is not trusted: %v", err)
+	}
+	if now := *a.count.Load(); now.n <= before.n || now.identity != before.identity {
+		t.Errorf("the server has counted %+v, and then %+v", before, now)
+	}
+	a.count.Store(&count{before.identity, 1 << 40}) // of a run that was long
+	a.reset()
+	refuses(t, a, lives)
+}
+
+// What names a run stays, whatever clients do.
+func TestRunHasOneName(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a", guarded)
+	names := map[string]bool{}
+	for n := range 12 {
+		if n == 6 { // numbers of which an earlier version took the time of the start
+			sql(t, s, "DO BENCHMARK(17000000, UUID_SHORT())", "FLUSH STATUS")
+		}
+		a.reset()
+		held(t, a, "n")
+		names[a.count.Load().identity] = true
+		pause(t, 100*time.Millisecond)
+	}
+	if len(names) != 1 || a.runs.Refusing() != "" {
+		t.Errorf("a run has the names %v; refusing: %q", names, a.runs.Refusing())
+	}
+}
+
 // A machine that was put back to an earlier state while it ran has the same server on it, that
 // was started at the same time.
 func TestQuarantineAfterPutBack(t *testing.T) {

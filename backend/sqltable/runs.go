@@ -99,8 +99,12 @@ func (r *Runs) Reached(far int64) {
 	r.farest = max(r.farest, far)
 }
 
-// Doubtful has the present run replaced: the server has started anew and does not show it.
+// Doubtful has the present run replaced, before the next grant: the server has started anew and
+// names the same one.
 func (r *Runs) Doubtful() {
+	if !r.cfg.Guarded {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now.ID, r.farest = "none", 1<<63-1
