@@ -70,7 +70,11 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 	err = serves(pc)
 	if err == nil {
 		var direct bool
-		if direct, err = isDirect(ctx, pc); err == nil && !direct {
+		switch direct, err = isDirect(ctx, pc); {
+		case err != nil:
+		case direct:
+			_, err = pc.Exec(ctx, planOnce).ReadAll()
+		default:
 			p.pooled.Store(true)
 		}
 	}
@@ -92,6 +96,12 @@ func serves(c *pgconn.PgConn) error {
 	}
 	return nil
 }
+
+// planOnce has each statement planned once for a connection, and not anew each time, which
+// takes longer than to carry it out: all of them find rows by their names. Such a plan is made
+// while a table is perhaps empty, so it is told to use the index then, too; and what reads
+// whole tables, now and then, is not worth compiling.
+const planOnce = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off"
 
 // isDirect: the connection is to the backend that it was begun with. A pooler gives others.
 func isDirect(ctx context.Context, c *pgconn.PgConn) (bool, error) {

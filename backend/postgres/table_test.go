@@ -25,3 +25,33 @@ func TestLostAnswers(t *testing.T) {
 		return open(t, strings.Replace(s.URL(), s.Addr, addr, 1), node)
 	})
 }
+
+// No statement about a name is planned anew each time, and none that is planned while the
+// table is empty reads all of it later.
+func TestPlannedOnce(t *testing.T) {
+	t.Parallel()
+	table := open(t, pgtest.Start(t).URL()+"&pool_max_conns=1", "a")
+	for range 3 {
+		held, err := step(t, table, "n", ledger.Op{Want: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := step(t, table, "n", ledger.Op{Verb: ledger.Leave, Hold: held.Record.Firm("a").ID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := table.requests.send(t.Context(), newStatement("SELECT sum(generic_plans), sum(custom_plans) FROM pg_prepared_statements"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if generic, custom := string(got[0][0][0]), string(got[0][0][1]); generic == "0" || custom != "0" {
+		t.Errorf("%s statements were planned once and %s anew", generic, custom)
+	}
+	got, err = table.requests.send(t.Context(), newStatement("EXPLAIN SELECT version FROM lockgw.names WHERE name = 'n'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan := string(got[0][0][0]); !strings.Contains(plan, "Index") {
+		t.Errorf("a name is looked for by %s", plan)
+	}
+}
