@@ -148,7 +148,7 @@ var disturbed = func() (all []scenario) {
 		leases, handOffs, silence, amnesia, quarantine,
 		sharedLeases, sharedHandOffs, sharedSilence, sharedAmnesia, sharedGuard,
 	} {
-		all = append(all, s, on("postgres", s))
+		all = append(all, s, on("postgres", s), on("mysql", s))
 		if !s.forgets { // gateways always notice that etcd has
 			all = append(all, on("etcd", s))
 		}

@@ -43,6 +43,7 @@ type store interface {
 var stores = map[string]func(t testing.TB) store{
 	"redis":    startRedis,
 	"postgres": startPostgres,
+	"mysql":    startMySQL,
 	"etcd":     startEtcd,
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
+	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
 	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
@@ -19,6 +20,12 @@ func TestRestartOverEtcd(t *testing.T) {
 func TestRestartOverZooKeeper(t *testing.T) {
 	t.Parallel()
 	restartOver(t, "zookeeper://"+zktest.Start(t).Addr+"?tick=200ms")
+}
+
+func TestRestartOverMySQL(t *testing.T) {
+	t.Parallel()
+	t.Cleanup(mysqltest.RemoveTemplate)
+	restartOver(t, mysqltest.Start(t).URL())
 }
 
 // restartOver has two gateways over the store: a name is handed over, it survives kill -9 of
