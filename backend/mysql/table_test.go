@@ -12,7 +12,7 @@ import (
 func TestTable(t *testing.T) {
 	s := mysqltest.Start(t)
 	tabletest.Run(t, func(t *testing.T, node string) ledger.Table {
-		return open(t, s.URL()+"&pool_max_conns=3", node)
+		return open(t, s.URL()+"&pool_max_conns=3&connect-timeout=30", node)
 	})
 }
 
