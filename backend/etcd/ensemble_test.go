@@ -312,7 +312,7 @@ func TestSweep(t *testing.T) {
 	if err := b.delete(t.Context(), map[string]leftover{"used": {rev: 1, top: 5}}); err != nil { // it was written since
 		t.Fatal(err)
 	}
-	if err := a.delete(t.Context(), a.unused.due(0)); err != nil {
+	if err := a.delete(t.Context(), a.due(0)); err != nil {
 		t.Fatal(err)
 	}
 	gone := func(name string) bool {
@@ -338,7 +338,7 @@ func TestSweep(t *testing.T) {
 		if err := a.scan(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.delete(t.Context(), a.unused.due(0)); err != nil {
+		if err := a.delete(t.Context(), a.due(0)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // Finding is what was found out about one thing. It fails if locks do not work, and is a
@@ -30,11 +31,11 @@ const examineTime = 3 * time.Second
 // Examine looks for what is wrong with the members that cfg names, and takes a lock that
 // nobody else uses and gives it back. cfg.Node is not used.
 func Examine(ctx context.Context, cfg Config) []Finding {
-	a, err := parseAddress(cfg.URL)
+	a, err := scheme.Parse(cfg.URL)
 	if err != nil {
 		return []Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
-	c, err := a.open(ctx)
+	c, err := connect(ctx, a)
 	if err != nil {
 		return []Finding{failure("connection", unsent(err))}
 	}
@@ -51,7 +52,7 @@ func failure(check string, err error) Finding {
 }
 
 // members asks each member how it is.
-func members(ctx context.Context, c *clientv3.Client, a address) (found []Finding) {
+func members(ctx context.Context, c *clientv3.Client, a quorum.Address) (found []Finding) {
 	var (
 		up    int
 		lacks []string
@@ -60,14 +61,14 @@ func members(ctx context.Context, c *clientv3.Client, a address) (found []Findin
 		ctx, cancel := context.WithTimeout(ctx, examineTime)
 		st, err := c.Status(ctx, e)
 		cancel()
-		f := Finding{Check: "member " + a.members[i]}
+		f := Finding{Check: "member " + a.Members[i]}
 		switch {
 		case err != nil && errors.Is(toEtcd(err), rpctypes.ErrPermissionDenied):
 			up++
 			continue // the user may not ask
 		case err != nil:
 			f.Warned, f.Detail, f.Remedy = true, text(err), "see whether it runs and can be reached from here"
-			lacks = append(lacks, a.members[i])
+			lacks = append(lacks, a.Members[i])
 		case st.Leader == 0:
 			f.Warned, f.Detail, f.Remedy = true, "knows no leader", "see to it that a majority of the members runs"
 		case len(st.Errors) > 0:
@@ -82,7 +83,7 @@ func members(ctx context.Context, c *clientv3.Client, a address) (found []Findin
 	if up == 0 {
 		return append(found, Finding{Check: "connection", Detail: "no member can be reached: " + strings.Join(lacks, ", "), Remedy: "correct backend.url, or start etcd", Fails: true})
 	}
-	return append(found, Finding{Check: "connection", Detail: fmt.Sprintf("%d of %d members that backend.url names answer", up, len(a.members))})
+	return append(found, Finding{Check: "connection", Detail: fmt.Sprintf("%d of %d members that backend.url names answer", up, len(a.Members))})
 }
 
 // lock takes a lock and gives it back.
@@ -106,7 +107,7 @@ func lock(ctx context.Context, cfg Config) Finding {
 		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: cfg.Node.ID, Hold: r.Record.Top}, 0)
 		_, err = t.Swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
 		if err == nil {
-			err = t.delete(ctx, t.unused.due(0))
+			err = t.delete(ctx, t.due(0))
 		}
 	}
 	if err != nil {

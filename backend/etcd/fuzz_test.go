@@ -22,33 +22,6 @@ func step(r ledger.Record) {
 	}
 }
 
-// Whatever the key of a name has, it is read or refused, and says the same when it is written.
-func FuzzRow(f *testing.F) {
-	for _, s := range seedRows {
-		f.Add(s, int64(7))
-	}
-	f.Fuzz(func(t *testing.T, value string, rev int64) {
-		r, err := decode(value, max(rev, 1))
-		if err != nil {
-			return
-		}
-		text, err := r.encode()
-		if err != nil {
-			t.Fatalf("%q can be read and not written: %v", value, err)
-		}
-		again, err := decode(text, r.rev)
-		if err != nil || again.version() != r.version() || !again.record.Same(&r.record) {
-			t.Errorf("%q is %+v, written %q and read as %+v, %v", value, r, text, again, err)
-		}
-		if r.kept == "" {
-			if _, es, err := parseVersion(r.version()); err != nil || es.String() != r.ends.String() {
-				t.Errorf("the version %q of %q is read as %v, %v", r.version(), value, es, err)
-			}
-		}
-		step(r.record)
-	})
-}
-
 // Whoever may write the key of a node can forge a letter.
 func FuzzLetter(f *testing.F) {
 	for i, s := range seedRows {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
@@ -297,9 +298,10 @@ func (t *Table) open(value []byte, rev int64) []ledger.Addressed {
 			continue
 		}
 		m := ledger.Addressed{Name: n.Name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: n.Kind, Text: n.Text}}
-		if is, err := decode(x.Row, rev); x.Row != "" && err == nil && is.kept == "" {
-			m.Reply = &ledger.Reply{Version: is.version(), Record: is.record, Clock: clock()}
-			t.remains.set(n.Name, is.ends, &m.Reply.Record)
+		if r, err := quorum.Decode(x.Row); x.Row != "" && err == nil && r.Kept == "" {
+			is := row{r, rev}
+			m.Reply = &ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
+			t.remains.set(n.Name, is.Ends, &m.Reply.Record)
 		}
 		ms = append(ms, m)
 	}

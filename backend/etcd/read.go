@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // Look implements ledger.Table.
@@ -54,13 +55,13 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 		if err != nil {
 			return ledger.Reply{}, err
 		}
-		next := ledger.Row{Version: is.version(), Record: is.record}
+		next := ledger.Row{Version: is.version(), Record: is.Record}
 		ms, ok := next.Join(e, "")
 		if !ok {
 			return t.reply(ctx, c, name, is, false)
 		}
-		w := &write{t: t, name: name, base: is.rev, row: row{ends: is.ends, record: next.Record}}
-		if w.text, err = w.row.encode(); err != nil {
+		w := &write{t: t, name: name, base: is.rev, row: row{Row: quorum.Row{Ends: is.Ends, Record: next.Record}}}
+		if w.text, err = w.row.Encode(); err != nil {
 			return ledger.Reply{}, err
 		}
 		to := make([]ledger.Addressed, len(ms))
@@ -108,7 +109,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 		switch {
 		case err != nil:
 			broken = fmt.Errorf("%w: %w", backend.ErrPartly, err)
-		case len(is.record.Holds)+len(is.record.Queue) > 0:
+		case is.InUse():
 			one, err := t.reply(ctx, c, name, is, false)
 			if err != nil {
 				return nil, "", err

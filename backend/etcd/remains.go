@@ -2,6 +2,8 @@ package etcd
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -9,16 +11,15 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // remains is how long holds last that are seen in records.
 type remains struct {
-	t *Table
+	clocks quorum.Clocks
 
-	mu     sync.Mutex // guards the fields below
-	leases map[clientv3.LeaseID]expiry
-	// clocks has when a hold was first seen here that ends by clocks.
-	clocks map[seen]time.Duration
+	mu     sync.Mutex // guards the field below
+	leases map[string]expiry
 }
 
 // expiry of a lease, as etcd has told it.
@@ -28,41 +29,16 @@ type expiry struct {
 	gone bool // it has expired, and never comes back
 }
 
-type seen struct {
-	name string
-	id   backend.Fence
-}
-
-// mostRemains bounds what is remembered of leases, and of clocks. What is forgotten is asked
-// for again, or observed anew.
+// mostRemains bounds what is remembered of leases. What is forgotten is asked for again.
 const mostRemains = 10_000
-
-// byClock is how long the hold e lasts: nobody prolongs it. It is over once it was seen here
-// for its ttl, so that no difference of clocks ends it early; or once it is over for another
-// ttl by the clock of who wrote it, so that who comes a day later need not wait.
-func (r *remains) byClock(name string, e end) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at := now()
-	key := seen{name, e.id}
-	first, ok := r.clocks[key]
-	if !ok {
-		if len(r.clocks) >= mostRemains || r.clocks == nil {
-			r.clocks = map[seen]time.Duration{}
-		}
-		first = at
-		r.clocks[key] = first
-	}
-	return min(first+e.ttl-at, time.Duration(e.until-clock())*time.Microsecond+e.ttl)
-}
 
 // fill sets the ends in record, from now on. Of leases that were asked about before and have
 // not expired since, etcd is asked again only if fresh: they may last longer by now.
-func (r *remains) fill(ctx context.Context, c *clientv3.Client, name string, es ends, record *ledger.Record, fresh bool) error {
-	var ask []clientv3.LeaseID
+func (r *remains) fill(ctx context.Context, c *clientv3.Client, name string, es quorum.Ends, record *ledger.Record, fresh bool) error {
+	var ask []string
 	for _, e := range es {
-		if x, ok := r.known(e.lease); e.lease != 0 && (!ok || fresh && !x.gone) {
-			ask = append(ask, e.lease)
+		if x, ok := r.known(e.Under); e.Under != "" && (!ok || fresh && !x.gone) {
+			ask = append(ask, e.Under)
 		}
 	}
 	err := backend.Each(len(ask), func(i int) error { return r.ask(ctx, c, ask[i]) })
@@ -75,47 +51,47 @@ func (r *remains) fill(ctx context.Context, c *clientv3.Client, name string, es 
 
 // set sets the ends in record without asking: a lease that nobody has asked about may last
 // for all of the ttl.
-func (r *remains) set(name string, es ends, record *ledger.Record) {
-	for i := range record.Holds {
-		h := &record.Holds[i]
-		h.End = 0
-		e, ok := es.find(h.ID)
-		switch x, told := r.known(e.lease); {
-		case !ok:
-		case e.lease == 0:
-			h.End = r.byClock(name, e)
-		case !told:
-			h.End = e.ttl
-		default:
-			h.End = e.left(x)
+func (r *remains) set(name string, es quorum.Ends, record *ledger.Record) {
+	es.Fill(record, func(e quorum.End) time.Duration {
+		if e.Under == "" {
+			return r.clocks.Left(name, e)
 		}
-	}
+		x, told := r.known(e.Under)
+		if !told {
+			return e.TTL
+		}
+		return x.left(e.TTL)
+	})
 }
 
-// left is how long the hold e lasts under a lease of which that is known. The lease lasts a
+// left is how long a hold of ttl lasts under a lease of which x is known. The lease lasts a
 // little longer than the hold, whose node lets go of it before; if it has not, the hold is
 // over when the lease has expired.
-func (e end) left(x expiry) time.Duration {
+func (x expiry) left(ttl time.Duration) time.Duration {
 	left := x.at - now()
 	if x.gone {
 		return 0
 	}
-	if own := left - (x.ttl - e.ttl); own > 0 {
-		return min(own, e.ttl)
+	if own := left - (x.ttl - ttl); own > 0 {
+		return min(own, ttl)
 	}
 	return max(left, 0)
 }
 
-func (r *remains) known(id clientv3.LeaseID) (expiry, bool) {
+func (r *remains) known(lease string) (expiry, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	x, ok := r.leases[id]
+	x, ok := r.leases[lease]
 	return x, ok && (x.gone || x.at > now())
 }
 
 // ask asks etcd about a lease.
-func (r *remains) ask(ctx context.Context, c *clientv3.Client, id clientv3.LeaseID) error {
-	a, err := c.TimeToLive(ctx, id)
+func (r *remains) ask(ctx context.Context, c *clientv3.Client, lease string) error {
+	id, err := strconv.ParseUint(lease, 16, 64)
+	if err != nil {
+		return fmt.Errorf("%w: there is no lease %s in etcd", backend.ErrRefused, lease)
+	}
+	a, err := c.TimeToLive(ctx, clientv3.LeaseID(id))
 	if err != nil {
 		return outcome(ctx, err)
 	}
@@ -124,8 +100,8 @@ func (r *remains) ask(ctx context.Context, c *clientv3.Client, id clientv3.Lease
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.leases) >= mostRemains || r.leases == nil {
-		r.leases = map[clientv3.LeaseID]expiry{}
+		r.leases = map[string]expiry{}
 	}
-	r.leases[id] = x
+	r.leases[lease] = x
 	return nil
 }

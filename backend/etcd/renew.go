@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // renewTogether is how many records are read at once: etcd takes 128 in a transaction.
@@ -53,26 +54,19 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 // renew has the hold that r names last for longer, which is in the row as it was read.
 func (t *Table) renew(ctx context.Context, c *clientv3.Client, r ledger.Renewal, is row) error {
 	for range tries {
-		i := holdOf(&is.record, r.ID)
-		if i < 0 {
+		if !is.Holds(r.ID) {
 			return backend.ErrNotHeld
 		}
-		e, _ := is.ends.find(r.ID)
-		ttl := max(e.ttl, r.TTL)
+		e, _ := is.Ends.Find(r.ID)
+		ttl := max(e.TTL, r.TTL)
 		own, err := t.leases.take(ctx, c, ttl)
-		if err != nil || own.id == e.lease {
+		if err != nil || under(own.id) == e.Under {
 			return err
 		}
 		// It is under a lease for a shorter time, or one that an earlier process had: the row
 		// is written again, and its version stays.
-		w := &write{t: t, name: r.Name, base: is.rev, own: own, row: row{record: is.record, kept: is.version()}}
-		for _, x := range is.ends {
-			if x.id != r.ID {
-				w.row.ends = append(w.row.ends, x)
-			}
-		}
-		w.row.ends = append(w.row.ends, end{id: r.ID, ttl: ttl, lease: own.id})
-		if w.text, err = w.row.encode(); err != nil {
+		w := &write{t: t, name: r.Name, base: is.rev, own: own, row: row{Row: is.Renewed(quorum.End{ID: r.ID, TTL: ttl, Under: under(own.id)}, is.version())}}
+		if w.text, err = w.row.Encode(); err != nil {
 			return err
 		}
 		rev, _, found, err := w.commit(ctx, c)
@@ -89,14 +83,4 @@ func (t *Table) renew(ctx context.Context, c *clientv3.Client, r ledger.Renewal,
 		}
 	}
 	return fmt.Errorf("%w: others write the record of %s all the time", backend.ErrRefused, r.Name)
-}
-
-// holdOf is the place of a hold that can be renewed; -1: there is none.
-func holdOf(r *ledger.Record, id backend.Fence) int {
-	for i := range r.Holds {
-		if h := &r.Holds[i]; h.ID == id && id != 0 && !h.Offered {
-			return i
-		}
-	}
-	return -1
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // write is one transaction: what has to be so, and what is written then. If it is not so,
@@ -51,7 +52,7 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, 
 	key := t.keys.record(w.name)
 	when := append([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", w.base)}, w.proof...)
 	then := []clientv3.Op{clientv3.OpPut(key, w.text)}
-	alive := t.keys.alive(w.own.id)
+	alive := t.keys.alive(under(w.own.id))
 	switch {
 	case w.own.l == nil:
 	case w.own.known:
@@ -164,7 +165,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		if !again {
 			return t.reply(ctx, c, s.Name, is.row, true)
 		}
-		rev, es = is.row.rev, is.row.ends
+		rev, es = is.row.rev, is.row.Ends
 	}
 	return ledger.Reply{}, fmt.Errorf("%w: leases in etcd expire while they are written down", backend.ErrRefused)
 }
@@ -201,85 +202,47 @@ func (t *Table) granting(w *write, is there) error {
 
 // compose makes the write of s on the row of that revision, which has these ends. over: all
 // that it ends by clocks is over.
-func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, rev int64, was ends) (w *write, over bool, err error) {
-	w = &write{t: t, name: s.Name, base: rev, row: row{record: s.Record.Clone()}, grants: s.Effects.Grants}
+func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, rev int64, was quorum.Ends) (w *write, over bool, err error) {
+	w = &write{t: t, name: s.Name, base: rev, fresh: s.Base == "" && !s.Absolute, grants: s.Effects.Grants}
 	for _, id := range s.Effects.Ended {
-		e, ok := was.find(id)
+		e, ok := was.Find(id)
 		switch {
 		case !ok:
-		case e.lease != 0:
-			w.proof = append(w.proof, clientv3.Compare(clientv3.CreateRevision(t.keys.alive(e.lease)), "=", 0))
-		case t.remains.byClock(s.Name, e) > 0:
+		case e.Under != "":
+			w.proof = append(w.proof, clientv3.Compare(clientv3.CreateRevision(t.keys.alive(e.Under)), "=", 0))
+		case t.remains.clocks.Left(s.Name, e) > 0:
 			return nil, false, nil
 		}
 	}
-	if err := w.stamp(ctx, c, s, was); err != nil {
+	var top backend.Fence
+	w.mark, top = t.mark.get()
+	w.row.Row, err = quorum.Swapped(&s, was, t.cfg.Node.ID, top, func(ttl time.Duration) (e quorum.End, err error) {
+		w.own, err = t.leases.take(ctx, c, ttl)
+		return quorum.End{TTL: ttl, Under: under(w.own.id)}, err
+	})
+	if err != nil {
 		return nil, false, err
 	}
-	if w.fresh = s.Base == "" && !s.Absolute; w.fresh {
-		var top backend.Fence
-		w.mark, top = t.mark.get()
-		base := max(top, backend.Fence(clock()), s.Floor)
-		w.row.record.Rebase(base)
-		for i := range w.row.ends {
-			w.row.ends[i].id += base
-		}
-	}
-	if w.text, err = w.row.encode(); err != nil {
+	if w.text, err = w.row.Encode(); err != nil {
 		return nil, false, err
 	}
-	ms := make([]ledger.Addressed, len(s.Effects.Messages))
-	for i, m := range s.Effects.Messages {
-		ms[i] = ledger.Addressed{Name: s.Name, Message: m}
-	}
-	w.mail, err = letters(ms, w.text)
+	w.mail, err = letters(quorum.Addressed(&s), w.text)
 	return w, true, err
-}
-
-// stamp notes how the holds of w end. Those of which no lease begins end as they did.
-func (w *write) stamp(ctx context.Context, c *clientv3.Client, s ledger.Swap, was ends) error {
-	ttls := map[backend.Fence]time.Duration{}
-	for _, st := range s.Effects.Stamps {
-		ttls[st.ID] = st.TTL
-	}
-	for i := range w.row.record.Holds {
-		h := &w.row.record.Holds[i]
-		if h.ID == 0 {
-			continue
-		}
-		ttl, begins := ttls[h.ID]
-		switch e, ok := was.find(h.ID); {
-		case !begins && ok:
-			w.row.ends = append(w.row.ends, e)
-		case !begins:
-		case h.Offered || h.Node == "":
-			w.row.ends = append(w.row.ends, end{id: h.ID, ttl: ttl, until: clock() + ttl.Microseconds()})
-		case h.Node != w.t.cfg.Node.ID:
-			return fmt.Errorf("%w: a lease begins that is of another node, %s", backend.ErrInvalid, h.Node)
-		default:
-			var err error
-			if w.own, err = w.t.leases.take(ctx, c, ttl); err != nil {
-				return err
-			}
-			w.row.ends = append(w.row.ends, end{id: h.ID, ttl: ttl, lease: w.own.id})
-		}
-	}
-	return nil
 }
 
 // written is the reply to w, which was carried out.
 func (t *Table) written(name string, w *write, rev int64, unheard []string) ledger.Reply {
 	w.row.rev = rev
-	r := ledger.Reply{Version: w.row.version(), Record: w.row.record, Written: true, Clock: clock(), Unheard: unheard}
-	t.remains.set(name, w.row.ends, &r.Record)
-	t.unused.note(name, &w.row)
+	r := ledger.Reply{Version: w.row.version(), Record: w.row.Record, Written: true, Clock: quorum.Clock(), Unheard: unheard}
+	t.remains.set(name, w.row.Ends, &r.Record)
+	t.unused.Note(name, &w.row.Row, leftover{rev, w.row.Record.Top})
 	return r
 }
 
 // reply tells row.
 func (t *Table) reply(ctx context.Context, c *clientv3.Client, name string, is row, fresh bool) (ledger.Reply, error) {
-	r := ledger.Reply{Version: is.version(), Record: is.record, Clock: clock()}
-	return r, t.remains.fill(ctx, c, name, is.ends, &r.Record, fresh)
+	r := ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
+	return r, t.remains.fill(ctx, c, name, is.Ends, &r.Record, fresh)
 }
 
 // mark is what no fence of a record that was deleted is above, as far as it is known here.

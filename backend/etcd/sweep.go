@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -25,56 +24,22 @@ const (
 	scanTogether  = 500
 )
 
-// unused are records that nobody uses, as this node has left them.
-type unused struct {
-	mu sync.Mutex // guards the field below
-	of map[string]leftover
-}
-
+// leftover is where a record was left that nobody uses.
 type leftover struct {
-	rev   int64
-	top   backend.Fence
-	since time.Duration
+	rev int64
+	top backend.Fence
 }
 
-// note notes what this node has written.
-func (u *unused) note(name string, is *row) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(is.record.Holds)+len(is.record.Queue) > 0 {
-		delete(u.of, name)
-		return
-	}
-	if u.of == nil {
-		u.of = map[string]leftover{}
-	}
-	u.of[name] = leftover{is.rev, is.record.Top, now()}
-}
-
-// found notes what a scan has found. It has to stay so for as long as what this node left.
-func (u *unused) found(name string, is *row) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if l, ok := u.of[name]; ok && l.rev == is.rev {
-		return
-	}
-	if u.of == nil {
-		u.of = map[string]leftover{}
-	}
-	u.of[name] = leftover{is.rev, is.record.Top, now()}
-}
-
-// due takes out the names of which nobody has heard for long enough.
-func (u *unused) due(after time.Duration) map[string]leftover {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+// due are the records of which nobody has heard for long enough.
+func (t *Table) due(after time.Duration) map[string]leftover {
 	some := map[string]leftover{}
-	for name, l := range u.of {
-		if now()-l.since >= after && len(some) < sweepTogether {
-			some[name] = l
-			delete(u.of, name)
+	t.unused.Due(after, func(name string, at leftover) bool {
+		if len(some) == sweepTogether {
+			return false
 		}
-	}
+		some[name] = at
+		return true
+	})
 	return some
 }
 
@@ -94,7 +59,7 @@ func (t *Table) sweep() {
 			_ = t.scan(t.life) // the next one finds what this one did not
 		}
 		for {
-			some := t.unused.due(sweepAfter)
+			some := t.due(sweepAfter)
 			if len(some) == 0 {
 				break
 			}
@@ -120,7 +85,7 @@ func (t *Table) scan(ctx context.Context) error {
 	return t.each(ctx, c, func(name string, is *row) error {
 		over, err := t.over(ctx, c, name, is)
 		if over {
-			t.unused.found(name, is)
+			t.unused.Found(name, leftover{is.rev, is.Record.Top})
 		}
 		return err
 	}, clientv3.WithSerializable())
@@ -158,7 +123,7 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 		return 0, err
 	}
 	err = t.each(ctx, c, func(_ string, is *row) error {
-		newest = max(newest, is.record.Top)
+		newest = max(newest, is.Record.Top)
 		return nil
 	})
 	if err != nil {
@@ -176,17 +141,17 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 // over: nobody waits for the name, and all holds are over. They never come back: a lease
 // that has expired is never used again.
 func (t *Table) over(ctx context.Context, c *clientv3.Client, name string, is *row) (bool, error) {
-	if len(is.record.Queue) > 0 {
+	if len(is.Record.Queue) > 0 {
 		return false, nil
 	}
-	for _, h := range is.record.Holds {
-		switch e, ok := is.ends.find(h.ID); {
-		case ok && e.lease == 0:
-			if t.remains.byClock(name, e) > 0 {
+	for _, h := range is.Record.Holds {
+		switch e, ok := is.Ends.Find(h.ID); {
+		case ok && e.Under == "":
+			if t.remains.clocks.Left(name, e) > 0 {
 				return false, nil
 			}
 		case ok:
-			r, err := c.Get(ctx, t.keys.alive(e.lease), clientv3.WithCountOnly())
+			r, err := c.Get(ctx, t.keys.alive(e.Under), clientv3.WithCountOnly())
 			if err != nil || r.Count > 0 {
 				return false, outcome(ctx, err)
 			}

@@ -3,7 +3,6 @@ package etcd
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // Config of a store.
@@ -37,7 +37,7 @@ type Table struct {
 	leases  leases
 	remains remains
 	mark    mark
-	unused  unused
+	unused  quorum.Unused[leftover]
 	start   start
 	guard   guard
 
@@ -51,17 +51,17 @@ var _ ledger.Table = (*Table)(nil)
 // OpenTable makes the Table of a node. It does not wait for etcd to be there. Errors are of
 // the configuration.
 func OpenTable(cfg Config) (*Table, error) {
-	a, err := parseAddress(cfg.URL)
+	a, err := scheme.Parse(cfg.URL)
 	if err != nil {
 		return nil, err
 	}
 	cfg.Lease = cmp.Or(cfg.Lease, 30*time.Second)
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	t := &Table{cfg: cfg, keys: keys{a.prefix + "/", cfg.KeyPrefix}}
+	t := &Table{cfg: cfg, keys: keys{a.Path + "/", cfg.KeyPrefix}}
 	t.life, t.end = context.WithCancel(context.Background())
 	t.link.busy = make(chan struct{}, 1)
-	t.link.open = func() (*clientv3.Client, error) { return a.open(context.Background()) }
-	t.leases.t, t.remains.t = t, t
+	t.link.open = func() (*clientv3.Client, error) { return connect(context.Background(), a) }
+	t.leases.t = t
 	t.start.changed, t.start.kick = make(chan struct{}), make(chan struct{}, 1)
 	return t, nil
 }
@@ -109,16 +109,11 @@ func (t *Table) Ping(ctx context.Context) error {
 type keys struct{ site, names string }
 
 func (k keys) record(name string) string { return k.site + "l/" + k.names + name }
-func (k keys) alive(lease clientv3.LeaseID) string {
-	return fmt.Sprintf("%salive/%x", k.site, uint64(lease))
-}
-func (k keys) mail(node string) string { return k.site + "mail/" + node }
-func (k keys) mark() string            { return k.site + "mark" }
-func (k keys) cluster() string         { return k.site + "cluster" }
-func (k keys) quarantine() string      { return k.site + "quarantine" }
+func (k keys) alive(lease string) string { return k.site + "alive/" + lease }
+func (k keys) mail(node string) string   { return k.site + "mail/" + node }
+func (k keys) mark() string              { return k.site + "mark" }
+func (k keys) cluster() string           { return k.site + "cluster" }
+func (k keys) quarantine() string        { return k.site + "quarantine" }
 
 // now is the time of deadlines.
 func now() time.Duration { return boottime.Now() }
-
-// clock is that of this gateway, in microseconds since 1970: etcd has none to tell.
-func clock() int64 { return time.Now().UnixMicro() }

@@ -43,7 +43,7 @@ type conn struct {
 // connect begins a session. It does not wait for a member to be there.
 func connect(a address, session time.Duration) (*conn, error) {
 	c := &conn{a: a, changed: make(chan struct{}), over: make(chan struct{})}
-	z, _, err := zk.Connect(a.members, session, zk.WithDialer(c.dial), zk.WithHostProvider(&members{c: c, next: rand.IntN(len(a.members))}),
+	z, _, err := zk.Connect(a.Members, session, zk.WithDialer(c.dial), zk.WithHostProvider(&members{c: c, next: rand.IntN(len(a.Members))}),
 		zk.WithEventCallback(c.event), zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ type members struct {
 // Init implements zk.HostProvider, as do the others.
 func (*members) Init([]string) error { return nil }
 
-func (m *members) Len() int { return len(m.c.a.members) }
+func (m *members) Len() int { return len(m.c.a.Members) }
 
 func (m *members) Next() (server string, around bool) {
 	m.mu.Lock()
@@ -80,7 +80,7 @@ func (m *members) Next() (server string, around bool) {
 	}
 	m.tried++
 	m.next = (m.next + 1) % m.Len()
-	return m.c.a.members[m.next], around
+	return m.c.a.Members[m.next], around
 }
 
 func (m *members) Connected() {
@@ -121,8 +121,8 @@ func (c *conn) event(e zk.Event) {
 // which the library does not tell.
 func (c *conn) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	tcp, err := dialer.New(timeout).Dial(network, addr)
-	if err == nil && c.a.tls != nil {
-		tcp, err = secured(tcp, c.a.tls, addr, timeout)
+	if err == nil && c.a.TLS != nil {
+		tcp, err = secured(tcp, c.a.TLS, addr, timeout)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

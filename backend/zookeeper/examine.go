@@ -46,20 +46,20 @@ func failure(check string, err error) Finding {
 
 // examineMembers begins a session with each member alone.
 func examineMembers(ctx context.Context, a address) (found []Finding) {
-	answers := make([]error, len(a.members))
-	_ = backend.Each(len(a.members), func(i int) error {
+	answers := make([]error, len(a.Members))
+	_ = backend.Each(len(a.Members), func(i int) error {
 		one := a
-		one.members = a.members[i : i+1]
+		one.Members = a.Members[i : i+1]
 		answers[i] = reachable(ctx, one)
 		return nil
 	})
 	up := 0
 	var lacks []string
 	for i, err := range answers {
-		f := Finding{Check: "member " + a.members[i], Detail: "takes sessions"}
+		f := Finding{Check: "member " + a.Members[i], Detail: "takes sessions"}
 		if err != nil {
 			f.Warned, f.Detail, f.Remedy = true, err.Error(), "see whether it runs, can be reached from here, and is of a majority"
-			lacks = append(lacks, a.members[i])
+			lacks = append(lacks, a.Members[i])
 		} else {
 			up++
 		}
@@ -68,7 +68,7 @@ func examineMembers(ctx context.Context, a address) (found []Finding) {
 	if up == 0 {
 		return append(found, Finding{Check: "connection", Detail: "no member can be reached: " + strings.Join(lacks, ", "), Remedy: "correct backend.url, or start ZooKeeper", Fails: true})
 	}
-	return append(found, Finding{Check: "connection", Detail: fmt.Sprintf("%d of %d members that backend.url names answer", up, len(a.members))})
+	return append(found, Finding{Check: "connection", Detail: fmt.Sprintf("%d of %d members that backend.url names answer", up, len(a.Members))})
 }
 
 func reachable(ctx context.Context, a address) error {
@@ -107,7 +107,7 @@ func lock(ctx context.Context, cfg Config) []Finding {
 		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: cfg.Node.ID, Hold: r.Record.Top}, 0)
 		_, err = s.swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
 		if err == nil {
-			err = s.deleteAll(ctx, t.unused.due(t.paths, 0))
+			err = s.deleteAll(ctx, t.due(0))
 		}
 	}
 	if err != nil {
@@ -138,7 +138,7 @@ func examineRights(ctx context.Context, s *session) []Finding {
 // examineSession warns where a dead gateway's names are free later than after the usual lease.
 func examineSession(s *session, lease time.Duration) Finding {
 	f := Finding{Check: "session", Detail: fmt.Sprintf("the servers grant %v", s.c.timeout())}
-	if spare := s.spare(lease); spare > 0 {
+	if spare := s.endOf(lease).Spare; spare > 0 {
 		f.Warned = true
 		f.Detail += fmt.Sprintf(", which is less than lock.ttl of %v needs: what a dead gateway held is free %v after the session", lease, spare.Round(time.Second))
 		f.Remedy = "set maxSessionTimeout of ZooKeeper to a minute, or a shorter lock.ttl"

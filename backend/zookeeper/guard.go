@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // guard notices that ZooKeeper was restored from an older copy, and may have forgotten who
@@ -197,7 +198,7 @@ func (g *guard) see(st *zk.Stat, x birth) {
 	}
 	g.birth, g.born = st.Version, st.Czxid
 	lease := time.Duration(x.Lease) * time.Millisecond
-	left := time.Duration(st.Mtime*1000-clock())*time.Microsecond + 2*lease
+	left := time.Duration(st.Mtime*1000-quorum.Clock())*time.Microsecond + 2*lease
 	g.until = max(g.until, now()+min(lease, left))
 }
 

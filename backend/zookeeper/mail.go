@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // letter is what is written to the znode of a node: messages. A node that reads it sees the
@@ -217,12 +218,13 @@ func (t *Table) enclosed(name string, x content, st *zk.Stat) *ledger.Reply {
 	if at.born == 0 {
 		at.born = st.Mzxid
 	}
-	is, err := decode(x.Row, at)
-	if x.Row == "" || err != nil || is.kept != "" {
+	value, err := quorum.Decode(x.Row)
+	if x.Row == "" || err != nil || value.Kept != "" {
 		return nil
 	}
 	t.buckets.saw(name, at.born, x.Bucket)
-	r := &ledger.Reply{Version: is.version(), Record: is.record, Clock: clock()}
-	t.remains.fill(name, is.ends, &r.Record)
+	is := row{Row: value, place: at}
+	r := &ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
+	t.remains.fill(name, is.Ends, &r.Record)
 	return r
 }

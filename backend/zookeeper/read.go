@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // Look implements ledger.Table.
@@ -74,13 +75,13 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 		if err != nil {
 			return ledger.Reply{}, settled(err)
 		}
-		next := ledger.Row{Version: is.version(), Record: is.record}
+		next := ledger.Row{Version: is.version(), Record: is.Record}
 		ms, ok := next.Join(e, "")
 		if !ok {
 			return s.reply(ctx, name, is)
 		}
-		w := &write{s: s, name: name, base: is.place, in: is.in, row: row{ends: is.ends, record: next.Record}}
-		if w.text, err = w.row.encode(); err != nil {
+		w := &write{s: s, name: name, base: is.place, in: is.in, row: row{Row: quorum.Row{Ends: is.Ends, Record: next.Record}}}
+		if w.text, err = w.row.Encode(); err != nil {
 			return ledger.Reply{}, err
 		}
 		to := make([]ledger.Addressed, 0, len(ms))
@@ -178,7 +179,7 @@ func (l *listing) add(ctx context.Context, bucket, after string, children []stri
 				return "", errs[i]
 			case errs[i] != nil:
 				l.broken = fmt.Errorf("%w: %w", backend.ErrPartly, errs[i])
-			case len(is.record.Holds)+len(is.record.Queue) > 0:
+			case is.InUse():
 				one, err := l.reply(ctx, name, is)
 				if err != nil {
 					return "", err

@@ -7,18 +7,17 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // remains is how long holds last that are seen in records.
 type remains struct {
-	t *Table
+	t      *Table
+	clocks quorum.Clocks
 
-	mu       sync.Mutex // guards the fields below
+	mu       sync.Mutex // guards the field below
 	sessions map[string]*life
-	// clocks has when a hold was first seen here that ends by clocks.
-	clocks map[seen]time.Duration
 }
 
 // life of the session of a node, as it is known here.
@@ -29,42 +28,15 @@ type life struct {
 	names map[string]bool
 }
 
-type seen struct {
-	name string
-	id   backend.Fence
-}
-
-// mostRemains bounds what is remembered of sessions, of clocks, and of the names under one
-// session. What is forgotten is asked for again, or observed anew.
+// mostRemains bounds what is remembered of sessions, and of the names under one. What is
+// forgotten is asked for again.
 const mostRemains = 10_000
-
-// byClock is how long the hold e lasts: nobody prolongs it. It is over once it was seen here
-// for its ttl, so that no difference of clocks ends it early; or once it is over for another
-// ttl by the clock of who wrote it, so that who comes a day later need not wait.
-func (r *remains) byClock(name string, e end) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e.ttl == 0 {
-		return 0 // its node has said so
-	}
-	at := now()
-	key := seen{name, e.id}
-	first, ok := r.clocks[key]
-	if !ok {
-		if len(r.clocks) >= mostRemains || r.clocks == nil {
-			r.clocks = map[seen]time.Duration{}
-		}
-		first = at
-		r.clocks[key] = first
-	}
-	return min(first+e.ttl-at, time.Duration(e.until-clock())*time.Microsecond+e.ttl)
-}
 
 // left is how long the hold e lasts at most. ZooKeeper is asked about a session of which it
 // is not known that it lives.
-func (r *remains) left(ctx context.Context, s *session, name string, e end) (time.Duration, error) {
-	if e.session != "" && e.session != s.id && !r.knows(e.session, name) {
-		if err := r.ask(ctx, s, e.session, name); err != nil {
+func (r *remains) left(ctx context.Context, s *session, name string, e quorum.End) (time.Duration, error) {
+	if e.Under != "" && e.Under != s.id && !r.knows(e.Under, name) {
+		if err := r.ask(ctx, s, e.Under, name); err != nil {
 			return 0, err
 		}
 	}
@@ -72,30 +44,24 @@ func (r *remains) left(ctx context.Context, s *session, name string, e end) (tim
 }
 
 // known is left, without asking. A session of which nothing is known may live.
-func (r *remains) known(name string, e end) time.Duration {
-	if e.session == "" {
-		return r.byClock(name, e)
+func (r *remains) known(name string, e quorum.End) time.Duration {
+	if e.Under == "" {
+		return r.clocks.Left(name, e)
 	}
-	if left, ok := r.t.stakes.left(name, e.id); ok {
-		return min(left, e.ttl)
+	if left, ok := r.t.stakes.left(name, e.ID); ok {
+		return min(left, e.TTL)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l := r.sessions[e.session]; l != nil && l.gone {
-		return max(l.since+e.spare-now(), 0)
+	if l := r.sessions[e.Under]; l != nil && l.gone {
+		return max(l.since+e.Spare-now(), 0)
 	}
-	return e.ttl
+	return e.TTL
 }
 
 // fill sets the ends in record, from now on.
-func (r *remains) fill(name string, es ends, record *ledger.Record) {
-	for i := range record.Holds {
-		h := &record.Holds[i]
-		h.End = 0
-		if e, ok := es.find(h.ID); ok {
-			h.End = r.known(name, e)
-		}
-	}
+func (r *remains) fill(name string, es quorum.Ends, record *ledger.Record) {
+	es.Fill(record, func(e quorum.End) time.Duration { return r.known(name, e) })
 }
 
 // knows: the session is known to be gone, or is watched; then name is looked at when it goes.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // Renew implements ledger.Table. It reads the records: as long as the session lives, and the
@@ -49,17 +49,18 @@ func (s *session) renew(ctx context.Context, r ledger.Renewal, begin time.Durati
 		if err != nil {
 			return err
 		}
-		if !holds(&is.record, r.ID) {
+		if !is.Holds(r.ID) {
 			s.t.stakes.drop(r.Name, r.ID)
 			return backend.ErrNotHeld
 		}
-		e, _ := is.ends.find(r.ID)
-		ttl := max(e.ttl, r.TTL)
-		if !anew && e.session == s.id && e.ttl >= ttl && e.spare >= s.spare(ttl) {
+		e, _ := is.Ends.Find(r.ID)
+		ttl := max(e.TTL, r.TTL)
+		if !anew && e.Under == s.id && e.TTL >= ttl && e.Spare >= s.endOf(ttl).Spare {
 			return nil
 		}
 		s.t.stakes.claim(r.Name, r.ID, begin+r.TTL)
-		next := end{id: r.ID, ttl: ttl, session: s.id, spare: s.spare(ttl)}
+		next := s.endOf(ttl)
+		next.ID = r.ID
 		w, err := s.rewrite(r.Name, &is, next)
 		if err != nil {
 			return err
@@ -81,15 +82,10 @@ func (s *session) renew(ctx context.Context, r ledger.Renewal, begin time.Durati
 }
 
 // rewrite is a write of the same row with another end of one hold. The version stays.
-func (s *session) rewrite(name string, is *row, e end) (w *write, err error) {
-	w = &write{s: s, name: name, base: is.place, in: is.in, row: row{record: is.record, ends: is.ends.but(e), kept: is.version()}}
-	w.text, err = w.row.encode()
+func (s *session) rewrite(name string, is *row, e quorum.End) (w *write, err error) {
+	w = &write{s: s, name: name, base: is.place, in: is.in, row: row{Row: is.Renewed(e, is.version())}}
+	w.text, err = w.row.Encode()
 	return w, err
-}
-
-// holds: r has the hold id, and it can be renewed.
-func holds(r *ledger.Record, id backend.Fence) bool {
-	return id != 0 && slices.ContainsFunc(r.Holds, func(h ledger.Hold) bool { return h.ID == id && !h.Offered })
 }
 
 // expireEvery is how often is looked for holds that nobody has renewed.
@@ -126,15 +122,15 @@ func (s *session) giveUp(ctx context.Context, k stakeKey) error {
 	if err != nil {
 		return err
 	}
-	e, ok := is.ends.find(k.id)
-	if !ok || e.session == "" || !holds(&is.record, k.id) {
+	e, ok := is.Ends.Find(k.id)
+	if !ok || e.Under == "" || !is.Holds(k.id) {
 		s.t.stakes.drop(k.name, k.id)
 		return nil
 	}
 	if !s.t.stakes.over(k, now()) {
 		return nil
 	}
-	w, err := s.rewrite(k.name, &is, end{id: k.id, until: clock()})
+	w, err := s.rewrite(k.name, &is, quorum.End{ID: k.id, Until: quorum.Clock()})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
@@ -61,8 +62,10 @@ func (s *session) lasts() time.Duration {
 	return timeout - min(s.t.addr.tick, timeout/2) - max(before, quiet(s.touchEvery()))
 }
 
-// spare is how long a hold of ttl may last after the end of its session.
-func (s *session) spare(ttl time.Duration) time.Duration { return max(ttl-s.lasts(), 0) }
+// endOf is the end of a hold of ttl that begins under the session.
+func (s *session) endOf(ttl time.Duration) quorum.End {
+	return quorum.End{TTL: ttl, Under: s.id, Spare: max(ttl-s.lasts(), 0)}
+}
 
 // alive is the znode of the session.
 func (s *session) alive() string { return s.t.paths.alive(s.id) }
@@ -170,8 +173,8 @@ func (t *Table) begin(ctx context.Context, first bool) (s *session, err error) {
 		return s, err
 	}
 	s.touched.Store(int64(now()))
-	if t.addr.user != "" {
-		login := []byte(t.addr.user + ":" + t.addr.password)
+	if t.addr.User != "" {
+		login := []byte(t.addr.User + ":" + t.addr.Password)
 		if _, err := do(ctx, c, func(z *zk.Conn) (any, error) { return nil, z.AddAuth("digest", login) }); err != nil {
 			return s, err
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // stakes are the holds that this process has under its sessions, with when they are over
@@ -76,11 +77,11 @@ func (s *stakes) firm(name string, id backend.Fence) {
 }
 
 // wrote: a row with these ends was written.
-func (s *stakes) wrote(name string, es ends) {
+func (s *stakes) wrote(name string, es quorum.Ends) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.of[name] {
-		if e, ok := es.find(id); !ok || e.session == "" {
+		if e, ok := es.Find(id); !ok || e.Under == "" {
 			s.remove(name, id)
 		}
 	}

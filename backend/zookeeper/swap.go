@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // tries is how often a write is sent that others have not spoilt by a write of their own.
@@ -94,7 +95,7 @@ func (s *session) base(ctx context.Context, asked ledger.Swap) (is row, same boo
 		return row{}, false, err
 	}
 	if at.born == 0 || s.t.buckets.know(asked.Name, at.born, in.version) {
-		return row{place: at, ends: es, in: in}, true, nil
+		return row{Row: quorum.Row{Ends: es}, place: at, in: in}, true, nil
 	}
 	is, err = s.read(ctx, asked.Name)
 	return is, is.version() == asked.Base, unasked(err)
@@ -125,10 +126,10 @@ func (s *session) refused(ctx context.Context, failed *part) error {
 // compose makes the write of asked on the row is. over: all that it ends is over, as far as
 // that is known here.
 func (s *session) compose(ctx context.Context, asked ledger.Swap, is row) (w *write, over bool, err error) {
-	w = &write{s: s, name: asked.Name, base: is.place, in: is.in, row: row{record: asked.Record.Clone()}, grants: asked.Effects.Grants}
+	w = &write{s: s, name: asked.Name, base: is.place, in: is.in, grants: asked.Effects.Grants}
 	w.birth, w.pulse = s.t.guard.proof()
 	for _, id := range asked.Effects.Ended {
-		e, ok := is.ends.find(id)
+		e, ok := is.Ends.Find(id)
 		if !ok {
 			continue
 		}
@@ -139,88 +140,46 @@ func (s *session) compose(ctx context.Context, asked ledger.Swap, is row) (w *wr
 		if left > 0 {
 			return nil, false, nil
 		}
-		if e.session != "" && !slices.Contains(w.dead, e.session) {
-			w.dead = append(w.dead, e.session)
+		if e.Under != "" && !slices.Contains(w.dead, e.Under) {
+			w.dead = append(w.dead, e.Under)
 		}
 	}
-	if err := w.stamp(asked, is.ends); err != nil {
+	begins := time.Duration(0) // the lease of a hold of this node
+	w.row.Row, err = quorum.Swapped(&asked, is.Ends, s.t.cfg.Node.ID, w.in.top, func(ttl time.Duration) (quorum.End, error) {
+		w.own, begins = true, ttl
+		return s.endOf(ttl), nil
+	})
+	if err != nil {
 		return nil, false, err
 	}
-	if asked.Base == "" && !asked.Absolute {
-		base := max(w.in.top, backend.Fence(clock()), asked.Floor)
-		w.row.record.Rebase(base)
-		for i := range w.row.ends {
-			w.row.ends[i].id += base
-		}
-	}
-	if w.text, err = w.row.encode(); err != nil {
+	if w.text, err = w.row.Encode(); err != nil {
 		return nil, false, err
 	}
-	ms := make([]ledger.Addressed, len(asked.Effects.Messages))
-	for i, m := range asked.Effects.Messages {
-		ms[i] = ledger.Addressed{Name: asked.Name, Message: m}
+	if h := w.row.Record.Firm(s.t.cfg.Node.ID); w.own && h != nil {
+		s.t.stakes.claim(asked.Name, h.ID, now()+begins)
 	}
-	for _, e := range w.row.ends {
-		if e.session == s.id && w.stamps(e.id, asked) {
-			s.t.stakes.claim(asked.Name, e.id, now()+e.ttl)
-		}
-	}
-	w.mail, err = s.letters(ms, w)
+	w.mail, err = s.letters(quorum.Addressed(&asked), w)
 	return w, true, err
-}
-
-// stamps: the lease of id begins with asked.
-func (w *write) stamps(id backend.Fence, asked ledger.Swap) bool {
-	// In a new record the stamps have numbers that count from its base.
-	return slices.ContainsFunc(asked.Effects.Stamps, func(st ledger.Stamp) bool { return st.ID == id || w.base.born == 0 })
-}
-
-// stamp notes how the holds of w end. Those of which no lease begins end as they did.
-func (w *write) stamp(asked ledger.Swap, was ends) error {
-	ttls := map[backend.Fence]time.Duration{}
-	for _, st := range asked.Effects.Stamps {
-		ttls[st.ID] = st.TTL
-	}
-	for i := range w.row.record.Holds {
-		h := &w.row.record.Holds[i]
-		if h.ID == 0 {
-			continue
-		}
-		ttl, begins := ttls[h.ID]
-		switch e, ok := was.find(h.ID); {
-		case !begins && ok:
-			w.row.ends = append(w.row.ends, e)
-		case !begins:
-		case h.Offered || h.Node == "":
-			w.row.ends = append(w.row.ends, end{id: h.ID, ttl: ttl, until: clock() + ttl.Microseconds()})
-		case h.Node != w.s.t.cfg.Node.ID:
-			return fmt.Errorf("%w: a lease begins that is of another node, %s", backend.ErrInvalid, h.Node)
-		default:
-			w.own = true
-			w.row.ends = append(w.row.ends, end{id: h.ID, ttl: ttl, session: w.s.id, spare: w.s.spare(ttl)})
-		}
-	}
-	return nil
 }
 
 // written is the reply to w, which was carried out.
 func (s *session) written(w *write, unheard []string) ledger.Reply {
 	t := s.t
-	t.stakes.wrote(w.name, w.row.ends)
-	r := ledger.Reply{Version: w.row.version(), Record: w.row.record, Written: true, Clock: clock(), Unheard: unheard}
-	t.remains.fill(w.name, w.row.ends, &r.Record)
-	t.unused.note(w.name, &w.row)
+	t.stakes.wrote(w.name, w.row.Ends)
+	r := ledger.Reply{Version: w.row.version(), Record: w.row.Record, Written: true, Clock: quorum.Clock(), Unheard: unheard}
+	t.remains.fill(w.name, w.row.Ends, &r.Record)
+	t.unused.Note(w.name, &w.row.Row, w.row.place)
 	return r
 }
 
 // reply tells row.
 func (s *session) reply(ctx context.Context, name string, is row) (ledger.Reply, error) {
-	r := ledger.Reply{Version: is.version(), Record: is.record, Clock: clock()}
-	for _, e := range is.ends {
+	r := ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
+	for _, e := range is.Ends {
 		if _, err := s.t.remains.left(ctx, s, name, e); err != nil {
 			return ledger.Reply{}, err
 		}
 	}
-	s.t.remains.fill(name, is.ends, &r.Record)
+	s.t.remains.fill(name, is.Ends, &r.Record)
 	return r, nil
 }

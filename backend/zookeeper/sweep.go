@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 const (
@@ -23,60 +23,20 @@ const (
 	pulseAfter = 24 * time.Hour
 )
 
-// unused are records that nobody uses, as this node has left them.
-type unused struct {
-	mu sync.Mutex // guards the field below
-	of map[string]leftover
-}
-
-type leftover struct {
-	at    place
-	since time.Duration
-}
-
-// note notes what this node has written.
-func (u *unused) note(name string, is *row) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if len(is.record.Holds)+len(is.record.Queue) > 0 {
-		delete(u.of, name)
-		return
-	}
-	u.put(name, is.place)
-}
-
-// found notes what a scan has found. It has to stay so for as long as what this node left.
-func (u *unused) found(name string, is *row) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if l, ok := u.of[name]; !ok || l.at != is.place {
-		u.put(name, is.place)
-	}
-}
-
-func (u *unused) put(name string, at place) {
-	if u.of == nil {
-		u.of = map[string]leftover{}
-	}
-	u.of[name] = leftover{at, now()}
-}
-
-// due takes out the names of which nobody has heard for long enough, by their parents.
-func (u *unused) due(p paths, after time.Duration) map[string]map[string]place {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+// due are the records of which nobody has heard for long enough, by their parents.
+func (t *Table) due(after time.Duration) map[string]map[string]place {
 	some := map[string]map[string]place{}
-	for name, l := range u.of {
-		b := p.bucket(name)
-		if now()-l.since < after || len(some[b]) >= sweepTogether {
-			continue
-		}
+	t.unused.Due(after, func(name string, at place) bool {
+		b := t.paths.bucket(name)
 		if some[b] == nil {
 			some[b] = map[string]place{}
 		}
-		some[b][name] = l.at
-		delete(u.of, name)
-	}
+		if len(some[b]) == sweepTogether {
+			return false
+		}
+		some[b][name] = at
+		return true
+	})
 	return some
 }
 
@@ -100,7 +60,7 @@ func (t *Table) sweep() {
 			_ = s.scan(t.life) // the next one finds what this one did not
 		}
 		ctx, cancel := context.WithTimeout(t.life, sweepEvery)
-		_ = s.deleteAll(ctx, t.unused.due(t.paths, sweepAfter)) // they stay until somebody uses them again, or a scan finds them
+		_ = s.deleteAll(ctx, t.due(sweepAfter)) // they stay until somebody uses them again, or a scan finds them
 		cancel()
 	}
 }
@@ -134,7 +94,7 @@ func (s *session) delete(ctx context.Context, names map[string]place) error {
 			if path != "" && is.in.version != in.version {
 				return backend.NotSent("others delete records just now")
 			}
-			top := max(in.top, is.in.top, is.record.Top)
+			top := max(in.top, is.in.top, is.Record.Top)
 			in, path = is.in, s.t.paths.bucket(name)
 			in.top = top
 			ops = append(ops, &zk.DeleteRequest{Path: s.t.paths.record(name), Version: at.version})
@@ -161,7 +121,7 @@ func (s *session) scan(ctx context.Context) error {
 	_, err := s.each(ctx, func(name string, is *row) error {
 		over, err := s.over(ctx, name, is)
 		if over {
-			s.t.unused.found(name, is)
+			s.t.unused.Found(name, is.place)
 		}
 		return err
 	})
@@ -212,7 +172,7 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 		return 0, settled(err)
 	}
 	buckets, err := s.each(ctx, func(_ string, is *row) error {
-		newest = max(newest, is.record.Top)
+		newest = max(newest, is.Record.Top)
 		return nil
 	})
 	for _, b := range buckets { // last: they have the records that were deleted meanwhile
@@ -228,11 +188,11 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 // over: nobody waits for the name, and all holds are over. They never come back: a session
 // that has ended is never used again.
 func (s *session) over(ctx context.Context, name string, is *row) (bool, error) {
-	if len(is.record.Queue) > 0 {
+	if len(is.Record.Queue) > 0 {
 		return false, nil
 	}
-	for _, h := range is.record.Holds {
-		e, ok := is.ends.find(h.ID)
+	for _, h := range is.Record.Holds {
+		e, ok := is.Ends.Find(h.ID)
 		if !ok {
 			continue
 		}
@@ -252,7 +212,7 @@ func (s *session) scanPulses(ctx context.Context) error {
 	for _, n := range nodes {
 		path := s.t.paths.root + "/p/" + n
 		_, st, err := s.get(ctx, path)
-		if err != nil || time.Duration(clock()-st.Mtime*1000)*time.Microsecond < pulseAfter {
+		if err != nil || time.Duration(quorum.Clock()-st.Mtime*1000)*time.Microsecond < pulseAfter {
 			continue
 		}
 		_, err = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(path, st.Version) })

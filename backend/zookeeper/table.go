@@ -12,6 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // Config of a store.
@@ -39,7 +40,7 @@ type Table struct {
 	stakes  stakes
 	remains remains
 	posted  posted
-	unused  unused
+	unused  quorum.Unused[place]
 	guard   guard
 	told    func(ledger.Addressed) // set by Listen
 
@@ -59,7 +60,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	}
 	cfg.Lease = cmp.Or(cfg.Lease, 30*time.Second)
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	t := &Table{cfg: cfg, addr: a, paths: paths{a.root, cfg.KeyPrefix}, acl: zk.WorldACL(zk.PermAll), told: func(ledger.Addressed) {}}
+	t := &Table{cfg: cfg, addr: a, paths: paths{"/" + a.Path, cfg.KeyPrefix}, acl: zk.WorldACL(zk.PermAll), told: func(ledger.Addressed) {}}
 	if a.named() {
 		t.acl = zk.AuthACL(zk.PermAll)
 	}
@@ -67,7 +68,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.start.changed, t.start.kick = make(chan struct{}), make(chan struct{}, 1)
 	t.remains.t = t
 	t.posted.me, t.guard.me = newSession(), newSession()
-	t.guard.since = clock()
+	t.guard.since = quorum.Clock()
 	return t, nil
 }
 
@@ -104,6 +105,3 @@ func (t *Table) Ping(ctx context.Context) error {
 
 // now is the time of deadlines.
 func now() time.Duration { return boottime.Now() }
-
-// clock is that of this gateway, in microseconds since 1970: ZooKeeper has none to tell.
-func clock() int64 { return time.Now().UnixMicro() }

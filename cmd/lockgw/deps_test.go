@@ -34,7 +34,7 @@ var rules = []rule{
 		why: "every store and the core are written against it, so it drags nothing in",
 	},
 	{
-		pkg: "backend/", ours: []string{"backend", "backend/boottime", "backend/dialer", "backend/gate", "backend/ledger", "backend/resplimit", "backend/selftest", "backend/sqltable"},
+		pkg: "backend/", ours: []string{"backend", "backend/boottime", "backend/dialer", "backend/gate", "backend/ledger", "backend/quorum", "backend/resplimit", "backend/selftest", "backend/sqltable"},
 		why: "a store answers one question at a time and knows no sessions, no other store and no front",
 	},
 	{
@@ -52,6 +52,10 @@ var rules = []rule{
 	{
 		pkg: "backend/selftest", ours: []string{"backend", "backend/ledger"}, closed: true,
 		why: "what a store must not do is the same for all of them, so this names none",
+	},
+	{
+		pkg: "backend/quorum", ours: []string{"backend", "backend/boottime", "backend/ledger"}, closed: true, theirs: []string{"golang.org/x/sys"},
+		why: "what etcd and ZooKeeper have in common is known without a client of either",
 	},
 	{
 		pkg: "backend/sqltable", ours: []string{"backend", "backend/ledger", "backend/selftest"}, closed: true,

@@ -1,0 +1,148 @@
+package quorum
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// format is how the first line of a row is written. One in a later format is not touched.
+const format = "1"
+
+// none is a word of that line that says nothing.
+const none = "-"
+
+// Row is what is stored of a name: a line with how its holds end, then the record as package
+// ledger writes it, so that a person can read both.
+type Row struct {
+	Ends   Ends
+	Record ledger.Record
+	// Kept is the version of a row that was written again by a renewal, which is none.
+	Kept ledger.Version
+}
+
+// Version of a row. It begins with the place at which it stands, which no later write has
+// again, and has the ends, so that a write knows without reading by what they are proven. No
+// place: there is no row.
+func (r *Row) Version(place string) ledger.Version {
+	switch {
+	case place == "":
+		return ""
+	case r.Kept != "":
+		return r.Kept
+	default:
+		return ledger.Version(place + "@" + r.Ends.String())
+	}
+}
+
+// ParseVersion reads what Version made.
+func ParseVersion(v ledger.Version) (place string, es Ends, err error) {
+	if v == "" {
+		return "", nil, nil
+	}
+	place, text, ok := strings.Cut(string(v), "@")
+	if es, err = ParseEnds(text); err != nil || !ok || place == "" {
+		return "", nil, NoVersion(v)
+	}
+	return place, es, nil
+}
+
+// NoVersion is an ErrInvalid about v.
+func NoVersion(v ledger.Version) error {
+	return fmt.Errorf("%w: %q is no version of a record", backend.ErrInvalid, v)
+}
+
+// Encode is what is stored.
+func (r *Row) Encode() (string, error) {
+	text, err := ledger.Encode(r.Record)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", backend.ErrInvalid, err)
+	}
+	return fmt.Sprintf("%s %s %s\n%s", format, cmp.Or(r.Ends.String(), none), cmp.Or(string(r.Kept), none), text), nil
+}
+
+// Decode reads what Encode made.
+func Decode(value string) (Row, error) {
+	first, text, _ := strings.Cut(value, "\n")
+	words := strings.Split(first, " ")
+	if len(words) != 3 || words[0] != format {
+		return Row{}, errors.New("not a record that this version of lockgw reads")
+	}
+	for i, w := range words {
+		words[i] = strings.TrimSuffix(w, none)
+	}
+	es, err := ParseEnds(words[1])
+	if err != nil {
+		return Row{}, err
+	}
+	record, err := ledger.Decode([]byte(text))
+	return Row{Ends: es, Record: record, Kept: ledger.Version(words[2])}, err
+}
+
+// Holds: the row has the hold id, and it can be renewed.
+func (r *Row) Holds(id backend.Fence) bool {
+	return id != 0 && slices.ContainsFunc(r.Record.Holds, func(h ledger.Hold) bool { return h.ID == id && !h.Offered })
+}
+
+// InUse: somebody holds the name or waits for it.
+func (r *Row) InUse() bool { return len(r.Record.Holds)+len(r.Record.Queue) > 0 }
+
+// Renewed is r with another end of one hold. Its version stays, which is v.
+func (r *Row) Renewed(e End, v ledger.Version) Row {
+	return Row{Ends: r.Ends.But(e), Record: r.Record, Kept: v}
+}
+
+// Swapped is the row that s writes in place of one with the ends was. Those of which no lease
+// begins end as they did; own tells how one of node ends that begins. A new record counts from
+// top, the clock or s.Floor, whichever is the highest.
+func Swapped(s *ledger.Swap, was Ends, node string, top backend.Fence, own func(ttl time.Duration) (End, error)) (Row, error) {
+	r := Row{Record: s.Record.Clone()}
+	ttls := map[backend.Fence]time.Duration{}
+	for _, st := range s.Effects.Stamps {
+		ttls[st.ID] = st.TTL
+	}
+	for i := range r.Record.Holds {
+		h := &r.Record.Holds[i]
+		ttl, begins := ttls[h.ID]
+		e, ok := was.Find(h.ID)
+		switch {
+		case h.ID == 0 || !begins && !ok:
+			continue
+		case !begins:
+		case h.Offered || h.Node == "":
+			e = End{TTL: ttl, Until: Clock() + ttl.Microseconds()}
+		case h.Node != node:
+			return r, fmt.Errorf("%w: a lease begins that is of another node, %s", backend.ErrInvalid, h.Node)
+		default:
+			var err error
+			if e, err = own(ttl); err != nil {
+				return r, err
+			}
+		}
+		e.ID = h.ID
+		r.Ends = append(r.Ends, e)
+	}
+	if s.Base == "" && !s.Absolute {
+		base := max(top, backend.Fence(Clock()), s.Floor)
+		r.Record.Rebase(base)
+		for i := range r.Ends {
+			r.Ends[i].ID += base
+		}
+	}
+	return r, nil
+}
+
+// Addressed are the messages that go with s.
+func Addressed(s *ledger.Swap) []ledger.Addressed {
+	ms := make([]ledger.Addressed, len(s.Effects.Messages))
+	for i, m := range s.Effects.Messages {
+		ms[i] = ledger.Addressed{Name: s.Name, Message: m}
+	}
+	return ms
+}

@@ -1,0 +1,86 @@
+package quorum
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+const seedRecord = `{"v":1,"base":0,"top":64,"holds":[{"node":"a","count":1,"id":1,"block":1}],"queue":[{"node":"b","want":1}]}`
+
+var seedRows = []string{
+	"", "1 - -\n" + seedRecord, "1 1=7fffffffffffffff:30000 -\n" + seedRecord, "1 1~1795192571579323:1000,2=1f:9 8@1=1f:9\n" + seedRecord,
+	"1 1=:1 -\n{}", "2 - -\n{}", "1  \n", "1 1~-1:-1 -\n" + seedRecord, "1 1=ABC7:30000:2500 8.5@1=ABC7:9\n" + seedRecord,
+}
+
+// Whatever is stored under a name, it is read or refused, and says the same when it is written.
+func FuzzRow(f *testing.F) {
+	for _, s := range seedRows {
+		f.Add(s, int64(7))
+	}
+	f.Fuzz(func(t *testing.T, value string, _ int64) {
+		r, err := Decode(value)
+		if err != nil {
+			return
+		}
+		text, err := r.Encode()
+		if err != nil {
+			t.Fatalf("%q can be read and not written: %v", value, err)
+		}
+		again, err := Decode(text)
+		if err != nil || again.Version("x") != r.Version("x") || !again.Record.Same(&r.Record) {
+			t.Errorf("%q is %+v, written %q and read as %+v, %v", value, r, text, again, err)
+		}
+		if r.Kept == "" {
+			if at, es, err := ParseVersion(r.Version("7.1")); err != nil || at != "7.1" || es.String() != r.Ends.String() {
+				t.Errorf("the version %q of %q is read as %v, %v, %v", r.Version("7.1"), value, at, es, err)
+			}
+		}
+		for _, v := range []ledger.Verb{ledger.Sync, ledger.Leave, ledger.Pass, ledger.Reclaim} { // without harm
+			ledger.Step(r.Record, ledger.Op{Verb: v, Node: "me", Want: 1, Turns: 64, Lapse: true, TTL: time.Second, OfferTTL: time.Second}, 0)
+		}
+	})
+}
+
+func TestVersion(t *testing.T) {
+	r := Row{Ends: Ends{{ID: 7, TTL: 30 * time.Second, Under: "ABC7", Spare: 2500 * time.Millisecond}, {ID: 8, TTL: time.Second, Until: -5}, {ID: 9}, {ID: 10, TTL: time.Second, Under: "1f"}}}
+	if v := r.Version("17.5"); v != "17.5@7=ABC7:30000:2500,8~-5:1000,9~0:0,10=1f:1000" {
+		t.Errorf("version %s", v)
+	}
+	if at, es, err := ParseVersion(r.Version("17.5")); err != nil || at != "17.5" || es.String() != r.Ends.String() {
+		t.Errorf("read as %v, %v, %v", at, es, err)
+	}
+	for _, bad := range []string{"5", "@", "1@x", "1@7=a/b:1", "1@7=:1", "1@7~1", "1@7~1:1:1", "1@7~1:-1", "1@7=a:1:1:1", "1@7=a"} {
+		if _, _, err := ParseVersion(ledger.Version(bad)); !errors.Is(err, backend.ErrInvalid) {
+			t.Errorf("%q is read as a version: %v", bad, err)
+		}
+	}
+}
+
+// A hold that ends by clocks lasts for its ttl from when it was seen first, however wrong the
+// clock of who wrote it is; one that is over for long by that is over.
+func TestClocks(t *testing.T) {
+	var c Clocks
+	ahead := End{ID: 1, TTL: time.Minute, Until: Clock() + time.Hour.Microseconds()}
+	behind := End{ID: 2, TTL: time.Minute, Until: Clock() - (30 * time.Second).Microseconds()}
+	for _, tt := range []struct {
+		e           End
+		least, most time.Duration
+	}{
+		{ahead, 50 * time.Second, time.Minute},
+		{behind, 10 * time.Second, 30 * time.Second},
+		{End{ID: 3, TTL: time.Minute, Until: Clock() - time.Hour.Microseconds()}, -time.Hour, 0},
+		{End{ID: 4, Until: Clock() + time.Hour.Microseconds()}, 0, 0},
+	} {
+		if left := c.Left("n", tt.e); left < tt.least || left > tt.most {
+			t.Errorf("%+v lasts for %v, want from %v to %v", tt.e, left, tt.least, tt.most)
+		}
+	}
+	before := c.Left("n", ahead)
+	if again := c.Left("n", ahead); again > before {
+		t.Errorf("it lasted for %v, and now for %v", before, again)
+	}
+}
