@@ -14,48 +14,39 @@ import (
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-// Finding is what was found out about one thing. It fails if locks do not work, and is a
-// warning if they work, but less well than they could.
-type Finding struct {
-	Check         string // what was looked at, a word or two
-	Detail        string
-	Remedy        string // what to do about it; "" where nothing has to be done
-	Fails, Warned bool
-}
-
 // examineTime bounds each question.
 const examineTime = 3 * time.Second
 
 // Examine looks for what is wrong with the database that cfg names, and takes a lock that
 // nobody else uses and gives it back. cfg.Node is not used.
-func Examine(ctx context.Context, cfg Config) []Finding {
+func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	a, err := parseAddress(cfg.URL)
 	if err != nil {
-		return []Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
+		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
 	connecting, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	c, err := connectFirst(connecting, a.hosts)
 	if err != nil {
-		return []Finding{failure("connection", err)}
+		return []backend.Finding{failure("connection", err)}
 	}
 	defer c.Close()
-	found := []Finding{connection(c, a)}
+	found := []backend.Finding{connection(c, a)}
 	found = append(found, settings(ctx, c)...)
 	return append(found, lock(ctx, cfg)...)
 }
 
-func failure(check string, err error) Finding {
-	return Finding{Check: check, Detail: sqltable.Reason(err), Remedy: "see docs/mysql.md", Fails: true}
+func failure(check string, err error) backend.Finding {
+	return backend.Finding{Check: check, Detail: sqltable.Reason(err), Remedy: "see docs/mysql.md", Fails: true}
 }
 
-func connection(c *conn, a address) Finding {
+func connection(c *conn, a address) backend.Finding {
 	kind := "MySQL"
 	if c.server.maria() {
 		kind = "MariaDB"
 	}
 	h := a.hosts[0]
-	f := Finding{Check: "connection", Detail: fmt.Sprintf("%s %s at %s, database %s, user %s", kind, c.server.version, c.server.address, h.DBName, h.User)}
+	f := backend.Finding{Check: "connection", Detail: fmt.Sprintf("%s %s at %s, database %s, user %s", kind, c.server.version, c.server.address, h.DBName, h.User)}
 	if c.server.tls {
 		f.Detail += ", over TLS"
 	}
@@ -63,27 +54,27 @@ func connection(c *conn, a address) Finding {
 }
 
 // settings are those by which a crash may lose more than it has to, and long requests fail.
-func settings(ctx context.Context, c *conn) []Finding {
+func settings(ctx context.Context, c *conn) []backend.Finding {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	got, err := c.query(ctx, "SELECT @@max_allowed_packet")
 	if err != nil || len(got) != 1 || len(got[0]) != 1 {
-		return []Finding{failure("settings", outcome(err))}
+		return []backend.Finding{failure("settings", outcome(err))}
 	}
 	r := reader{row: got[0][0]}
 	packet := r.number()
-	f := Finding{Check: "requests", Detail: "max_allowed_packet " + strconv.FormatInt(packet, 10)}
+	f := backend.Finding{Check: "requests", Detail: "max_allowed_packet " + strconv.FormatInt(packet, 10)}
 	if packet < maxPacket {
 		f.Warned, f.Remedy = true, fmt.Sprintf("SET GLOBAL max_allowed_packet = %d, and put it into the server's configuration: a lock for which many gateways wait could not be written", maxPacket)
 	}
-	return []Finding{durability(c.server.variables), f}
+	return []backend.Finding{durability(c.server.variables), f}
 }
 
 // durability is what a crash of the machine may lose. A server that writes a binary log brings
 // back, when it starts, no more than is in it.
-func durability(variables map[string]string) Finding {
+func durability(variables map[string]string) backend.Finding {
 	logs, syncs := variables["log_bin"], variables["sync_binlog"]
-	f := Finding{Check: "durability", Detail: flushAtCommit + " " + variables[flushAtCommit] + ", log_bin " + logs + ", sync_binlog " + syncs}
+	f := backend.Finding{Check: "durability", Detail: flushAtCommit + " " + variables[flushAtCommit] + ", log_bin " + logs + ", sync_binlog " + syncs}
 	if logs == "ON" && syncs != "1" {
 		f.Warned, f.Remedy = true, "SET GLOBAL sync_binlog = 1, and put it into the server's configuration: a crash of the machine may lose locks that were granted, and backend.mysql.guard has to keep everybody out for a while"
 	}
@@ -91,11 +82,11 @@ func durability(variables map[string]string) Finding {
 }
 
 // lock takes a lock, has itself told of it, and gives it back.
-func lock(ctx context.Context, cfg Config) []Finding {
+func lock(ctx context.Context, cfg Config) []backend.Finding {
 	cfg.Node, cfg.GuardFile, cfg.Guard = backend.Node{ID: "doctor-" + rand.Text()[:8]}, "", GuardNone
 	t, err := OpenTable(cfg)
 	if err != nil {
-		return []Finding{failure("lock", err)}
+		return []backend.Finding{failure("lock", err)}
 	}
 	defer t.Close()
 	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
@@ -107,9 +98,9 @@ func lock(ctx context.Context, cfg Config) []Finding {
 	r, err := t.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
 	took := time.Since(began)
 	if err != nil {
-		return []Finding{failure("lock", err)}
+		return []backend.Finding{failure("lock", err)}
 	}
-	found := []Finding{{Check: "lock", Detail: "taken in " + took.Round(100*time.Microsecond).String() + " and given back"}, t.push(ctx)}
+	found := []backend.Finding{{Check: "lock", Detail: "taken in " + took.Round(100*time.Microsecond).String() + " and given back"}, t.push(ctx)}
 	if h := r.Record.Firm(t.Node()); h != nil {
 		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: t.Node(), Hold: h.ID, Turns: 1}, 0)
 		_, err = t.Swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
@@ -121,17 +112,17 @@ func lock(ctx context.Context, cfg Config) []Finding {
 }
 
 // push is whether the node can be woken, which it tries by itself.
-func (t *Table) push(ctx context.Context) Finding {
+func (t *Table) push(ctx context.Context) backend.Finding {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	for {
 		err := t.sleeper.wrong()
 		switch {
 		case err == nil:
-			return Finding{Check: "push", Detail: "messages arrive"}
+			return backend.Finding{Check: "push", Detail: "messages arrive"}
 		case errors.Is(err, backend.ErrPartly):
 			what, remedy, _ := strings.Cut(strings.TrimPrefix(err.Error(), backend.ErrPartly.Error()+": "), ": ")
-			return Finding{Check: "push", Detail: what, Remedy: remedy, Warned: true}
+			return backend.Finding{Check: "push", Detail: what, Remedy: remedy, Warned: true}
 		case !wait(ctx, 5*time.Millisecond):
 			return failure("push", err)
 		}

@@ -15,24 +15,15 @@ import (
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-// Finding is what was found out about one thing. It fails if locks do not work, and is a
-// warning if they work, but less well than they could.
-type Finding struct {
-	Check         string // what was looked at, a word or two
-	Detail        string
-	Remedy        string // what to do about it; "" where nothing has to be done
-	Fails, Warned bool
-}
-
 // examineTime bounds each question.
 const examineTime = 3 * time.Second
 
 // Examine looks for what is wrong with the database that cfg names, and takes a lock that
 // nobody else uses and gives it back. cfg.Node is not used.
-func Examine(ctx context.Context, cfg Config) []Finding {
+func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	a, err := parseAddress(cfg.URL)
 	if err != nil {
-		return []Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
+		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
 	connecting, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
@@ -42,19 +33,19 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 		err = serves(c)
 	}
 	if err != nil {
-		return []Finding{failure("connection", notSent(err))}
+		return []backend.Finding{failure("connection", notSent(err))}
 	}
-	found := []Finding{connection(c, a.server)}
+	found := []backend.Finding{connection(c, a.server)}
 	found = append(found, settings(ctx, c)...)
 	return append(found, lock(ctx, cfg)...)
 }
 
-func failure(check string, err error) Finding {
-	return Finding{Check: check, Detail: sqltable.Reason(err), Remedy: "see docs/postgres.md", Fails: true}
+func failure(check string, err error) backend.Finding {
+	return backend.Finding{Check: check, Detail: sqltable.Reason(err), Remedy: "see docs/postgres.md", Fails: true}
 }
 
-func connection(c *pgconn.PgConn, cfg *pgconn.Config) Finding {
-	f := Finding{Check: "connection", Detail: fmt.Sprintf("PostgreSQL %s at %s, database %s, user %s", c.ParameterStatus("server_version"), c.Conn().RemoteAddr(), cfg.Database, cfg.User)}
+func connection(c *pgconn.PgConn, cfg *pgconn.Config) backend.Finding {
+	f := backend.Finding{Check: "connection", Detail: fmt.Sprintf("PostgreSQL %s at %s, database %s, user %s", c.ParameterStatus("server_version"), c.Conn().RemoteAddr(), cfg.Database, cfg.User)}
 	if _, ok := c.Conn().(*tls.Conn); ok {
 		f.Detail += ", over TLS"
 	}
@@ -62,22 +53,22 @@ func connection(c *pgconn.PgConn, cfg *pgconn.Config) Finding {
 }
 
 // settings are those by which a crash may lose more than it has to, and others' messages.
-func settings(ctx context.Context, c *pgconn.PgConn) (found []Finding) {
+func settings(ctx context.Context, c *pgconn.PgConn) (found []backend.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, examineTime)
 	defer cancel()
 	const sql = "SELECT current_setting('fsync'), current_setting('synchronous_commit'), pg_notification_queue_usage()"
 	got := c.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
 	if got.Err != nil || len(got.Rows) != 1 {
-		return []Finding{failure("settings", outcome(got.Err))}
+		return []backend.Finding{failure("settings", outcome(got.Err))}
 	}
 	r := reader{row: got.Rows[0]}
 	fsync, commit, queue := r.text(), r.text(), r.float()
-	f := Finding{Check: "durability", Detail: "fsync " + fsync + ", synchronous_commit " + commit}
+	f := backend.Finding{Check: "durability", Detail: "fsync " + fsync + ", synchronous_commit " + commit}
 	if fsync == "off" || commit == "off" {
 		f.Warned, f.Remedy = true, "set both to on, for the user of lockgw at least: a crash may lose locks that were granted, and backend.postgres.guard has to keep everybody out for a while"
 	}
 	found = append(found, f)
-	f = Finding{Check: "messages", Detail: strconv.FormatFloat(100*queue, 'f', 1, 64) + " % of the queue of NOTIFY is in use"}
+	f = backend.Finding{Check: "messages", Detail: strconv.FormatFloat(100*queue, 'f', 1, 64) + " % of the queue of NOTIFY is in use"}
 	if queue > 0.5 {
 		f.Warned, f.Remedy = true, "somebody listens in a transaction that does not end; see pg_stat_activity"
 	}
@@ -85,11 +76,11 @@ func settings(ctx context.Context, c *pgconn.PgConn) (found []Finding) {
 }
 
 // lock takes a lock, has itself told of it, and gives it back.
-func lock(ctx context.Context, cfg Config) []Finding {
+func lock(ctx context.Context, cfg Config) []backend.Finding {
 	cfg.Node, cfg.GuardFile, cfg.Guard = backend.Node{ID: "doctor-" + rand.Text()[:8]}, "", GuardNone
 	t, err := OpenTable(cfg)
 	if err != nil {
-		return []Finding{failure("lock", err)}
+		return []backend.Finding{failure("lock", err)}
 	}
 	defer t.Close()
 	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
@@ -107,13 +98,13 @@ func lock(ctx context.Context, cfg Config) []Finding {
 	r, err := t.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
 	took := time.Since(began)
 	if err != nil {
-		return []Finding{failure("lock", err)}
+		return []backend.Finding{failure("lock", err)}
 	}
-	found := []Finding{{Check: "lock", Detail: "taken in " + took.Round(100*time.Microsecond).String() + " and given back"}}
+	found := []backend.Finding{{Check: "lock", Detail: "taken in " + took.Round(100*time.Microsecond).String() + " and given back"}}
 	if err := t.hearsItself(ctx); err != nil {
 		found = append(found, failure("push", err))
 	} else {
-		found = append(found, Finding{Check: "push", Detail: "messages arrive"})
+		found = append(found, backend.Finding{Check: "push", Detail: "messages arrive"})
 	}
 	if h := r.Record.Firm(t.Node()); h != nil {
 		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: t.Node(), Hold: h.ID, Turns: 1}, 0)

@@ -57,12 +57,12 @@ func TestLogin(t *testing.T) {
 	for _, other := range []string{as("gate%40way:sesame@"), as("")} {
 		refuses(t, other, "permission denied")
 	}
-	if found := Examine(t.Context(), Config{URL: user}); slices.ContainsFunc(found, func(f Finding) bool { return f.Fails || f.Check == "rights" }) {
+	if found := Examine(t.Context(), Config{URL: user}); slices.ContainsFunc(found, func(f backend.Finding) bool { return f.Fails || f.Check == "rights" }) {
 		t.Errorf("doctor finds %+v", found)
 	}
 	open := chroot("open")
 	listen(t, zktest.URL(open, s), "first").take("n")
-	if found := Examine(t.Context(), Config{URL: strings.Replace(user, at, open, 1)}); !slices.ContainsFunc(found, func(f Finding) bool { return f.Warned && f.Check == "rights" }) {
+	if found := Examine(t.Context(), Config{URL: strings.Replace(user, at, open, 1)}); !slices.ContainsFunc(found, func(f backend.Finding) bool { return f.Warned && f.Check == "rights" }) {
 		t.Errorf("below a chroot that is everybody's doctor finds %+v", found)
 	}
 	// What the gateways have made is for their user alone.

@@ -5,33 +5,24 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
-
-// Finding is what was found out about one thing. It fails if locks do not work, and is a
-// warning if they work, but less well than they could.
-type Finding struct {
-	Check         string // what was looked at, a word or two
-	Detail        string
-	Remedy        string // what to do about it; "" where nothing has to be done
-	Fails, Warned bool
-}
 
 // examineTime bounds each question.
 const examineTime = 3 * time.Second
 
 // Examine looks for what is wrong with the members that cfg names, and takes a lock that
 // nobody else uses and gives it back. cfg.Node is not used.
-func Examine(ctx context.Context, cfg Config) []Finding {
+func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	a, err := parseAddress(cfg.URL)
 	if err != nil {
-		return []Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
+		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
 	found := examineMembers(ctx, a)
 	if found[len(found)-1].Fails {
@@ -40,12 +31,12 @@ func Examine(ctx context.Context, cfg Config) []Finding {
 	return append(found, lock(ctx, cfg)...)
 }
 
-func failure(check string, err error) Finding {
-	return Finding{Check: check, Detail: err.Error(), Remedy: "see docs/zookeeper.md", Fails: true}
+func failure(check string, err error) backend.Finding {
+	return backend.Finding{Check: check, Detail: err.Error(), Remedy: "see docs/zookeeper.md", Fails: true}
 }
 
 // examineMembers begins a session with each member alone.
-func examineMembers(ctx context.Context, a address) (found []Finding) {
+func examineMembers(ctx context.Context, a address) (found []backend.Finding) {
 	answers := make([]error, len(a.Members))
 	_ = backend.Each(len(a.Members), func(i int) error {
 		one := a
@@ -53,22 +44,16 @@ func examineMembers(ctx context.Context, a address) (found []Finding) {
 		answers[i] = reachable(ctx, one)
 		return nil
 	})
-	up := 0
 	var lacks []string
 	for i, err := range answers {
-		f := Finding{Check: "member " + a.Members[i], Detail: "takes sessions"}
+		f := backend.Finding{Check: "member " + a.Members[i], Detail: "takes sessions"}
 		if err != nil {
 			f.Warned, f.Detail, f.Remedy = true, err.Error(), "see whether it runs, can be reached from here, and is of a majority"
 			lacks = append(lacks, a.Members[i])
-		} else {
-			up++
 		}
 		found = append(found, f)
 	}
-	if up == 0 {
-		return append(found, Finding{Check: "connection", Detail: "no member can be reached: " + strings.Join(lacks, ", "), Remedy: "correct backend.url, or start ZooKeeper", Fails: true})
-	}
-	return append(found, Finding{Check: "connection", Detail: fmt.Sprintf("%d of %d members that backend.url names answer", up, len(a.Members))})
+	return append(found, quorum.Answering(a.Address, lacks, "ZooKeeper"))
 }
 
 func reachable(ctx context.Context, a address) error {
@@ -83,11 +68,11 @@ func reachable(ctx context.Context, a address) error {
 }
 
 // lock takes a lock and gives it back, and tells for how long the session lasts.
-func lock(ctx context.Context, cfg Config) []Finding {
+func lock(ctx context.Context, cfg Config) []backend.Finding {
 	cfg.Node = backend.Node{ID: "doctor-" + rand.Text()}
 	t, err := OpenTable(cfg)
 	if err != nil {
-		return []Finding{failure("lock", err)}
+		return []backend.Finding{failure("lock", err)}
 	}
 	defer t.Close()
 	t.Listen(func(ledger.Addressed) {})
@@ -95,30 +80,21 @@ func lock(ctx context.Context, cfg Config) []Finding {
 	defer cancel()
 	s, err := t.start.wait(ctx)
 	if err != nil {
-		return []Finding{failure("lock", err)}
+		return []backend.Finding{failure("lock", err)}
 	}
-	name := "lockgw:doctor:" + cfg.Node.ID
-	begin := time.Now()
-	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: cfg.Node.ID, Want: 1, Turns: 1, TTL: examineTime}, 0)
-	r, err := s.swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
-	took := time.Since(begin)
-	if err == nil && r.Written {
-		begin = time.Now()
-		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: cfg.Node.ID, Hold: r.Record.Top}, 0)
-		_, err = s.swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
-		if err == nil {
-			err = s.deleteAll(ctx, t.due(0))
-		}
+	f, err := quorum.TakeLock(ctx, trial{s}, cfg.Node.ID)
+	if err == nil {
+		err = s.deleteAll(ctx, t.due(0))
 	}
 	if err != nil {
-		return []Finding{failure("lock", err)}
+		return []backend.Finding{failure("lock", err)}
 	}
 	found := examineRights(ctx, s)
-	return append(found, examineSession(s, t.cfg.Lease), Finding{Check: "lock", Detail: fmt.Sprintf("taken in %v and given back in %v", took.Round(10*time.Microsecond), time.Since(begin).Round(10*time.Microsecond))})
+	return append(found, examineSession(s, t.cfg.Lease), f)
 }
 
 // examineRights warns of znodes that were made before there was a user: they are not for it alone.
-func examineRights(ctx context.Context, s *session) []Finding {
+func examineRights(ctx context.Context, s *session) []backend.Finding {
 	if !s.t.addr.named() {
 		return nil
 	}
@@ -129,15 +105,15 @@ func examineRights(ctx context.Context, s *session) []Finding {
 	if err != nil || !slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "world" }) {
 		return nil
 	}
-	return []Finding{{
+	return []backend.Finding{{
 		Check: "rights", Warned: true, Remedy: "take another chroot, or have an administrator set the rights of what is there",
 		Detail: "backend.url names a user, but everybody may use what is below " + s.t.paths.root + ", for it was made without one",
 	}}
 }
 
 // examineSession warns where a dead gateway's names are free later than after the usual lease.
-func examineSession(s *session, lease time.Duration) Finding {
-	f := Finding{Check: "session", Detail: fmt.Sprintf("the servers grant %v", s.c.timeout())}
+func examineSession(s *session, lease time.Duration) backend.Finding {
+	f := backend.Finding{Check: "session", Detail: fmt.Sprintf("the servers grant %v", s.c.timeout())}
 	if spare := s.endOf(lease).Spare; spare > 0 {
 		f.Warned = true
 		f.Detail += fmt.Sprintf(", which is less than lock.ttl of %v needs: what a dead gateway held is free %v after the session", lease, spare.Round(time.Second))

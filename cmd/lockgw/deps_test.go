@@ -195,7 +195,7 @@ var rules = []rule{
 		why: "it reads the store that a gateway would open",
 	},
 	{
-		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend/etcd", "backend/mysql", "backend/postgres", "backend/redis", "backend/redis/examine", "backend/redlock", "backend/zookeeper"},
+		pkg: "cmd/lockgw/doctor", ours: []string{"cmd/lockgw/cli", "cmd/lockgw/config", "backend", "backend/etcd", "backend/mysql", "backend/postgres", "backend/redis", "backend/redis/examine", "backend/redlock", "backend/zookeeper"},
 		why: "it asks the gateway that runs, and else looks at what one would need",
 	},
 	{

@@ -12,9 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/etcd"
+	"github.com/lockgw/lockgw/backend/mysql"
+	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/examine"
 	"github.com/lockgw/lockgw/backend/redlock"
+	"github.com/lockgw/lockgw/backend/zookeeper"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 )
@@ -93,22 +98,39 @@ func examineHere(ctx context.Context, s config.Settings) []finding {
 }
 
 // examineStore finds nothing about a store that is part of the gateway.
-func examineStore(ctx context.Context, c config.Backend) (found []finding) {
-	if strings.HasPrefix(c.URL, "memory:") {
+func examineStore(ctx context.Context, c config.Backend) []finding {
+	switch scheme, _, _ := strings.Cut(c.URL, "://"); scheme {
+	case "memory":
 		return nil
+	case "etcd":
+		return levels(etcd.Examine(ctx, etcd.Config{URL: c.URL, KeyPrefix: c.KeyPrefix}))
+	case "zookeeper":
+		return levels(zookeeper.Examine(ctx, zookeeper.Config{URL: c.URL, KeyPrefix: c.KeyPrefix}))
+	case "postgres", "postgresql":
+		return levels(postgres.Examine(ctx, postgres.Config{URL: c.URL, ListenURL: c.Postgres.ListenURL, KeyPrefix: c.KeyPrefix}))
+	case "mysql":
+		return levels(mysql.Examine(ctx, mysql.Config{URL: c.URL, KeyPrefix: c.KeyPrefix}))
+	default:
+		return examineRedis(ctx, c)
 	}
-	if strings.HasPrefix(c.URL, "etcd:") {
-		return examineEtcd(ctx, c)
+}
+
+func levels(all []backend.Finding) (found []finding) {
+	for _, f := range all {
+		level := examine.OK
+		switch {
+		case f.Fails:
+			level = examine.Fail
+		case f.Warned:
+			level = examine.Warn
+		}
+		found = append(found, finding{level, f.Check, f.Detail, f.Remedy})
 	}
-	if strings.HasPrefix(c.URL, "zookeeper:") {
-		return examineZooKeeper(ctx, c)
-	}
-	if strings.HasPrefix(c.URL, "postgres") {
-		return examinePostgres(ctx, c)
-	}
-	if strings.HasPrefix(c.URL, "mysql:") {
-		return examineMySQL(ctx, c)
-	}
+	return found
+}
+
+// examineRedis looks at one Redis, or at those of a Redlock.
+func examineRedis(ctx context.Context, c config.Backend) (found []finding) {
 	servers := []string{c.URL}
 	if strings.HasPrefix(c.URL, "redlock:") {
 		var err error
