@@ -202,7 +202,8 @@ func (l *lane) batch(first *call) (b []*call, taken int) {
 //
 // Redis forgets all scripts at once, so the requests of a name keep their order,
 // but for a script that another client brings back between two of them: then the
-// second runs before the first. Their request numbers make that harmless.
+// second runs before the first. That is harmless: a write compares the version, and one name
+// has one write of a node under way.
 func (l *lane) flow(ctx context.Context, b []*call) {
 	l.send(ctx, b)
 	var again []*call
