@@ -149,8 +149,8 @@ var disturbed = func() (all []scenario) {
 		sharedLeases, sharedHandOffs, sharedSilence, sharedAmnesia, sharedGuard,
 	} {
 		all = append(all, s, on("postgres", s), on("mysql", s))
-		if !s.forgets { // gateways always notice that etcd has
-			all = append(all, on("etcd", s))
+		if !s.forgets { // gateways always notice that these have
+			all = append(all, on("etcd", s), on("zookeeper", s))
 		}
 	}
 	return all

@@ -41,23 +41,29 @@ type store interface {
 
 // stores are those that histories are made of.
 var stores = map[string]func(t testing.TB) store{
-	"redis":    startRedis,
-	"postgres": startPostgres,
-	"mysql":    startMySQL,
-	"etcd":     startEtcd,
+	"redis":     startRedis,
+	"postgres":  startPostgres,
+	"mysql":     startMySQL,
+	"etcd":      startEtcd,
+	"zookeeper": startZooKeeper,
 }
 
 // on is s over another store than Redis.
 func on(scheme string, s scenario) scenario {
 	s.scheme, s.name, s.scripts = scheme, scheme+"-"+s.name, 0
-	if scheme != "etcd" {
+	// Requests and messages share one connection, which a gateway gives up when its pings
+	// have had no answer for 7 s; etcd takes none more often. Over ZooKeeper it notices sooner,
+	// and what a gateway held that has died is free when its session of 4 s is over.
+	switch scheme {
+	case "etcd":
+		s.stall += 7 * time.Second
+	case "zookeeper":
+		s.stall += 9 * time.Second
+	default:
 		return s
 	}
-	// Requests and messages share one connection, which a gateway gives up when its pings
-	// have had no answer for 7 s; etcd takes none more often.
-	s.stall += 7 * time.Second
 	without := []string{"mute messages", "freeze messages", "delay messages"}
-	if s.guarded { // who is started when etcd was restored knows of no later state
+	if s.guarded { // who is started when the store was restored knows of no later state
 		without = append(without, "kill gateway")
 	}
 	s.faults = slices.DeleteFunc(slices.Clone(s.faults), func(f fault) bool { return slices.Contains(without, f.kind) })

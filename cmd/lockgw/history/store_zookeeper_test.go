@@ -1,0 +1,101 @@
+package history_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
+)
+
+type zkStore struct {
+	*zktest.Server
+	t      testing.TB
+	client *zk.Conn
+	empty  string // a copy of what it had at the beginning
+}
+
+func startZooKeeper(t testing.TB) store {
+	s := &zkStore{Server: zktest.Start(t), t: t}
+	s.Kill()
+	s.empty = s.Copy(t)
+	s.Server.Restart(t)
+	s.client = zktest.Client(t, s.Server)
+	return s
+}
+
+func (s *zkStore) server() string { return s.Addr }
+
+func (s *zkStore) config(addr string, _ bool) string {
+	return fmt.Sprintf(`{url: "zookeeper://%s?session=4s&tick=200ms"}`, addr)
+}
+
+// listens: messages come by the connection of all requests.
+func (*zkStore) listens([]byte) bool { return false }
+
+func (*zkStore) scripts(testing.TB) int64 { return 0 }
+
+// each has f look at the children of path, which may be deleted meanwhile.
+func (s *zkStore) each(path string, f func(child string) error) error {
+	children, _, err := s.client.Children(path)
+	for _, c := range children {
+		if err := f(path + "/" + c); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *zkStore) left(context.Context) (left []string) {
+	err := s.each("/lockgw/l", func(bucket string) error {
+		return s.each(bucket, func(path string) error {
+			value, _, err := s.client.Get(path)
+			if _, record, _ := strings.Cut(string(value), "\n"); err == nil && !nobody(record) {
+				left = append(left, path+" "+string(value))
+			}
+			return err
+		})
+	})
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		left = append(left, err.Error())
+	}
+	return left
+}
+
+func (s *zkStore) Pause()  { s.Server.Pause(s.t) }
+func (s *zkStore) Resume() { s.Server.Resume(s.t) }
+
+func (s *zkStore) slow(d time.Duration) {
+	s.Pause()
+	time.Sleep(d)
+	s.Resume()
+}
+
+// upset has all messages overwritten that were not read yet.
+func (s *zkStore) upset() {
+	s.tell(func(path string) error {
+		_, err := s.client.Set(path, []byte("{}"), -1)
+		return err
+	})
+}
+
+// cut deletes the znodes of all messages.
+func (s *zkStore) cut() { s.tell(func(path string) error { return s.client.Delete(path, -1) }) }
+
+func (s *zkStore) tell(f func(path string) error) {
+	if err := s.each("/lockgw/m", f); err != nil {
+		s.t.Errorf("nemesis: ZooKeeper: %v", err)
+	}
+}
+
+func (s *zkStore) restart() bool {
+	s.Server.Restart(s.t)
+	return true
+}
+
+func (s *zkStore) forget() { s.Restore(s.t, s.empty) }
