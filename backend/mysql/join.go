@@ -58,10 +58,17 @@ func (t *Table) joining(name string, e ledger.Entry, seen ledger.Reply) (*write,
 	return w, err
 }
 
+// While a row is locked between two requests the server waits no longer for the second one than
+// that, in seconds: a gateway that vanishes in between must not keep the others from the row.
+const (
+	lockingSQL = "SET SESSION wait_timeout = 5;\n" + begin + "SELECT 1 FROM lockgw_names WHERE name = ? FOR UPDATE"
+	lockedSQL  = ";\nSET SESSION wait_timeout = DEFAULT"
+)
+
 // joinLocked joins over c, while the row is locked.
 func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.Entry) (r ledger.Reply, err error) {
 	raw := t.cfg.KeyPrefix + name
-	got, err := c.query(ctx, begin+"SELECT 1 FROM lockgw_names WHERE name = ? FOR UPDATE;\n"+lookSQL, []byte(raw), []byte(raw))
+	got, err := c.query(ctx, lockingSQL+";\n"+lookSQL, []byte(raw), []byte(raw))
 	if err != nil {
 		return r, err
 	}
@@ -78,7 +85,7 @@ func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.E
 		return r, err
 	}
 	if w == nil {
-		_, _, err = c.exec(ctx, "ROLLBACK")
+		_, _, err = c.exec(ctx, "ROLLBACK"+lockedSQL)
 		return seen, err
 	}
 	var s statement
@@ -86,6 +93,7 @@ func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.E
 	if len(nodes) == 0 {
 		s.add(";\nCOMMIT")
 	}
+	s.add(lockedSQL)
 	if a, r.Unheard, err = t.answered(ctx, c, w, &s, nodes); err != nil {
 		return r, err
 	}

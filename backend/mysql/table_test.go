@@ -1,13 +1,59 @@
 package mysql
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
+
+// Many gateways that want the same name are let in one after the other; and one that vanishes
+// while it has the row locked keeps the others from it for seconds.
+func TestJoinLocked(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a")
+	held(t, a, "n")
+	vanished, err := connectFirst(t.Context(), a.hosts.hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer vanished.Close()
+	if _, err := vanished.query(t.Context(), lockingSQL, []byte("n")); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		node := fmt.Sprint("b", n)
+		b := open(t, s.URL()+"&pool_max_conns=1", node)
+		for end := time.Now().Add(time.Minute); ; {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			var r ledger.Reply
+			err := b.prepare(ctx)
+			if err == nil {
+				err = b.requests.with(ctx, func(c *conn) (err error) {
+					r, err = b.joinLocked(ctx, c, "n", ledger.Entry{Node: node, Want: 1})
+					c.broken = c.broken || err != nil
+					return err
+				})
+			}
+			cancel()
+			if err == nil && len(r.Record.Queue) == n+1 {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: %+v, %v", node, r.Record, err)
+			}
+		}
+		if got, err := b.requests.query(t.Context(), "SELECT @@SESSION.wait_timeout = @@GLOBAL.wait_timeout"); err != nil || got[0][0][0].text != "1" {
+			t.Errorf("the connection is left as it was for the locked row: %v, %v", got, err)
+		}
+	}
+}
 
 func TestTable(t *testing.T) {
 	s := mysqltest.Start(t)
