@@ -266,6 +266,36 @@ func TestResync(t *testing.T) {
 	}
 }
 
+// While a node makes the key of its messages anew, its requests wait for that. They are not
+// refused as if etcd did not answer, and the key is made once each time.
+func TestRequestsWaitForTheKey(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	a := listen(t, etcdtest.URL(s), "a")
+	c := etcdtest.Client(t, s)
+	a.take("n")
+	for range 4 {
+		time.Sleep(2 * retryAfter)
+		before := a.resync.Load()
+		if _, err := c.Delete(t.Context(), "lockgw/mail/a"); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(patience); a.resync.Load() == before; {
+			if _, err := a.Join(t.Context(), "nobodys", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
+				t.Fatal(err)
+			}
+			a.start.lost() // as a write says that finds it gone
+			if time.Now().After(end) {
+				t.Fatal("a does not listen again")
+			}
+		}
+		time.Sleep(2 * retryAfter)
+		if n := a.resync.Load() - before; n > 2 { // one may come of the last request
+			t.Errorf("the key was made %d times", n)
+		}
+	}
+}
+
 // Somebody who may write the keys writes nonsense.
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()

@@ -103,12 +103,17 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.work.Go(func() {
 		told := ""
 		for first := true; t.life.Err() == nil; {
+			since := time.Now()
 			heard, err := t.hear(f, first)
 			first = first && !heard
 			if t.life.Err() != nil {
 				return
 			}
-			t.start.failed(err)
+			if heard && time.Since(since) > retryAfter {
+				t.start.failed(nil)
+			} else {
+				t.start.failed(err)
+			}
 			switch {
 			case heard:
 				t.cfg.Log.Warn("messages of other gateways may have been missed; what is waited for is looked at again", "why", err)

@@ -18,8 +18,17 @@ type start struct {
 	kick    chan struct{} // has an element when the node is to begin anew to listen
 }
 
-func (s *start) ready()           { s.set(true, nil) }
+// failed: the node could not begin to listen, because of err; nil: it will in a moment, and
+// who wants to write waits for it.
 func (s *start) failed(err error) { s.set(false, err) }
+
+func (s *start) ready() {
+	select {
+	case <-s.kick: // which was about what the node listened to before
+	default:
+	}
+	s.set(true, nil)
+}
 
 func (s *start) set(done bool, err error) {
 	s.mu.Lock()

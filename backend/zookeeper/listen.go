@@ -23,12 +23,17 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.work.Go(func() {
 		told := ""
 		for first := true; t.life.Err() == nil; {
+			since := time.Now()
 			began, err := t.serve(first)
 			first = first && !began
 			if t.life.Err() != nil {
 				return
 			}
-			t.start.failed(err)
+			if began && time.Since(since) > retryAfter {
+				t.start.failed(nil)
+			} else {
+				t.start.failed(err)
+			}
 			switch {
 			case began:
 				t.cfg.Log.Warn("the session with ZooKeeper is over, and another one begins; what is waited for is looked at again", "why", err)

@@ -19,8 +19,12 @@ type start struct {
 	kick    chan struct{} // has an element when a new session is to be begun
 }
 
-func (s *start) ready(n *session)  { s.set(n, nil) }
-func (s *start) failed(err error)  { s.set(nil, err) }
+func (s *start) ready(n *session) { s.set(n, nil) }
+
+// failed: there is no session, because of err; nil: there will be one in a moment, and who
+// wants to write waits for it.
+func (s *start) failed(err error) { s.set(nil, err) }
+
 func (s *start) present() *session { s.mu.Lock(); defer s.mu.Unlock(); return s.session }
 
 func (s *start) set(n *session, err error) {
