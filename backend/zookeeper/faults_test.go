@@ -227,3 +227,15 @@ func TestLostAnswer(t *testing.T) {
 		t.Errorf("%d answers were lost, want 3", w.thrown)
 	}
 }
+
+// Whatever ends a session, who asks before there is another one is told that nothing was sent.
+func TestNoSession(t *testing.T) {
+	t.Parallel()
+	for _, why := range []error{errDeleted, errBack, errors.New("it has expired"), fmt.Errorf("%w: x", backend.ErrUnavailable), backend.NotSent("x")} {
+		s := &start{changed: make(chan struct{})}
+		s.failed(why)
+		if _, err := s.wait(t.Context()); !errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnavailable) {
+			t.Errorf("after %q: %v", why, err)
+		}
+	}
+}

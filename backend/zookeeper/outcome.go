@@ -48,9 +48,9 @@ func outcome(err error) error {
 	return fmt.Errorf("%w: %s", backend.ErrUnavailable, "zookeeper: "+strings.TrimPrefix(err.Error(), "zk: "))
 }
 
-// unasked is err of a question before a write, which was not sent then.
+// unasked is err of what has to come before a request, which was not sent then.
 func unasked(err error) error {
-	if errors.Is(err, backend.ErrUnavailable) {
+	if err != nil && !errors.Is(err, backend.ErrRefused) {
 		return fmt.Errorf("%w: %s", backend.ErrUnreachable, strings.TrimPrefix(err.Error(), backend.ErrUnavailable.Error()+": "))
 	}
 	return err
