@@ -60,6 +60,35 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+// Each hold of a swap ends as it did, or as it begins: under what its node has, or by clocks.
+func TestSwapped(t *testing.T) {
+	record := ledger.Record{Top: 9, Holds: []ledger.Hold{
+		{Node: "other", ID: 1, Count: 1}, {Node: "me", ID: 2, Count: 1}, {Node: "next", ID: 3, Count: 1, Offered: true}, {Node: "gone", ID: 4, Count: 1},
+	}}
+	was := Ends{{ID: 1, TTL: time.Minute, Under: "o"}, {ID: 2, TTL: time.Second, Until: 7}}
+	swap := ledger.Swap{Base: "5@", Record: record, Effects: ledger.Effects{Stamps: []ledger.Stamp{{ID: 2, TTL: time.Hour}, {ID: 3, TTL: time.Second}}}}
+	own := func(ttl time.Duration) (End, error) { return End{TTL: ttl, Under: "m"}, nil }
+	begin := Clock()
+	r, err := Swapped(&swap, was, "me", 0, own)
+	if err != nil || len(r.Ends) != 3 || r.Ends[0] != was[0] || r.Ends[1] != (End{ID: 2, TTL: time.Hour, Under: "m"}) {
+		t.Fatalf("%v, %v", r.Ends, err)
+	}
+	if e := r.Ends[2]; e.ID != 3 || e.Under != "" || e.TTL != time.Second || e.Until < begin+time.Second.Microseconds() {
+		t.Errorf("the offer ends by %+v", e)
+	}
+	if _, err := Swapped(&swap, was, "other", 0, own); !errors.Is(err, backend.ErrInvalid) {
+		t.Errorf("a lease began of another node: %v", err)
+	}
+	swap.Base = ""
+	ahead := backend.Fence(Clock()) + 1<<40
+	for _, floors := range [][2]backend.Fence{{ahead, 0}, {0, ahead}} {
+		swap.Floor = floors[1]
+		if r, err := Swapped(&swap, nil, "me", floors[0], own); err != nil || r.Record.Top != ahead+9 || len(r.Ends) != 2 || r.Ends[0].ID != ahead+2 {
+			t.Errorf("a new record above %v: %+v, %v", floors, r, err)
+		}
+	}
+}
+
 // A hold that ends by clocks lasts for its ttl from when it was seen first, however wrong the
 // clock of who wrote it is; one that is over for long by that is over.
 func TestClocks(t *testing.T) {

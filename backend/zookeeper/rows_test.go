@@ -113,6 +113,7 @@ func TestSweep(t *testing.T) {
 	if at, _, err := parseVersion(base); err != nil || at.version == 0 {
 		t.Fatal(base, err)
 	}
+	b.buckets.forget(b.paths.bucket("n")) // another name may have had it read since
 	next, effects = ledger.Step(seen.Record, ledger.Op{Node: "b", Want: 1, Turns: 1, TTL: time.Second}, 0)
 	if r, err := b.Swap(t.Context(), ledger.Swap{Name: "n", Base: base, Record: next, Effects: effects}); err != nil || r.Written {
 		t.Errorf("a record that was deleted was swapped: %+v, %v", r, err)
@@ -147,6 +148,9 @@ func TestTurnover(t *testing.T) {
 			t.Fatalf("version %s again", r.Version)
 		}
 		seen[r.Version] = true
+		if at, _, err := parseVersion(r.Version); err != nil || at.version > turnover {
+			t.Errorf("%s, %v: the znode was not made anew", r.Version, err)
+		}
 		wg.Go(func() { b.ask("n", ledger.Op{Want: 1, Lapse: true}) })
 		wg.Wait()
 		a.hears(ledger.Waits)

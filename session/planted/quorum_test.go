@@ -1,0 +1,64 @@
+//go:build planted
+
+package planted
+
+const zookeeper = "./backend/zookeeper"
+
+// quorumBugs are of the tables over etcd and ZooKeeper, and of what they have in common.
+var quorumBugs = []bug{
+	{
+		name: "a hold that ends by clocks is believed its clock", file: "backend/quorum/ends.go",
+		old: "return min(first+e.TTL-at, time.Duration(e.Until-Clock())*time.Microsecond+e.TTL)", new: "return time.Duration(e.Until-Clock()) * time.Microsecond",
+		test: "./backend/quorum", run: "^TestClocks$",
+	},
+	{
+		name: "a lease may begin that is of another node", file: "backend/quorum/row.go",
+		old: "case h.Node != node:", new: "case false:",
+		test: "./backend/quorum", run: "^TestSwapped$",
+	},
+	{
+		name: "a hold over ZooKeeper ends with its session, however long its lease is", file: "backend/zookeeper/session.go",
+		old: "Spare: max(ttl-s.lasts(), 0)", new: "Spare: 0 * s.lasts()",
+		test: zookeeper, run: "^TestDeadNode$",
+	},
+	{
+		name: "a znode that was made anew passes for the one before", file: "backend/zookeeper/swap.go",
+		old: "if at.born == 0 || s.t.buckets.know(asked.Name, at.born, in.version) {", new: "if true {",
+		test: zookeeper, run: "^TestSweep$",
+	},
+	{
+		name: "fences over ZooKeeper begin anew after a record was deleted", file: "backend/zookeeper/sweep.go",
+		old: "top := max(in.top, is.in.top, is.Record.Top)", new: "top := max(in.top, is.in.top)",
+		test: zookeeper, run: "^TestSweep$",
+	},
+	{
+		name: "an older copy of ZooKeeper is trusted", file: "backend/zookeeper/guard.go",
+		old: "case x.Process == g.me && x.N >= g.sure:", new: "case x.Process == g.me:",
+		test: zookeeper, run: "^TestRestored$",
+	},
+	{
+		name: "a gateway that begins after ZooKeeper was restored grants", file: "backend/zookeeper/guard.go",
+		old: "g.until = max(g.until, now()+min(lease, left))", new: "_, _ = lease, left",
+		test: zookeeper, run: "^TestRestored$",
+	},
+	{
+		name: "a message in ZooKeeper that was overwritten is not missed", file: "backend/zookeeper/mail.go",
+		old: "o.missed = len(fresh) < written", new: "",
+		test: zookeeper, run: "^TestLetters$",
+	},
+	{
+		name: "the version of a znode turns over", file: "backend/zookeeper/write.go",
+		old: "return w.base.born != 0 && (w.base.version >= turnover || w.base.version < 0)", new: "return false",
+		test: zookeeper, run: "^TestTurnover$",
+	},
+	{
+		name: "what is too large for ZooKeeper is sent", file: "backend/zookeeper/write.go",
+		old: "if len(w.text) > mostRow {", new: "if false {",
+		test: zookeeper, run: "^TestTooLarge$",
+	},
+	{
+		name: "a write over ZooKeeper whose answer was lost is not looked up", file: "backend/zookeeper/write.go",
+		old: "return nil, w.resolve(ctx, err)", new: "return nil, err",
+		test: zookeeper, run: "^TestLostAnswer$",
+	},
+}
