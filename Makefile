@@ -12,7 +12,7 @@ TEST_PACKAGES := redis-server redis-tools etcd-server libzookeeper-java default-
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build cross test race lint check shop planted model fuzz kills restarts upgrade soak bench bench-peers clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
+.PHONY: build cross test race lint check shop planted model fuzz kills restarts upgrade soak bench bench-peers bench-limits clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -89,6 +89,10 @@ bench: needs
 ## bench-peers: the same beside other libraries
 bench-peers: needs
 	cd bench && $(GO) run . -peers
+
+## bench-limits: how much a gateway bears, what it costs at rest and under attack (see docs/performance.md; best as root)
+bench-limits: needs
+	cd bench && $(GO) run . -limits
 
 ## docs: the pages that are made from the code
 docs:

@@ -61,6 +61,9 @@ func TestCountsCommands(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	if err := r.startAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	var got table
 	c := contest{group: soloGroup, n: 1, rounds: 2, once: loadFor(50 * time.Millisecond), plain: plainName, all: r.pairs(plan{})}
 	if err := c.hold(t.Context(), r, &got); err != nil {

@@ -29,7 +29,7 @@ func idle(ctx context.Context, r *rig, p plan, t *table) error {
 	var scenes []scene
 	for _, url := range []string{"memory://", "redis://" + r.addr} {
 		scenes = append(scenes,
-			scene{fmt.Sprintf("locks held, ttl %v, %s", shortTTL, scheme(url)), url, p.holds, holders(p.holds)},
+			scene{fmt.Sprintf("locks held, ttl %v, %s", shortTTL, scheme(url)), url, p.holds, holders(p.holds, shortTTL)},
 			scene{"callers wait, socket, " + scheme(url), url, min(p.waits, mostConns), waiters(false, min(p.waits, mostConns))},
 			scene{"callers wait, HTTP, " + scheme(url), url, p.waits, waiters(true, p.waits)})
 	}
@@ -42,10 +42,10 @@ func idle(ctx context.Context, r *rig, p plan, t *table) error {
 }
 
 // holders take n locks.
-func holders(n int) func(context.Context, *gateway) (crew, error) {
+func holders(n int, ttl time.Duration) func(context.Context, *gateway) (crew, error) {
 	return func(_ context.Context, g *gateway) (crew, error) {
 		c, err := connected((n+holdsEach-1)/holdsEach, "unix", g.resp, func(i int, w *wire) (op, error) {
-			return func() error { return w.lockMany("held"+strconv.Itoa(i)+":", min(holdsEach, n-i*holdsEach)) }, nil
+			return func() error { return w.lockMany(heldBy(i), min(holdsEach, n-i*holdsEach), ttl) }, nil
 		})
 		if err != nil {
 			return c, err
@@ -55,9 +55,13 @@ func holders(n int) func(context.Context, *gateway) (crew, error) {
 	}
 }
 
-func (w *wire) lockMany(prefix string, n int) error {
+// heldBy is how the names begin that connection i holds; a number follows.
+func heldBy(i int) string { return "held" + strconv.Itoa(i) + ":" }
+
+func (w *wire) lockMany(prefix string, n int, ttl time.Duration) error {
+	seconds := strconv.FormatFloat(ttl.Seconds(), 'f', -1, 64)
 	for i := range n {
-		if err := w.ask(encode("LOCK", prefix+strconv.Itoa(i), "TTL", strconv.FormatFloat(shortTTL.Seconds(), 'f', -1, 64))); err != nil {
+		if err := w.ask(encode("LOCK", prefix+strconv.Itoa(i), "TTL", seconds)); err != nil {
 			return err
 		}
 	}
@@ -74,6 +78,18 @@ const (
 // waiters are n callers that wait for names which one more caller holds.
 func waiters(web bool, n int) func(context.Context, *gateway) (crew, error) {
 	return func(ctx context.Context, g *gateway) (crew, error) {
+		path := g.resp
+		if web {
+			path = g.http
+		}
+		return waitersBy(func(int) (*wire, error) { return dial("unix", path) }, func(int) bool { return web }, n)(ctx, g)
+	}
+}
+
+// waitersBy are waiters with connections of the caller's making, some of which may speak HTTP.
+// What each of the crew does is to take its turn, for which the holder has to let go.
+func waitersBy(dial func(i int) (*wire, error), web func(i int) bool, n int) func(context.Context, *gateway) (crew, error) {
+	return func(ctx context.Context, g *gateway) (crew, error) {
 		holder, err := client.Dial(ctx, g.resp, client.Options{})
 		if err != nil {
 			return crew{}, err
@@ -83,19 +99,48 @@ func waiters(web bool, n int) func(context.Context, *gateway) (crew, error) {
 				return crew{close: holder.Close}, err
 			}
 		}
-		path, ask := g.resp, func(i int) []byte { return encode("LOCK", g.waited(i), "WAIT", "300") }
-		if web {
-			path, ask = g.http, func(i int) []byte { return request("PUT", "/v1/locks/"+g.waited(i)+"?wait=5m", "", "") }
-		}
-		c, err := connected(n, "unix", path, func(i int, w *wire) (op, error) {
-			_, err := w.Write(ask(i))
-			return nil, err
+		c, err := connectedBy(dial, n, func(i int, w *wire) (op, error) {
+			ask := encode("LOCK", g.waited(i), "WAIT", "300")
+			if web(i) {
+				ask = request("PUT", "/v1/locks/"+g.waited(i)+"?wait=5m", "", "")
+			}
+			_, err := w.Write(ask)
+			return func() error { return w.turn(web(i), g.waited(i)) }, err
 		})
 		if err != nil {
 			return crew{close: holder.Close}, err
 		}
-		return joined([]crew{c, {close: holder.Close}}), g.awaitQueue(ctx, holder, n)
+		all := joined([]crew{c, {close: holder.Close}})
+		all.letGo = func() error {
+			for i := 0; i < n; i += waitsEach {
+				if _, err := holder.Unlock(ctx, g.waited(i), client.UnlockOptions{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		return all, g.awaitQueue(ctx, holder, n)
 	}
+}
+
+// turn reads that the name is granted, and gives it back.
+func (w *wire) turn(web bool, name string) error {
+	if !web {
+		if err := w.answered(); err != nil {
+			return err
+		}
+		return w.ask(encode("UNLOCK", name))
+	}
+	body, err := w.read()
+	if err != nil {
+		return err
+	}
+	token, err := tokenOf(body)
+	if err != nil {
+		return err
+	}
+	_, err = w.fetch(request("DELETE", "/v1/locks/"+name, token, ""))
+	return err
 }
 
 func (g *gateway) waited(i int) string { return g.Name + "-" + strconv.Itoa(i/waitsEach) }

@@ -37,11 +37,13 @@ type rig struct {
 type gateway struct {
 	*process
 	resp, http string // paths of its sockets
+	state      string // directory
 }
 
 // delay of the way to the far Redis, there and back.
 const delay = time.Millisecond
 
+// openRig starts Redis alone.
 func openRig(ctx context.Context, lockgw string) (*rig, error) {
 	dir, err := os.MkdirTemp("", "bench-") // short: the path of a socket has at most 107 bytes
 	if err != nil {
@@ -61,9 +63,11 @@ func (r *rig) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := r.startRedis(ctx); err != nil {
-		return err
-	}
+	return r.startRedis(ctx)
+}
+
+// startAll starts what the tables compare: what shows the limits, and four gateways.
+func (r *rig) startAll(ctx context.Context) (err error) {
 	if err := r.startRoles(ctx); err != nil {
 		return err
 	}
@@ -157,21 +161,37 @@ backend: {url: "%[3]s"}
 log:     {level: warn}
 `
 
-func (r *rig) startGateway(ctx context.Context, name, url string) (*gateway, error) {
-	dir := filepath.Join(r.dir, name)
-	if err := os.MkdirAll(filepath.Join(dir, "state"), 0o700); err != nil {
+// startGateway starts a gateway that all users of the machine may use; flags are further
+// ones of its own.
+func (r *rig) startGateway(ctx context.Context, name, url string, flags ...string) (*gateway, error) {
+	g, args, err := r.prepare(name, url, flags...)
+	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(dir, "lockgw.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, config, name, dir, url), 0o600); err != nil {
-		return nil, err
-	}
-	g := &gateway{resp: filepath.Join(dir, "resp.sock"), http: filepath.Join(dir, "http.sock")}
-	if err := r.start(ctx, name, accepts("unix", g.resp), r.lockgw, "serve", "--config", file); err != nil {
+	if err := r.start(ctx, name, accepts("unix", g.resp), r.lockgw, args...); err != nil {
 		return nil, err
 	}
 	g.process = r.servers[len(r.servers)-1]
 	return g, nil
+}
+
+// prepare makes the directories and the configuration of a gateway, and its arguments.
+func (r *rig) prepare(name, url string, flags ...string) (g *gateway, args []string, err error) {
+	dir := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(filepath.Join(dir, "state"), 0o700); err != nil {
+		return nil, nil, err
+	}
+	for _, d := range []string{r.dir, dir} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			return nil, nil, err
+		}
+	}
+	file := filepath.Join(dir, "lockgw.yaml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, config, name, dir, url), 0o600); err != nil {
+		return nil, nil, err
+	}
+	g = &gateway{resp: filepath.Join(dir, "resp.sock"), http: filepath.Join(dir, "http.sock"), state: filepath.Join(dir, "state")}
+	return g, append([]string{"serve", "--config", file, "--socket-mode", "0666"}, flags...), nil
 }
 
 func (r *rig) stopGateway(g *gateway) error {

@@ -21,6 +21,8 @@ func play(args []string) error {
 			return err
 		}
 		return serve("tcp", args[0], func(c net.Conn) { forward(c, args[1], d) })
+	case role == "attack" && len(args) == 3:
+		return attack(args[0], victim{args[1], args[2]})
 	case role == "gateway" && len(args) == 3:
 		return serveProfiled(args[0], args[1], args[2])
 	}

@@ -18,6 +18,9 @@ type crew struct {
 	ops   []op
 	once  func() (sample, error) // measured instead of ops
 	close func() error
+
+	wires []*wire      // of callers that have a connection each
+	letGo func() error // gives back what the callers wait for
 }
 
 // contestant is what is measured in one row.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -82,6 +83,11 @@ func pingLike(request []byte) (ping []byte, answer int) {
 
 // connected makes a crew of which each caller has a connection.
 func connected(n int, network, addr string, caller func(i int, w *wire) (op, error)) (crew, error) {
+	return connectedBy(func(int) (*wire, error) { return dial(network, addr) }, n, caller)
+}
+
+// connectedBy is connected with connections of its caller's making.
+func connectedBy(dial func(i int) (*wire, error), n int, caller func(i int, w *wire) (op, error)) (crew, error) {
 	var open []io.Closer
 	c := crew{close: func() error {
 		var errs []error
@@ -91,11 +97,11 @@ func connected(n int, network, addr string, caller func(i int, w *wire) (op, err
 		return errors.Join(errs...)
 	}}
 	for i := range n {
-		w, err := dial(network, addr)
+		w, err := dial(i)
 		if err != nil {
 			return crew{}, errors.Join(err, c.close())
 		}
-		open = append(open, w)
+		open, c.wires = append(open, w), append(c.wires, w)
 		do, err := caller(i, w)
 		if err != nil {
 			return crew{}, errors.Join(err, c.close())
@@ -167,3 +173,17 @@ func joined(parts []crew) crew {
 // own is a name of the caller's own, one is the same for all.
 func own(i int) string { return "bench" + strconv.Itoa(i) }
 func one(int) string   { return "bench" }
+
+// reply sends a request and returns an answer of one line, without what ends it. An error
+// of the gateway is an error.
+func (w *wire) reply(args ...string) (string, error) {
+	if _, err := w.Write(encode(args...)); err != nil {
+		return "", err
+	}
+	line, err := w.r.ReadString('\n')
+	line = strings.TrimRight(line, "\r\n")
+	if err == nil && (line == "" || line[0] != ':' && line[0] != '+') {
+		err = fmt.Errorf("%s: answer %q", strings.Join(args[:min(2, len(args))], " "), line)
+	}
+	return line, err
+}

@@ -75,6 +75,9 @@ func measureStore(ctx context.Context, out io.Writer, name string, p plan) error
 		return fmt.Errorf("no store %q; there are %s", name, storeNames())
 	}
 	return measured(ctx, out, p, func(r *rig, t *table) ([]target, error) {
+		if err := r.startAll(ctx); err != nil {
+			return nil, err
+		}
 		s, err := begin(ctx, r)
 		if err != nil {
 			return nil, err

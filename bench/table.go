@@ -18,7 +18,8 @@ type row struct {
 	samples     []sample
 	work        work // for all ops of all samples
 	ops         float64
-	note        string // instead of figures
+	note        string  // instead of figures
+	figure      float64 // of a row with a note: what a target is about
 
 	limit, plain *row // of the same contest; nil: none
 }

@@ -2,9 +2,10 @@ package main
 
 import "fmt"
 
-// target is a ratio that lockgw should reach.
+// target is a ratio, or a figure with a unit, that lockgw should reach.
 type target struct {
 	name  string
+	unit  string // "": a ratio
 	bound float64
 	least bool // bound is the lowest, not the highest
 	ratio func(t *table) (ratio float64, ok bool)
@@ -72,6 +73,9 @@ func (g target) judge(t *table) string {
 	}
 	if g.least && ratio < g.bound || !g.least && ratio > g.bound {
 		word = "MISSED"
+	}
+	if g.unit != "" {
+		return fmt.Sprintf("%-7s  %.2f %s (%s %g)  %s", word, ratio, g.unit, bound, g.bound, g.name)
 	}
 	return fmt.Sprintf("%-7s  x %.2f (%s %.2f)  %s", word, ratio, bound, g.bound, g.name)
 }

@@ -36,8 +36,12 @@ func (w *wire) openSession() (token string, err error) {
 	if err != nil {
 		return "", err
 	}
+	return tokenOf(body)
+}
+
+func tokenOf(body []byte) (string, error) {
 	var answer struct{ Token string }
-	err = json.Unmarshal(body, &answer)
+	err := json.Unmarshal(body, &answer)
 	return answer.Token, err
 }
 
@@ -58,6 +62,11 @@ func (w *wire) fetch(request []byte) (body []byte, err error) {
 	if _, err := w.Write(request); err != nil {
 		return nil, err
 	}
+	return w.read()
+}
+
+// read reads an answer. Any but a 2xx is an error.
+func (w *wire) read() (body []byte, err error) {
 	status, size := "", 0
 	for {
 		line, err := w.r.ReadSlice('\n')
