@@ -18,7 +18,8 @@ type bucket struct {
 	top backend.Fence
 }
 
-// buckets are what is known of them here.
+// buckets are what is known of them in one session. The next one may meet a store that was
+// restored from an older copy, in which other znodes have the same versions.
 type buckets struct {
 	mu sync.Mutex // guards the fields below
 	of map[string]bucket
@@ -57,13 +58,6 @@ func (b *buckets) saw(name string, born int64, version int32) {
 	b.seen[name] = sighting{born, version}
 }
 
-// reset forgets what another member may not know yet.
-func (b *buckets) reset() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.of = nil
-}
-
 func (b *buckets) know(name string, born int64, version int32) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -87,19 +81,19 @@ func (s *session) bucket(ctx context.Context, name string) (bucket, error) {
 // peek is bucket, but makes none. false: there is none, nor a record below it.
 func (s *session) peek(ctx context.Context, name string) (is bucket, ok bool, err error) {
 	path := s.t.paths.bucket(name)
-	if is, ok := s.t.buckets.get(path); ok {
+	if is, ok := s.buckets.get(path); ok {
 		return is, true, nil
 	}
 	is, ok, err = s.parent(ctx, path)
 	if err != nil || !ok {
 		return bucket{}, false, err
 	}
-	s.t.buckets.mu.Lock()
-	defer s.t.buckets.mu.Unlock()
-	if s.t.buckets.of == nil {
-		s.t.buckets.of = map[string]bucket{}
+	s.buckets.mu.Lock()
+	defer s.buckets.mu.Unlock()
+	if s.buckets.of == nil {
+		s.buckets.of = map[string]bucket{}
 	}
-	s.t.buckets.of[path] = is
+	s.buckets.of[path] = is
 	return is, true, nil
 }
 

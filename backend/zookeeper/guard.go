@@ -74,7 +74,6 @@ func (t *Table) distrust() error {
 
 // inspect compares ZooKeeper with what this process knows of it, before a new session is used.
 func (s *session) inspect(ctx context.Context) error {
-	s.t.buckets.reset()
 	s.t.remains.renounce()
 	if err := s.sync(ctx, s.t.paths.root); err != nil {
 		return err

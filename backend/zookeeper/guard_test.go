@@ -69,6 +69,45 @@ func TestRestored(t *testing.T) {
 	}
 }
 
+// What a node remembers of a store that was restored since is not taken for what is there now,
+// although znodes have the same versions again.
+func TestRemembered(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t)
+	guarded := func(node string) *client {
+		return listen(t, brief(zktest.URL("remembered", s)), node, func(c *Config) { c.Lease = time.Second })
+	}
+	a, b := guarded("a"), guarded("b")
+	a.take("other")
+	s.Kill()
+	copied := s.Copy(t)
+	s.Restart(t)
+	a.take("n")
+	a.leave("n")
+	remembered, err := ledger.Reply{}, error(nil)
+	until(t, "the store does not answer", func() bool { remembered, err = a.Look(t.Context(), "n"); return err == nil })
+	before := a.start.present()
+	s.Restore(t, copied)
+	until(t, "the restored store is not used", func() bool { is := a.start.present(); return is != nil && is != before && a.distrust() == nil })
+	b.takeFor("n", time.Hour)
+	z := zktest.Client(t, s)
+	path := a.paths.record("n")
+	was, _, err := parseVersion(remembered.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, st, err := z.Get(path)
+	for ; err == nil && st.Version < was.version; st, err = z.Set(path, value, -1) {
+	}
+	if err != nil || st.Version != was.version {
+		t.Fatalf("it has the version %d, not %d, %v", st.Version, was.version, err)
+	}
+	next, effects := ledger.Step(remembered.Record, ledger.Op{Node: "a", Want: 1, Turns: 1, TTL: time.Second}, 0)
+	if r, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Base: remembered.Version, Record: next, Effects: effects}); err != nil || r.Written || r.Record.Firm("b") == nil {
+		t.Errorf("it was swapped for what b has: %+v, %v", r, err)
+	}
+}
+
 // The next process of a node is no sign of an older copy, nor is a node that comes back later;
 // two at once are told.
 func TestSameNode(t *testing.T) {

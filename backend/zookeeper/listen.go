@@ -118,7 +118,7 @@ func (e *ear) hear(ctx context.Context) error {
 			}
 			continue
 		}
-		o := e.inbox.open(e.t, w.value, w.st)
+		o := e.inbox.open(e.session, w.value, w.st)
 		e.heard.Store(w.st.Version)
 		for _, m := range o.ms {
 			e.t.told(m)

@@ -176,7 +176,7 @@ type opened struct {
 
 // open reads what is at the znode of this node. Whoever may write there can forge it: a record
 // that cannot be read is left out, and one that can is only ever compared with.
-func (in *inbox) open(t *Table, value []byte, st *zk.Stat) (o opened) {
+func (in *inbox) open(s *session, value []byte, st *zk.Stat) (o opened) {
 	written := int(st.Version - in.version)
 	in.version = st.Version
 	var x content
@@ -199,9 +199,9 @@ func (in *inbox) open(t *Table, value []byte, st *zk.Stat) (o opened) {
 		if !fresh[n.N] || n.Kind < ledger.Look || n.Kind > ledger.Told || n.Kind == ledger.Resync || len(n.Text) > ledger.MaxText || n.Name == "" {
 			continue
 		}
-		m := ledger.Addressed{Name: n.Name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: n.Kind, Text: n.Text}}
+		m := ledger.Addressed{Name: n.Name, Message: ledger.Message{Node: s.t.cfg.Node.ID, Kind: n.Kind, Text: n.Text}}
 		if n.N == x.N {
-			m.Reply = t.enclosed(n.Name, x, st)
+			m.Reply = s.enclosed(n.Name, x, st)
 		}
 		o.ms = append(o.ms, m)
 	}
@@ -213,7 +213,7 @@ func (in *inbox) open(t *Table, value []byte, st *zk.Stat) (o opened) {
 }
 
 // enclosed is the record that came with a letter; nil: none.
-func (t *Table) enclosed(name string, x content, st *zk.Stat) *ledger.Reply {
+func (s *session) enclosed(name string, x content, st *zk.Stat) *ledger.Reply {
 	at := place{x.Born, x.Version}
 	if at.born == 0 {
 		at.born = st.Mzxid
@@ -222,9 +222,9 @@ func (t *Table) enclosed(name string, x content, st *zk.Stat) *ledger.Reply {
 	if x.Row == "" || err != nil || value.Kept != "" {
 		return nil
 	}
-	t.buckets.saw(name, at.born, x.Bucket)
+	s.buckets.saw(name, at.born, x.Bucket)
 	is := row{Row: value, place: at}
 	r := &ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
-	t.remains.fill(name, is.Ends, &r.Record)
+	s.t.remains.fill(name, is.Ends, &r.Record)
 	return r
 }

@@ -57,7 +57,7 @@ func (s *session) read(ctx context.Context, name string) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	s.t.buckets.saw(name, st.Czxid, in.version)
+	s.buckets.saw(name, st.Czxid, in.version)
 	r, err := readRow(path, value, st)
 	r.in = in
 	return r, err

@@ -113,7 +113,7 @@ func TestSweep(t *testing.T) {
 	if at, _, err := parseVersion(base); err != nil || at.version == 0 {
 		t.Fatal(base, err)
 	}
-	b.buckets.forget(b.paths.bucket("n")) // another name may have had it read since
+	own.buckets.forget(b.paths.bucket("n")) // another name may have had it read since
 	next, effects = ledger.Step(seen.Record, ledger.Op{Node: "b", Want: 1, Turns: 1, TTL: time.Second}, 0)
 	if r, err := b.Swap(t.Context(), ledger.Swap{Name: "n", Base: base, Record: next, Effects: effects}); err != nil || r.Written {
 		t.Errorf("a record that was deleted was swapped: %+v, %v", r, err)
@@ -247,7 +247,7 @@ func TestLetters(t *testing.T) {
 	var in inbox
 	version := int32(0)
 	read := func(l letter) (names string, missed bool) {
-		o := in.open(table, []byte(l.value), &zk.Stat{Version: version})
+		o := in.open(s, []byte(l.value), &zk.Stat{Version: version})
 		for _, m := range o.ms {
 			names += m.Name
 		}

@@ -24,7 +24,8 @@ type session struct {
 	// id names it in records. It is never used again.
 	id string
 	// owner is how ZooKeeper calls it.
-	owner int64
+	owner   int64
+	buckets buckets
 	// touched is when the last probe was sent that was answered.
 	touched atomic.Int64
 }

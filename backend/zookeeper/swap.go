@@ -94,7 +94,7 @@ func (s *session) base(ctx context.Context, asked ledger.Swap) (is row, same boo
 	if err != nil {
 		return row{}, false, err
 	}
-	if at.born == 0 || s.t.buckets.know(asked.Name, at.born, in.version) {
+	if at.born == 0 || s.buckets.know(asked.Name, at.born, in.version) {
 		return row{Row: quorum.Row{Ends: es}, place: at, in: in}, true, nil
 	}
 	is, err = s.read(ctx, asked.Name)

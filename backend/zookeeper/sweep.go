@@ -102,10 +102,10 @@ func (s *session) delete(ctx context.Context, names map[string]place) error {
 		if len(ops) == 0 {
 			return nil
 		}
-		s.t.buckets.forget(path)
+		s.buckets.forget(path)
 		ops = append([]any{&zk.SetDataRequest{Path: path, Data: fmt.Append(nil, uint64(in.top)), Version: in.version}}, ops...)
 		_, failed, err := s.multi(ctx, ops)
-		s.t.buckets.forget(path)
+		s.buckets.forget(path)
 		if err == nil || failed < 0 {
 			return err
 		}

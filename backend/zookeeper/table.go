@@ -36,7 +36,6 @@ type Table struct {
 	acl   []zk.ACL
 
 	start   start
-	buckets buckets
 	stakes  stakes
 	remains remains
 	posted  posted

@@ -124,7 +124,7 @@ func (w *write) commit(ctx context.Context) (failed *part, err error) {
 	switch {
 	case i >= 0 && (isGone(err) || errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrNotEmpty)):
 		if w.parts[i].what == moved {
-			w.s.t.buckets.forget(w.s.t.paths.bucket(w.name))
+			w.s.buckets.forget(w.s.t.paths.bucket(w.name))
 		}
 		return &w.parts[i], nil
 	case i < 0 && errors.Is(err, backend.ErrUnavailable):
@@ -138,7 +138,7 @@ func (w *write) commit(ctx context.Context) (failed *part, err error) {
 
 // written notes that the row stands there now.
 func (w *write) written(at place) {
-	b := &w.s.t.buckets
+	b := &w.s.buckets
 	w.row.place = at
 	version := w.in.version
 	if w.turn() {

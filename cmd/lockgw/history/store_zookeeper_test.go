@@ -87,8 +87,13 @@ func (s *zkStore) upset() {
 // cut deletes the znodes of all messages.
 func (s *zkStore) cut() { s.tell(func(path string) error { return s.client.Delete(path, -1) }) }
 
+// tell has f do something to the znodes of messages. The client may begin a session just then.
 func (s *zkStore) tell(f func(path string) error) {
-	if err := s.each("/lockgw/m", f); err != nil {
+	err := s.each("/lockgw/m", f)
+	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		err = s.each("/lockgw/m", f)
+	}
+	if err != nil {
 		s.t.Errorf("nemesis: ZooKeeper: %v", err)
 	}
 }
