@@ -170,9 +170,14 @@ func TestFailover(t *testing.T) {
 	}
 	both := open(t, strings.Replace(s.URL(), s.Addr, replica.Addr+","+s.Addr, 1), "a", guarded)
 	held(t, both, "both")
-	for end := time.Now().Add(20 * time.Second); len(sql(t, replica, "SELECT 1 FROM locks.lockgw_names WHERE name = 'both'")) == 0; pause(t, 10*time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nothing is replicated")
+	for _, arrived := range []string{ // the table, and what is in it
+		"SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'locks' AND TABLE_NAME = 'lockgw_mail'",
+		"SELECT 1 FROM locks.lockgw_names WHERE name = 'both'",
+	} {
+		for end := time.Now().Add(time.Minute); len(sql(t, replica, arrived)) == 0; pause(t, 10*time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("nothing is replicated: %v", sql(t, replica, mysqltest.Follows()))
+			}
 		}
 	}
 	s.Kill()

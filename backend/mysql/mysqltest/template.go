@@ -48,7 +48,10 @@ func (s *Server) fill() error {
 		}
 		program.template = dir
 	}
-	return copyDir(filepath.Join(program.template, "data"), s.data())
+	if err := copyDir(filepath.Join(program.template, "data"), s.data()); err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(s.data(), "auto.cnf")) // the UUID of a MySQL, which makes one
 }
 
 func find() error {
@@ -134,8 +137,7 @@ func Replicates(id int) []string {
 	return all
 }
 
-// Follow are the statements by which a server follows s from its beginning, and Unfollow those
-// by which it does so no more.
+// Follow are the statements by which a server follows s from its beginning.
 func Follow(s *Server) []string {
 	host, port, _ := net.SplitHostPort(s.Addr)
 	if Real() {
@@ -150,6 +152,15 @@ func Follow(s *Server) []string {
 	}
 }
 
+// Follows is the statement that asks how it goes.
+func Follows() string {
+	if Real() {
+		return "SHOW REPLICA STATUS"
+	}
+	return "SHOW SLAVE STATUS"
+}
+
+// Unfollow are the statements by which a server follows no more.
 func Unfollow() []string {
 	if Real() {
 		return []string{"STOP REPLICA"}
