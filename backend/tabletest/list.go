@@ -39,9 +39,20 @@ func (e *env) list() {
 	}
 	e.name = name + ":m:0"
 	e.want(e.a, backend.Exclusive, 1)
+	e.until(func() bool { // a server that was slow may just be getting what a majority has
+		return len(e.listed(name+":l:", want)) == len(want)
+	})
+	if err := e.a.Ping(e.ctx()); err != nil {
+		e.Error(err)
+	}
+}
+
+// listed are the names that begin with prefix, all of want.
+func (e *env) listed(prefix string, want map[string]bool) map[string]bool {
+	e.Helper()
 	got, cursor := map[string]bool{}, ""
 	for pages := 0; ; pages++ {
-		rows, next, err := e.b.List(e.ctx(), name+":l:", cursor, 7)
+		rows, next, err := e.b.List(e.ctx(), prefix, cursor, 7)
 		if err != nil {
 			e.Fatal(err)
 		}
@@ -52,17 +63,11 @@ func (e *env) list() {
 			got[r.Name] = true
 		}
 		if cursor = next; next == "" {
-			break
+			return got
 		}
 		if pages > 10_000 {
 			e.Fatal("the list does not end")
 		}
-	}
-	if len(got) != len(want) {
-		e.Errorf("%d of %d names are listed", len(got), len(want))
-	}
-	if err := e.a.Ping(e.ctx()); err != nil {
-		e.Error(err)
 	}
 }
 

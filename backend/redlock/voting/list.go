@@ -15,7 +15,8 @@ import (
 
 // List implements ledger.Table. It lists one server after the other: what a majority has is
 // on each majority of them. A name is told with the first server that has it, as it stands
-// on a majority.
+// on a majority. One that reaches a server only after that was listed, because its write was
+// late there, can be missing until the next list.
 //
 // The cursor is the server, what stands for those that have failed, and that server's own
 // cursor.
