@@ -88,7 +88,9 @@ func (s *session) delete(ctx context.Context, names map[string]place) error {
 			if err != nil {
 				return settled(err)
 			}
-			if is.place != at {
+			if over, err := s.over(ctx, name, &is); err != nil {
+				return err
+			} else if is.place != at || !over {
 				continue // somebody uses it again
 			}
 			if path != "" && is.in.version != in.version {
