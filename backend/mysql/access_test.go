@@ -1,17 +1,8 @@
 package mysql
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,6 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
 // wrong: the table cannot be used, and says why in these words.
@@ -160,9 +152,9 @@ func TestSweep(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
-	ca := certify(t, s)
+	ca, key := tabletest.Certificate(t)
 	s.Stop()
-	s.Set("--ssl-cert="+filepath.Join(s.Dir(), "cert.pem"), "--ssl-key="+filepath.Join(s.Dir(), "key.pem"))
+	s.Set("--ssl-cert="+ca, "--ssl-key="+key)
 	s.Launch()
 	sql(t, s, "CREATE USER tls@'%' IDENTIFIED BY 'x' REQUIRE SSL", "GRANT ALL ON locks.* TO tls@'%'")
 	at := func(more string) string { return "mysql://tls:x@" + s.Addr + "/locks?ssl-mode=" + more }
@@ -171,7 +163,7 @@ func TestTLS(t *testing.T) {
 	}
 	held(t, open(t, at("preferred"), "c"), "c")
 	wrong(t, open(t, at("disabled"), "d"), "ssl-mode")
-	other := certify(t, mysqltest.Start(t))
+	other, _ := tabletest.Certificate(t)
 	wrong(t, open(t, at("verify_identity&ssl-ca="+other), "e"), "certificate")
 	wrong(t, open(t, at("verify_ca&ssl-ca="+other), "f"), "certificate")
 	wrong(t, open(t, strings.Replace(at("verify_identity&ssl-ca="+ca), "127.0.0.1", "localhost", 1), "g"), "certificate")
@@ -215,37 +207,4 @@ func TestAnotherConnection(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 	held(t, a, "m") // over a new one
-}
-
-// certify puts a key and a certificate of its own into the server's directory, and returns
-// the path of what to trust.
-func certify(t *testing.T, s *mysqltest.Server) (ca string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "pgtest"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(path string, block *pem.Block) {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cert, private := filepath.Join(s.Dir(), "cert.pem"), filepath.Join(s.Dir(), "key.pem")
-	write(cert, &pem.Block{Type: "CERTIFICATE", Bytes: der})
-	write(private, &pem.Block{Type: "PRIVATE KEY", Bytes: secret})
-	ca = filepath.Join(t.TempDir(), "ca.pem")
-	write(ca, &pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return ca
 }
