@@ -16,7 +16,7 @@ import (
 type part string
 
 var parts = map[part]func(context.Context, *rig, plan, *table) error{
-	"rest": rest, "many": many, "attacks": attacks,
+	"rest": rest, "many": many, "refusals": refusals, "names": onceNames, "attacks": attacks,
 }
 
 func partNames() string {
@@ -41,7 +41,7 @@ func (p *part) Set(s string) error {
 // measureLimits measures what a gateway bears, and prints it.
 func measureLimits(ctx context.Context, out io.Writer, what part, p plan) error {
 	return measured(ctx, out, p, func(r *rig, t *table) (reach []target, err error) {
-		for _, name := range []part{"rest", "many", "attacks"} {
+		for _, name := range []part{"rest", "many", "refusals", "names", "attacks"} {
 			if what != "true" && what != name {
 				continue
 			}
@@ -72,7 +72,14 @@ var limitTargets = map[part][]target{
 		figure(restGroup, idleRow, "MiB", 40, "a gateway that nobody uses, on Redis: memory"),
 		figure(restGroup, startRow, "ms", 100, "from the start of a gateway until it is ready, on Redis"),
 	},
+	"names": {
+		figure(namesGroup, "memory://"+laterRow, "times", flat, "names used once, embedded store: memory of the gateway at the end compared with the middle"),
+		figure(namesGroup, "redis://"+laterRow, "times", flat, "the same on Redis"),
+	},
 }
+
+// flat is how much more memory the gateway may have at the end than in the middle.
+const flat = 1.1
 
 const (
 	restGroup = "at rest"

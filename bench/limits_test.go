@@ -18,6 +18,10 @@ func TestLimits(t *testing.T) {
 	}
 	text := out.String()
 	want := []string{"names held, redis://", "sessions, memory://", "callers wait, socket and HTTP, redis://"}
+	for _, o := range overdones {
+		want = append(want, o.limit)
+	}
+	want = append(want, "redis://"+laterRow)
 	for _, k := range attackers {
 		want = append(want, k.name+", redis://")
 	}

@@ -182,8 +182,11 @@ func (w *wire) reply(args ...string) (string, error) {
 	}
 	line, err := w.r.ReadString('\n')
 	line = strings.TrimRight(line, "\r\n")
-	if err == nil && (line == "" || line[0] != ':' && line[0] != '+') {
-		err = fmt.Errorf("%s: answer %q", strings.Join(args[:min(2, len(args))], " "), line)
+	switch {
+	case err != nil || line != "" && (line[0] == ':' || line[0] == '+'):
+		return line, err
+	case line != "" && line[0] == '-':
+		return line, refusedError(line[1:])
 	}
-	return line, err
+	return line, fmt.Errorf("%s: answer %q", args[0], line)
 }

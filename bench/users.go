@@ -64,6 +64,7 @@ func openFiles() (int, error) {
 // healthy is a caller that goes on as ever: it keeps one name, whose lease is short, and
 // locks and unlocks another one again and again.
 type healthy struct {
+	user          *dialer
 	keeper, pairs *wire
 	crew          crew
 	fence         string
@@ -71,17 +72,22 @@ type healthy struct {
 
 const keptName = "kept"
 
+// newKeeper is a healthy caller that only keeps its name.
+func newKeeper(g *gateway) (h *healthy, err error) {
+	h = &healthy{user: newDialer(healthyUser)}
+	if h.keeper, err = h.user.dial(g.resp); err != nil {
+		return nil, err
+	}
+	h.fence, err = h.keeper.reply("LOCK", keptName, "TTL", "10")
+	return h, err
+}
+
 func newHealthy(g *gateway) (*healthy, error) {
-	d := newDialer(healthyUser)
-	h := &healthy{}
-	var err error
-	if h.keeper, err = d.dial(g.resp); err != nil {
+	h, err := newKeeper(g)
+	if err != nil {
 		return nil, err
 	}
-	if h.fence, err = h.keeper.reply("LOCK", keptName, "TTL", "10"); err != nil {
-		return nil, err
-	}
-	if h.pairs, err = d.dial(g.resp); err != nil {
+	if h.pairs, err = h.user.dial(g.resp); err != nil {
 		return nil, err
 	}
 	lock, unlock := lockAndUnlock("healthy")
@@ -107,7 +113,9 @@ func (h *healthy) measure(d time.Duration) (sample, error) {
 
 func (h *healthy) close() {
 	h.keeper.Close()
-	h.pairs.Close()
+	if h.pairs != nil {
+		h.pairs.Close()
+	}
 }
 
 // keeps is an error if what the caller keeps is lost.

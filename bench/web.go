@@ -91,7 +91,16 @@ func (w *wire) read() (body []byte, err error) {
 		return nil, err
 	}
 	if _, code, _ := strings.Cut(status, " "); !strings.HasPrefix(code, "2") {
-		return nil, fmt.Errorf("answer %s: %s", status, body)
+		return nil, refusalIn(code, body)
 	}
 	return body, nil
+}
+
+// refusalIn is an answer that is none of success: its status, code and detail.
+func refusalIn(status string, body []byte) error {
+	var said struct{ Code, Detail string }
+	if json.Unmarshal(body, &said) != nil || said.Code == "" {
+		return refusedError(fmt.Sprintf("%s: %s", status, body))
+	}
+	return refusedError(fmt.Sprintf("%s: %s: %s", status, said.Code, said.Detail))
 }
