@@ -145,28 +145,34 @@ func (w *wire) turn(web bool, name string) error {
 
 func (g *gateway) waited(i int) string { return g.Name + "-" + strconv.Itoa(i/waitsEach) }
 
-// awaitQueue waits until so many callers stand in the queues.
+// awaitQueue waits until so many callers stand in the queues, one after the other: what is
+// long to tell is told as rarely as can be.
 func (g *gateway) awaitQueue(ctx context.Context, c *client.Client, n int) error {
+	for i := 0; i < n; i += waitsEach {
+		if err := awaitWaiters(ctx, c, g.waited(i), min(waitsEach, n-i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func awaitWaiters(ctx context.Context, c *client.Client, name string, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		waiting := 0
-		for i := 0; i < n; i += waitsEach {
-			s, err := c.Info(ctx, g.waited(i))
-			if err != nil {
-				return err
-			}
-			waiting += len(s.Queue)
+		s, err := c.Info(ctx, name)
+		if err != nil {
+			return err
 		}
-		if waiting == n {
+		if len(s.Queue) == n {
 			return nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d callers wait: %w", waiting, n, ctx.Err())
+			return fmt.Errorf("%d of %d callers wait for %s: %w", len(s.Queue), n, name, ctx.Err())
 		}
 	}
 }

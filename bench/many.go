@@ -13,9 +13,10 @@ import (
 // process needs for other things.
 const reservedFiles = 1500
 
-// One user may have 4,096 connections to resp.sock, all users together 16,384.
+// One user may have 4,096 connections to resp.sock, all users together 16,384; and nobody
+// more than are left for all others.
 const (
-	userSockets = 4000
+	userSockets = 2000
 	allSockets  = 16_000
 )
 
@@ -24,13 +25,16 @@ func mostSockets(n int) (int, error) {
 	files, err := openFiles()
 	n = min(n, allSockets, max(files-reservedFiles, 10))
 	if !severalUsers() {
-		n = min(n, userSockets)
+		n = min(n, mostConns)
 	}
 	return n, err
 }
 
 // ofMany dials a socket as one user after the other, each as often as it may.
 func ofMany(path string) func(i int) (*wire, error) {
+	if !severalUsers() {
+		return func(int) (*wire, error) { return dial("unix", path) }
+	}
 	var users []*dialer
 	return func(i int) (*wire, error) {
 		for len(users) <= i/userSockets {
