@@ -80,6 +80,11 @@ func (s *Session) Acquire(ctx context.Context, name string, a Acquire) (Grant, e
 	if a.Key == "" {
 		return s.acquire(ctx, name, a, nil)
 	}
+	return s.acquireOnce(ctx, name, a)
+}
+
+// acquireOnce is acquire of a request with a Key.
+func (s *Session) acquireOnce(ctx context.Context, name string, a Acquire) (Grant, error) {
 	what := fmt.Sprintf("acquire %s %d %v %v %v %v %v", name, a.Thread, a.Wait, a.TTL, a.Fixed, a.MaxHold, a.MinHold) + a.inMode()
 	v, err := s.once(ctx, &receipt{key: a.Key, what: what}, true, func(r *receipt) (any, error) { return s.acquire(ctx, name, a, r) })
 	g, _ := v.(Grant)
@@ -100,7 +105,7 @@ func (s *Session) check(name string, a *Acquire) error {
 	case a.Thread < 0:
 		return Invalid("thread", "must not be negative")
 	case a.TTL < l.MinTTL || a.TTL > l.MaxTTL:
-		return Invalid("ttl", "must be between %v and %v", l.MinTTL, l.MaxTTL)
+		return Invalid("ttl", "must be between %v and %v (limits.min_ttl, limits.max_ttl)", l.MinTTL, l.MaxTTL)
 	case a.Wait < 0 || a.Wait > l.MaxWait:
 		return Invalid("wait", "must be between 0 and %v (lock.max_wait)", l.MaxWait)
 	case a.MaxHold > longest:
@@ -151,7 +156,7 @@ func (s *Session) contend(ctx context.Context, name string, a Acquire, r *receip
 				return Grant{}, err
 			}
 		default:
-			l, err := s.await(ctx, k, a, mine, r)
+			l, err := s.await(ctx, k, &a, mine, r)
 			if err != nil {
 				return Grant{}, err
 			}
@@ -207,14 +212,14 @@ func (s *Session) owner(thread int64) backend.Owner {
 var errPanic = fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)
 
 // await waits for k as the acquire that mine stands for.
-func (s *Session) await(ctx context.Context, k holdKey, a Acquire, mine *pending, r *receipt) (l *Lease, err error) {
+func (s *Session) await(ctx context.Context, k holdKey, a *Acquire, mine *pending, r *receipt) (l *Lease, err error) {
 	err = errPanic // if waitFor panics: others of the same owner must not wait for it
 	defer func() {
 		if err = s.finish(k, l, mine, err); err != nil {
 			l = nil
 		}
 	}()
-	l, err = s.waitFor(ctx, k.name, a, mine.holder, r)
+	l, err = s.waitFor(ctx, k.name, a, &mine.holder, r)
 	return l, err
 }
 

@@ -245,7 +245,7 @@ func (s *Session) Renew(ctx context.Context, name string, thread int64, ttl time
 	s.Touch()
 	lim := s.m.cfg.Limits
 	if ttl != 0 && (ttl < lim.MinTTL || ttl > lim.MaxTTL) {
-		return nil, Invalid("ttl", "must be between %v and %v", lim.MinTTL, lim.MaxTTL)
+		return nil, Invalid("ttl", "must be between %v and %v (limits.min_ttl, limits.max_ttl)", lim.MinTTL, lim.MaxTTL)
 	}
 	l, err := s.Lease(name, thread)
 	if err != nil {

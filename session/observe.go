@@ -105,12 +105,17 @@ func (s *Session) acquire(ctx context.Context, name string, a Acquire, r *receip
 	began := time.Now()
 	ctx = o.Begin(ctx, OpAcquire)
 	g, err := s.obtain(ctx, name, a, r)
+	s.acquired(ctx, name, &a, g, err, began)
+	return g, err
+}
+
+// acquired tells the Observer what became of an acquire that began then.
+func (s *Session) acquired(ctx context.Context, name string, a *Acquire, g Grant, err error, began time.Time) {
 	seen := Acquired{Name: name, Shared: a.Shared, Limit: a.Limit, Wait: time.Since(began), Err: err, Reentered: err == nil && !g.New}
 	if l := g.Lease; err == nil && g.New {
 		seen.Path, seen.Delay, seen.Ahead, seen.Owner, seen.Fence = l.wakePath(), time.Since(l.holderNow().Since), l.c.Ahead, l.c.Owner, l.Fence()
 	}
-	o.Acquired(ctx, seen)
-	return g, err
+	s.m.cfg.Observer.Acquired(ctx, seen)
 }
 
 // release is surrender, observed.

@@ -8,7 +8,7 @@ import (
 )
 
 // waitFor stands in the queue of name until it is granted and may be told.
-func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder, r *receipt) (*Lease, error) {
+func (s *Session) waitFor(ctx context.Context, name string, a *Acquire, h *Holder, r *receipt) (*Lease, error) {
 	select {
 	case <-s.m.drained:
 		return nil, s.m.drainingError(name)
@@ -24,7 +24,7 @@ func (s *Session) waitFor(ctx context.Context, name string, a Acquire, h Holder,
 	l.c.Owner, l.c.About = h.Owner, h.record()
 	l.c.NoWait, l.c.Curious = a.Wait == 0, a.Wait > 0 && (a.OnQueued != nil || s.m.heard())
 	l.hurried = a.Wait == 0
-	l.holder, l.asked, l.repeat, l.parentCtx = h, h.Since, r, s.m.detach(ctx)
+	l.holder, l.asked, l.repeat, l.parentCtx = *h, h.Since, r, s.m.detach(ctx)
 	returns := false
 	defer func() {
 		if !returns { // a panic: nobody is there to be told, and nobody must wait behind this one
@@ -48,7 +48,7 @@ func (l *Lease) leave() {
 }
 
 // stand is waitFor from the entry into the queue on.
-func (s *Session) stand(ctx context.Context, l *Lease, a Acquire) error {
+func (s *Session) stand(ctx context.Context, l *Lease, a *Acquire) error {
 	began := time.Now()
 	n, errand, err := s.m.engine.Enter(l.name, &l.c)
 	if err != nil {

@@ -110,11 +110,15 @@ func lock(c *conn, args []string) error {
 		}
 		return err
 	}
-	v, err := g.Lease.View()
+	return c.writeGrant(g.Lease, q.full)
+}
+
+func (c *conn) writeGrant(l *session.Lease, full bool) error {
+	v, err := l.View()
 	if err != nil {
 		return err
 	}
-	if q.full {
+	if full {
 		c.writeView(v)
 		return nil
 	}
