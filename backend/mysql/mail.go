@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -43,8 +44,72 @@ const (
 	notOurThread = 1095
 )
 
-// kill ends the statement that thread carries out. false: there is no such thread.
+// killsAlone bounds how often in a row one caller ends the statement of a thread for others.
+const killsAlone = 3
+
+// kill ends the statement that thread carries out, or has who is about to do so do it again.
+// false: there is no such thread.
+//
+// MariaDB may take two seconds for a KILL of a thread that wakes up just then. Others that come
+// for the same thread meanwhile wait one after the other, and nobody can connect until all are
+// through. So a gateway sends one at a time.
 func (t *Table) kill(ctx context.Context, c *conn, thread uint64) bool {
+	if !t.rings.begin(thread) {
+		return true
+	}
+	for n := 1; ; n++ {
+		if n == killsAlone {
+			t.rings.end(thread)
+			return t.killNow(ctx, c, thread)
+		}
+		there := t.killNow(ctx, c, thread)
+		if !t.rings.again(thread) {
+			return there
+		}
+	}
+}
+
+// rings are the threads at which a KILL is on its way; true: another one has to follow it.
+type rings struct {
+	mu  sync.Mutex
+	now map[uint64]bool
+}
+
+// begin is false if a KILL is on its way, which another one follows.
+func (r *rings) begin(thread uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, busy := r.now[thread]; busy {
+		r.now[thread] = true
+		return false
+	}
+	if r.now == nil {
+		r.now = map[uint64]bool{}
+	}
+	r.now[thread] = false
+	return true
+}
+
+// again is whether another KILL has to follow; otherwise none is on its way any more.
+func (r *rings) again(thread uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.now[thread] {
+		delete(r.now, thread)
+		return false
+	}
+	r.now[thread] = false
+	return true
+}
+
+// end: none is on its way that others can rely on.
+func (r *rings) end(thread uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.now, thread)
+}
+
+func (t *Table) killNow(ctx context.Context, c *conn, thread uint64) bool {
 	_, _, err := c.exec(ctx, fmt.Sprintf("KILL QUERY %d", thread))
 	switch {
 	case is(err, noSuchThread):

@@ -26,6 +26,7 @@ type Table struct {
 	beats    beats
 	count    atomic.Pointer[count]
 	prepared *sqltable.Preparation
+	rings    rings
 	others   sync.Once // tells that a gateway logs in as another user
 
 	cancel context.CancelFunc // ends what runs in the background
