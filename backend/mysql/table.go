@@ -158,7 +158,7 @@ func (t *Table) carryOut(ctx context.Context, c *conn, w *write) (a answer, unhe
 		return t.carryOutAlone(ctx, c, w)
 	}
 	var s statement
-	if len(w.Effects.Messages) > 0 {
+	if w.together() {
 		s.add(begin)
 	}
 	nodes := w.request(&s)
@@ -180,12 +180,19 @@ func (t *Table) carryOutAlone(ctx context.Context, c *conn, w *write) (a answer,
 	return a, nil, err
 }
 
+// together: no other write may come between w and the question what is there then. It makes a
+// row, whose fences only the row tells, or has messages.
+func (w *write) together() bool { return w.base == 0 || len(w.Effects.Messages) > 0 }
+
 // request adds w, the question what is there then, and the messages, which are committed
 // together with it. nodes are those that have any.
 func (w *write) request(s *statement) (nodes []any) {
 	w.put(s)
 	s.add(";\n"+wroteSQL, []byte(w.raw))
 	if len(w.Effects.Messages) == 0 {
+		if w.together() {
+			s.add(";\nCOMMIT")
+		}
 		return nil
 	}
 	for _, m := range w.Effects.Messages {

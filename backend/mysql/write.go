@@ -210,7 +210,7 @@ func (w *write) reply(a answer) (ledger.Reply, error) {
 		return r, err
 	}
 	// Another write has come since, or there was no need to read: what began is known, and of
-	// what stayed what is still there.
+	// what stayed what is still there. So it is not with a new row.
 	r := ledger.Reply{Version: versionText(w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true}
 	putEnds(&r.Record, a.ends, a.clock)
 	for i := range r.Record.Holds {

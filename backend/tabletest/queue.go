@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -86,4 +87,40 @@ func (e *env) unheard() {
 		}
 		return len(r.Unheard) > 0
 	})
+}
+
+// joinNew: who makes a record is told its fences, however soon another node joins it.
+func (e *env) joinNew() {
+	c := e.node("c")
+	for i := range 30 {
+		e.name = fmt.Sprintf("tabletest:%s:new:%d", e.run, i)
+		swap := e.step(e.a, ledger.Reply{}, ledger.Op{Want: 1, Lapse: true})
+		var wg sync.WaitGroup
+		joined := make(chan struct{})
+		for _, n := range []*node{e.b, c} {
+			wg.Go(func() {
+				for {
+					r, err := n.Join(e.ctx(), e.name, ledger.Entry{Node: n.id, Mode: backend.Exclusive, Want: 1}, 0)
+					if err == nil && r.Record.Entry(n.id) != nil {
+						return
+					}
+					select {
+					case <-joined:
+						return
+					default:
+					}
+				}
+			})
+		}
+		r, err := e.a.Swap(e.ctx(), swap)
+		if err != nil {
+			e.Error(err)
+		}
+		close(joined)
+		wg.Wait()
+		is := e.look(e.b)
+		if got, want := r.Record.Firm(e.a.id), is.Record.Firm(e.a.id); r.Written && (got == nil || want == nil || got.ID != want.ID || got.Block != want.Block) {
+			e.Fatalf("it is told that it has %+v, and has %+v", got, want)
+		}
+	}
 }
