@@ -164,7 +164,7 @@ func awaitWaiters(ctx context.Context, c *client.Client, name string, n int) err
 	for {
 		s, err := c.Info(ctx, name)
 		if err != nil {
-			return err
+			return fmt.Errorf("ask who waits for %s: %w", name, err)
 		}
 		if len(s.Queue) == n {
 			return nil

@@ -11,12 +11,12 @@ import (
 
 // What of its descriptors a gateway keeps for its store and itself, and what this
 // process needs for other things.
-const reservedFiles = 1500
+const reservedFiles = 2000
 
 // One user may have 4,096 connections to resp.sock, all users together 16,384; and nobody
 // more than are left for all others.
 const (
-	userSockets = 2000
+	userSockets = 500
 	allSockets  = 16_000
 )
 

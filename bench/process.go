@@ -42,16 +42,23 @@ func (p *process) stop() error { return p.Stop(stopTimeout) }
 
 // memory is what the process has in RAM, in bytes.
 func (p *process) memory() (int64, error) {
+	all, _, err := p.resident()
+	return all, err
+}
+
+// resident is memory, and how much of it are pages of files: mostly of the program, of which
+// the kernel maps as much as it happens to have in its cache.
+func (p *process) resident() (all, files int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Cmd.Process.Pid))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	f := strings.Fields(string(text))
-	if len(f) < 2 {
-		return 0, fmt.Errorf("statm of %s: %q", p.Name, text)
+	var size int64
+	if _, err := fmt.Sscan(string(text), &size, &all, &files); err != nil {
+		return 0, 0, fmt.Errorf("statm of %s: %q: %w", p.Name, text, err)
 	}
-	pages, err := strconv.ParseInt(f[1], 10, 64)
-	return pages * int64(os.Getpagesize()), err
+	page := int64(os.Getpagesize())
+	return all * page, files * page, nil
 }
 
 // cpu is the processor time that the process has used.

@@ -27,7 +27,7 @@ func rest(ctx context.Context, r *rig, p plan, t *table) error {
 // unused is a gateway that nobody has used.
 func unused(ctx context.Context, r *rig, p plan, t *table, url string) error {
 	var times []time.Duration
-	var memory []int64
+	var memory, files []int64
 	for range p.starts {
 		took, g, err := r.timedStart(ctx, url)
 		if err != nil {
@@ -36,14 +36,14 @@ func unused(ctx context.Context, r *rig, p plan, t *table, url string) error {
 		if err := pause(ctx, p.rest/20); err != nil { // what was put off until after the start
 			return errors.Join(err, r.stopGateway(g))
 		}
-		m, err := g.memory()
+		m, f, err := g.resident()
 		if err := errors.Join(err, r.stopGateway(g)); err != nil {
 			return err
 		}
-		times, memory = append(times, took), append(memory, m)
+		times, memory, files = append(times, took), append(memory, m), append(files, f)
 	}
-	mib := float64(median(memory)) / (1 << 20)
-	t.note(restGroup, "a gateway that nobody uses, "+scheme(url), 0, mib, "%.1f MiB of memory", mib)
+	t.note(restGroup, "a gateway that nobody uses, "+scheme(url), 0, mib(median(memory)),
+		"%.1f MiB of memory, of which %.1f MiB are pages of the program's file", mib(median(memory)), mib(median(files)))
 	took := median(times)
 	t.note(restGroup, "from start to ready, "+scheme(url), 0, took.Seconds()*1000, "%.0f ms, the median of %d", took.Seconds()*1000, len(times))
 	return nil
