@@ -117,7 +117,7 @@ func (r *rig) bear(ctx context.Context, t *table, s crowded, url string, d time.
 	}
 	all, err := s.begin(ctx, g)
 	if all.close != nil {
-		defer all.close()
+		defer func() { _ = all.close() }() // what it had to say is in check
 	}
 	if err != nil {
 		return err

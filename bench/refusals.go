@@ -193,10 +193,9 @@ func waitInVain(s *stage) (refusal string, err error) {
 		}()
 	}
 	for range 2 {
-		if err := <-answers; refusalOf(err) == "" {
+		err := <-answers
+		if refusal = refusalOf(err); refusal == "" {
 			return "", fmt.Errorf("a waiter above the limit: %w", err)
-		} else {
-			refusal = refusalOf(err)
 		}
 	}
 	if _, err := holder.reply("UNLOCK", "name"); err != nil {

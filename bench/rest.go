@@ -65,7 +65,9 @@ func (r *rig) timedStart(ctx context.Context, url string) (took time.Duration, g
 				took = time.Since(began)
 				return nil
 			}
-			time.Sleep(time.Millisecond)
+			if err := pause(ctx, time.Millisecond); err != nil {
+				return err
+			}
 		}
 		return err
 	}
@@ -108,7 +110,7 @@ func restingHolds(ctx context.Context, r *rig, p plan, t *table, url string) err
 	}
 	c, err := holders(p.holds, ttl)(ctx, g)
 	if c.close != nil {
-		defer c.close()
+		defer func() { _ = c.close() }() // what was measured counts all the same
 	}
 	if err != nil {
 		return err
@@ -146,7 +148,7 @@ func restingWaits(ctx context.Context, r *rig, p plan, t *table, url string) err
 	}
 	c, err := waitersBy(ofMany(g.resp), overSocket, n)(ctx, g)
 	if c.close != nil {
-		defer c.close()
+		defer func() { _ = c.close() }() // what was measured counts all the same
 	}
 	if err != nil {
 		return err
