@@ -12,7 +12,7 @@
 // rows, and each is renewed only if it is still there.
 //
 // Neither server wakes a client that waits. So a gateway has a connection on which it sleeps in
-// the database, SELECT SLEEP(5), for as long as there is no mail for it; whoever has written
+// the database, SELECT GET_LOCK(...), for as long as there is no mail for it; whoever has written
 // mail, in the transaction of what it is about, ends that statement by KILL QUERY, for which
 // nobody needs a right who is the same user. See sleep.go.
 //

@@ -98,8 +98,13 @@ var (
 	// bellsSQL is followed by nodes: where they sleep.
 	bellsSQL = of("SELECT node, server, thread FROM lockgw_nodes WHERE until > {clock} AND node IN ")
 
-	// sleepSQL: node; what has been fetched stands for the %s.
-	sleepSQL = "SELECT SLEEP(%d) FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM lockgw_mail WHERE node = ? AND id NOT IN (%s))"
+	// napSQL takes a lock of the server, for which another connection of the gateway waits.
+	napSQL = "SET SESSION wait_timeout = 31536000;\nSELECT GET_LOCK('%s', 0)"
+	// sleepSQL: node. Of the %s the first is the lock of the nap, the last what has been
+	// fetched. It is no SLEEP(): in MariaDB 10.11 one that ends just when a KILL QUERY comes
+	// for it waits for who has sent that, who waits for it, for two seconds; and nobody else
+	// can sleep, or connect, meanwhile (THD::abort_current_cond_wait, send_kill_message).
+	sleepSQL = "SELECT GET_LOCK('%s', %d) FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM lockgw_mail WHERE node = ? AND id NOT IN (%s))"
 
 	// fetchSQL: node; what has been fetched stands for the %s. It does not sort: MariaDB 10.11
 	// crashes now and then over the table that it makes for that.

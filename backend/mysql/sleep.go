@@ -59,6 +59,7 @@ type sleeper struct {
 type place struct {
 	thread   uint64
 	identity string // of the server
+	nap      string // lock of the server for which it waits there
 }
 
 func newSleeper(t *Table) *sleeper {
@@ -118,9 +119,17 @@ func (l *sleeper) listen(ctx context.Context) error {
 	}
 	defer c.Close()
 	l.polls.Store(false)
-	at := &place{thread: c.thread, identity: c.server.identity}
+	keeper, err := l.t.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer keeper.Close()
+	at := &place{thread: c.thread, identity: c.server.identity, nap: fmt.Sprintf("lockgw.%d", keeper.thread)}
 	announcing, cancel := context.WithTimeout(ctx, silence)
-	err = l.announce(announcing, c, at)
+	err = keep(announcing, keeper, at)
+	if err == nil {
+		err = l.announce(announcing, c, at)
+	}
 	cancel()
 	if err != nil {
 		return l.t.noticed(err)
@@ -131,7 +140,19 @@ func (l *sleeper) listen(ctx context.Context) error {
 	// It may be another server now, or the same one that has forgotten.
 	l.t.prepared.Again()
 	l.to(ledger.Addressed{Message: ledger.Message{Node: l.t.cfg.Node.ID, Kind: ledger.Resync}})
-	return l.read(ctx, c)
+	return l.read(ctx, c, at)
+}
+
+// keep has c hold the lock for which the node waits at the same server.
+func keep(ctx context.Context, c *conn, at *place) error {
+	if c.server.identity != at.identity {
+		return fmt.Errorf("%w: two connections have led to different servers", backend.ErrRefused)
+	}
+	got, err := c.query(ctx, fmt.Sprintf(napSQL, at.nap))
+	if err == nil && (len(got) != 1 || len(got[0]) != 1 || got[0][0][0].text != "1") {
+		err = fmt.Errorf("%w: somebody else has the lock %s of the server (GET_LOCK), which is the gateway's", backend.ErrRefused, at.nap)
+	}
+	return err
 }
 
 // announce tells the others, over any connection, where the node sleeps.
@@ -149,11 +170,11 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 }
 
 // read sleeps and fetches by turns.
-func (l *sleeper) read(ctx context.Context, c *conn) error {
+func (l *sleeper) read(ctx context.Context, c *conn, at *place) error {
 	fetched := map[uint64]bool{}
 	for began := time.Now(); ; {
 		waiting, cancel := context.WithTimeout(ctx, silence)
-		err := l.sleep(waiting, c, fetched)
+		err := l.sleep(waiting, c, at, fetched)
 		if err == nil {
 			err = l.t.fetch(waiting, fetched, l.to)
 		}
@@ -175,17 +196,24 @@ func (l *sleeper) read(ctx context.Context, c *conn) error {
 }
 
 // sleep is over when there is mail, or after a while.
-func (l *sleeper) sleep(ctx context.Context, c *conn, fetched map[uint64]bool) error {
+func (l *sleeper) sleep(ctx context.Context, c *conn, at *place, fetched map[uint64]bool) error {
 	if l.polls.Load() {
 		wait(ctx, pollEach)
 		return nil
 	}
-	got, err := c.query(ctx, fmt.Sprintf(sleepSQL, int(asleep.Seconds()), listOf(fetched)), []byte(l.t.cfg.Node.ID))
-	if interrupted(err) || err == nil && len(got[0]) == 1 && got[0][0][0].text == "1" {
+	got, err := c.query(ctx, fmt.Sprintf(sleepSQL, at.nap, int(asleep.Seconds()), listOf(fetched)), []byte(l.t.cfg.Node.ID))
+	switch {
+	case interrupted(err):
 		l.wokenUp()
 		return nil
+	case err != nil || len(got[0]) == 0: // there is mail
+		return err
+	case got[0][0][0].null:
+		l.wokenUp()
+	case got[0][0][0].text == "1":
+		return errors.New("the connection is gone that keeps the gateway asleep")
 	}
-	return err
+	return nil
 }
 
 func (l *sleeper) wokenUp() { signal(l.woken) }

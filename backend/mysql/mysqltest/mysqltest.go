@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -159,7 +160,32 @@ func (s *Server) copyData(from, to string) {
 func (s *Server) Set(settings ...string) { s.settings = append(s.settings, settings...) }
 
 // Pause stops the server; its connections stay open.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Pause() {
+	s.signal(syscall.SIGSTOP)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if s.stopped() {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatal("the server does not stop")
+		}
+	}
+}
+
+// stopped: none of its threads runs.
+func (s *Server) stopped() bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, path := range threads {
+		// PID (COMMAND) STATE ...; a thread that has ended meanwhile does not run
+		if stat, err := os.ReadFile(path); err == nil && !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " T") {
+			return false
+		}
+	}
+	return true
+}
 
 // Resume has a paused server go on.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
