@@ -103,7 +103,12 @@ func TestRemembered(t *testing.T) {
 		t.Fatalf("it has the version %d, not %d, %v", st.Version, was.version, err)
 	}
 	next, effects := ledger.Step(remembered.Record, ledger.Op{Node: "a", Want: 1, Turns: 1, TTL: time.Second}, 0)
-	if r, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Base: remembered.Version, Record: next, Effects: effects}); err != nil || r.Written || r.Record.Firm("b") == nil {
+	var r ledger.Reply
+	until(t, "the restored store is not trusted", func() bool { // a may have noticed only now that it was restored
+		r, err = a.Swap(t.Context(), ledger.Swap{Name: "n", Base: remembered.Version, Record: next, Effects: effects})
+		return !errors.Is(err, backend.ErrRefused)
+	})
+	if err != nil || r.Written || r.Record.Firm("b") == nil {
 		t.Errorf("it was swapped for what b has: %+v, %v", r, err)
 	}
 }
