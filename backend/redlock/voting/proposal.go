@@ -212,26 +212,3 @@ func refusedByAll(a *answers, servers int) bool {
 	}
 	return true
 }
-
-// wrote notes that a majority has accepted what this Table has written at b.
-func (t *Table) wrote(name string, b ballot) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if k := t.known[name]; k != nil {
-		k.mine = b
-	}
-}
-
-// promised is the highest ballot that servers are known to have promised.
-func (t *Table) promised(name string) (n uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if k := t.known[name]; k != nil {
-		for _, r := range k.rows {
-			if r != nil {
-				n = max(n, r.promised.n)
-			}
-		}
-	}
-	return n
-}

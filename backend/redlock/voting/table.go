@@ -58,7 +58,6 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,17 +68,8 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
-const (
-	// patience is how long a request to one server may go on after the others have decided.
-	patience = 3 * time.Second
-	// grace is how long the last servers are waited for, if a majority has answered and
-	// that is not enough.
-	grace = 20 * time.Millisecond
-	// maxServers is how many there may be.
-	maxServers = 64
-	// names is of how many names is remembered what the servers have.
-	names = 4096
-)
+// maxServers is how many there may be.
+const maxServers = 64
 
 // Table is several Tables of one node, as one.
 type Table struct {
@@ -93,12 +83,6 @@ type Table struct {
 
 	mu    sync.Mutex // guards the field below
 	known map[string]*known
-}
-
-// known is what the servers had of a name when they last answered.
-type known struct {
-	rows []*row // nil: not known
-	mine ballot // of the last write, if it was one of this Table and the next may follow it
 }
 
 var _ ledger.Table = (*Table)(nil)
@@ -124,123 +108,6 @@ func (t *Table) Info() backend.Info {
 
 // who names a round.
 func (t *Table) who() string { return t.nonce + strconv.FormatUint(t.rounds.Add(1), 36) }
-
-// result is what became of a request to one server.
-type result struct {
-	server  int
-	row     *row // nil: not known
-	unheard []string
-	err     error
-}
-
-// acceptor of a name on server i, as it was last seen.
-func (t *Table) acceptor(i int, name string) *acceptor {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	a := &acceptor{table: t.tables[i], name: name, server: i}
-	if k := t.known[name]; k != nil {
-		a.row = k.rows[i]
-	}
-	return a
-}
-
-// ask has f do something on each server. It may still go on when nobody waits any more.
-func (t *Table) ask(ctx context.Context, name string, f func(ctx context.Context, a *acceptor) ([]string, error)) <-chan result {
-	results := make(chan result, len(t.tables))
-	for i := range t.tables {
-		t.wg.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-			defer cancel()
-			a := t.acceptor(i, name)
-			unheard, err := f(ctx, a)
-			t.remember(name, i, a.row)
-			results <- result{i, a.row, unheard, err}
-		})
-	}
-	return results
-}
-
-func (t *Table) remember(name string, i int, r *row) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := t.known[name]
-	if k == nil {
-		if len(t.known) >= names {
-			for other := range t.known {
-				delete(t.known, other)
-				break
-			}
-		}
-		k = &known{rows: make([]*row, len(t.tables))}
-		t.known[name] = k
-	}
-	k.rows[i] = r
-}
-
-// answers of servers.
-type answers struct {
-	rows    []*row
-	results []result // of those that did what they were asked
-	errs    []error
-}
-
-// wait takes results until enough, until all are there, until the last ones have had their
-// time, or until a majority cannot come about any more.
-func (t *Table) wait(ctx context.Context, results <-chan result, enough func(*answers) bool) *answers {
-	a := &answers{}
-	var late <-chan time.Time
-	for len(a.results)+len(a.errs) < len(t.tables) {
-		select {
-		case r := <-results:
-			if r.err != nil {
-				a.errs = append(a.errs, fmt.Errorf("server %d: %w", r.server+1, r.err))
-			} else {
-				a.results = append(a.results, r)
-				a.rows = append(a.rows, r.row)
-			}
-		case <-late:
-			return a
-		case <-ctx.Done():
-			a.errs = append(a.errs, fmt.Errorf("no answer in time: %w", ctx.Err()))
-			return a
-		}
-		if len(a.rows) >= t.quorum {
-			if enough(a) {
-				return a
-			}
-			if late == nil {
-				late = time.After(grace)
-			}
-		}
-		if len(t.tables)-len(a.errs) < t.quorum {
-			return a
-		}
-	}
-	return a
-}
-
-func always(*answers) bool { return true }
-
-// trouble is why no majority has come about. unknown: a write may have been carried out.
-func (t *Table) trouble(name string, errs []error, unknown bool) error {
-	text := fmt.Sprintf("%d of %d servers have to agree about %s, and do not: %v", t.quorum, len(t.tables), name, errors.Join(errs...))
-	if unknown {
-		return fmt.Errorf("%w: %s", backend.ErrUnavailable, text)
-	}
-	err := fmt.Errorf("%w: %s", backend.ErrRefused, text)
-	var waits []time.Duration
-	for _, e := range errs {
-		var later *backend.Later
-		if errors.As(e, &later) {
-			waits = append(waits, later.After)
-		}
-	}
-	if missing := t.quorum - (len(t.tables) - len(waits)); missing > 0 { // of those that will serve later
-		slices.Sort(waits)
-		return &backend.Later{Err: err, After: waits[missing-1]}
-	}
-	return err
-}
 
 // Look implements ledger.Table.
 func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
@@ -351,23 +218,6 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// each asks the servers something that is about no name.
-func (t *Table) each(ctx context.Context, f func(context.Context, ledger.Table) error) <-chan error {
-	errs := make(chan error, len(t.tables))
-	for i, s := range t.tables {
-		t.wg.Go(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-			defer cancel()
-			err := f(ctx, s)
-			if err != nil {
-				err = fmt.Errorf("server %d: %w", i+1, err)
-			}
-			errs <- err
-		})
-	}
-	return errs
 }
 
 // Ping implements ledger.Table: a majority can serve.
