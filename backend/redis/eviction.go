@@ -12,6 +12,13 @@ import (
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
+// Eviction is what a Redis server does when its memory is full.
+type Eviction struct {
+	MaxMemory uint64 // bytes; 0: no limit
+	Policy    string // maxmemory-policy; "": the server does not say
+	Server    string // which of a cluster's; "": there is one alone
+}
+
 // Eviction asks the server, of a cluster each master, and returns the answer of the
 // worst. The zero Eviction is that of a server which forbids the question; an error
 // means that none has answered. One that does not answer grants nothing either, and is

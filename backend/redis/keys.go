@@ -1,6 +1,57 @@
 package redis
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lockgw/lockgw/backend/redis/servers"
+)
+
+// recordKey is where the record of a name is, of which raw is the configured prefix and
+// the name. No name begins with lockgw:.
+func recordKey(raw string) string {
+	if strings.Contains(raw, "{") { // it brings its own tag
+		return "lockgw:lockgw:" + raw
+	}
+	return "lockgw:{" + raw + "}"
+}
+
+// recordPattern matches the keys of all records, and some others.
+const recordPattern = "lockgw:*"
+
+// rawOfRecord is the opposite of recordKey; false: key is no such.
+func rawOfRecord(key string) (string, bool) {
+	if raw, ok := strings.CutPrefix(key, "lockgw:lockgw:"); ok {
+		return raw, true
+	}
+	raw, ok := strings.CutPrefix(key, "lockgw:{")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(raw, "}")
+}
+
+// markKey is where the mark of the slot of raw is; see record.lua.
+func (t *Table) markKey(raw string) string {
+	if !clustered(t.cfg.URL) {
+		return "lockgw:mark:{0}"
+	}
+	return "lockgw:mark:{" + tagsOfSlots()[t.servers.Slot(raw)] + "}"
+}
+
+// tagsOfSlots are numbers, each in the slot of its place.
+var tagsOfSlots = sync.OnceValue(func() []string {
+	tags, missing := make([]string, servers.Slots), servers.Slots
+	for n := 0; missing > 0; n++ {
+		tag := strconv.Itoa(n)
+		if at := &tags[servers.SlotOf(tag)]; *at == "" {
+			*at = tag
+			missing--
+		}
+	}
+	return tags
+})
 
 // channelOf is where Redisson's programs tell of a release, of raw, which is the
 // configured prefix and the lock's name.

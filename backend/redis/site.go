@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -56,3 +57,7 @@ func clustered(rawurl string) bool {
 
 // disconnect closes the connections. The subscriber has to be closed already.
 func (s *site) disconnect() error { return errors.Join(s.servers.Close(), s.renewals.Close()) }
+
+// ProbeAge is how long ago messages from Redis were last known to arrive; very long
+// if they never were.
+func (b *site) ProbeAge() time.Duration { return b.subscriber.ProbeAge() }
