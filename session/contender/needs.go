@@ -97,9 +97,8 @@ func (c *Contender) needs() ledger.Op {
 	}
 	head := c.queue.head()
 	h := &c.hold
-	block := h.id != 0 && h.mode == head.Mode && !h.others && h.used > c.cfg.Turns/2 && c.queue.len() > c.cfg.Turns-h.used
 	if h.id != 0 && h.mode == backend.Exclusive && op.Keep > 0 {
-		op.Extend = block // while turns go on, so that none need wait for it
+		op.Extend = c.extends() // while turns go on, so that none need wait for it
 		return op
 	}
 	op.Mode, op.Want, op.TTL = head.Mode, 1, max(op.TTL, head.TTL)
@@ -111,8 +110,14 @@ func (c *Contender) needs() ledger.Op {
 		op.Want = 1
 	}
 	op.Try = c.queue.noWait == c.queue.len() && !c.recall.unused
-	op.Extend = block && (head.Mode.Limit() == 0 || op.Keep < h.count)
+	op.Extend = c.extends() && (head.Mode.Limit() == 0 || op.Keep < h.count)
 	return op
+}
+
+// extends: those who wait here are more than the block of fences has room for.
+func (c *Contender) extends() bool {
+	h := &c.hold
+	return h.id != 0 && !h.others && h.used > c.cfg.Turns/2 && c.queue.len() > c.cfg.Turns-h.used && c.queue.head().Mode == h.mode
 }
 
 // tellable is what other nodes are told of who is in.
@@ -128,8 +133,18 @@ func (c *Contender) tellable() []ledger.Caller {
 	return out
 }
 
-// due: something has to be sent.
-func (c *Contender) due() bool {
+// due is what has to be sent, if anything.
+func (c *Contender) due() (op ledger.Op, ok bool) {
+	asks := c.asks()
+	if !asks && c.undisturbed() && !c.extends() {
+		return ledger.Op{}, false
+	}
+	op = c.needs()
+	return op, asks || op.Extend || c.changes(op)
+}
+
+// asks: the store is to be asked, whatever there is to write.
+func (c *Contender) asks() bool {
 	h := &c.hold
 	switch {
 	case c.recovers, c.leaving, c.unresolved, c.look, c.describe && len(c.in) > 0:
@@ -138,12 +153,20 @@ func (c *Contender) due() bool {
 		return true
 	case slices.ContainsFunc(c.in, func(w *Caller) bool { return w.settle }):
 		return true
-	case h.id != 0 && h.others && !c.copy.OthersWait(c.cfg.Node) && c.comers() == 0 &&
-		(len(c.in) == 0 || h.mode.Limit() > 0 && len(c.in) < h.count || c.queue.len() > 0):
-		return true // told of it by a message alone: have a look
+	default: // told by a message alone that others wait: have a look
+		return h.id != 0 && h.others && !c.copy.OthersWait(c.cfg.Node) && c.comers() == 0 &&
+			(len(c.in) == 0 || h.mode.Limit() > 0 && len(c.in) < h.count || c.queue.len() > 0)
 	}
-	op := c.needs()
-	return op.Extend || c.changes(op)
+}
+
+// undisturbed: one caller here has the name alone, and the record says nothing else. Then
+// there is nothing to write but the next block of fences.
+func (c *Contender) undisturbed() bool {
+	if c.hold.mode != backend.Exclusive || len(c.in) == 0 || c.copy.Size != 0 || len(c.copy.Holds) != 1 || len(c.copy.Queue) > 0 {
+		return false
+	}
+	mine := &c.copy.Holds[0]
+	return mine.ID == c.hold.id && !mine.Offered && len(mine.Breaks) == 0
 }
 
 // unseen: one who may be refused has to have an answer that is not older than its
@@ -168,9 +191,8 @@ func (c *Contender) changes(op ledger.Op) bool {
 	return !next.Same(&c.copy)
 }
 
-// send sends what is needed: a swap, a join, or, if there is nothing to write, a look.
-func (c *Contender) send() {
-	op := c.needs()
+// send sends what op needs: a swap, a join, or, if there is nothing to write, a look.
+func (c *Contender) send(op ledger.Op) {
 	absolute := op.Restore && op.Keep > 0
 	if c.version == "" && !absolute { // fences of a new record are counted from the store's clock
 		op.Floor = 0

@@ -117,8 +117,8 @@ func (c *Contender) act() {
 	if c.now < c.retryAt {
 		return
 	}
-	if c.due() {
-		c.send()
+	if op, due := c.due(); due {
+		c.send(op)
 	} else if c.intent && c.Quiet() && !c.copy.Has(c.cfg.Node) {
 		c.intent = false
 		c.journal(Clear, nil)

@@ -262,7 +262,17 @@ var heartBugs = []bug{
 	},
 	{
 		name: "a message is believed without a look", file: "session/contender/needs.go",
-		old: "\t\treturn true // told of it by a message alone: have a look\n", new: "\t\treturn false\n",
+		old: "\tdefault: // told by a message alone that others wait: have a look\n", new: "\tdefault:\n\t\treturn false\n",
+		test: contender,
+	},
+	{
+		name: "what a node has beside its hold stays", file: "session/contender/needs.go",
+		old: " || len(c.copy.Holds) != 1", new: "",
+		test: contender,
+	},
+	{
+		name: "a hold that is not the one that is known counts as it", file: "session/contender/needs.go",
+		old: "mine.ID == c.hold.id && !mine.Offered", new: "!mine.Offered",
 		test: contender,
 	},
 	{
