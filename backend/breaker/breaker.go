@@ -74,21 +74,18 @@ func newCircuit(log *slog.Logger) *circuit {
 	return c
 }
 
-// run runs ask, a request to the store, unless c is open. Once too many had no answer,
-// backend.ErrRefused is returned for 2 s without asking; then three requests try whether
-// the store is back. An answer of any kind is a success, a refusal too; a request that
-// the caller gave up does not count, unless the store had half a second for it.
-func (c *circuit) run(ctx context.Context, ask func() error) error {
+// allow lets a request be sent to the store, whose outcome has to be told by done, unless
+// c is open. Once too many had no answer, backend.ErrRefused is returned for 2 s; then
+// three requests try whether the store is back. An answer of any kind is a success, a
+// refusal too; a request that the caller gave up does not count, unless the store had half
+// a second for it.
+func (c *circuit) allow(ctx context.Context) (done func(err error), refused error) {
 	report, err := c.cb.Allow()
 	if err != nil {
-		return c.refusal()
+		return nil, c.refusal()
 	}
-	outcome := errFailed // of a panic
-	defer func() { report(outcome) }()
 	began := time.Now()
-	err = ask()
-	outcome = c.judge(ctx, err, time.Since(began))
-	return err
+	return func(err error) { report(c.judge(ctx, err, time.Since(began))) }, nil
 }
 
 // judge tells what err says about the store.

@@ -31,8 +31,8 @@ func New(t ledger.Table, log *slog.Logger) ledger.Table {
 // Redis Cluster: the names of the other parts are not gated then.
 func Parts(t ledger.Table, part Part, log *slog.Logger) ledger.Table {
 	b := &table{part: part, log: log, all: map[string]*circuit{}}
-	b.Table = gate.New(t, func(ctx context.Context, name string, ask func() error) error {
-		return b.of(b.part(ctx, name)).run(ctx, ask)
+	b.Table = gate.New(t, func(ctx context.Context, name string) (func(error), error) {
+		return b.of(b.part(ctx, name)).allow(ctx)
 	})
 	return b
 }

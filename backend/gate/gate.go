@@ -6,20 +6,21 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
-// Decide runs ask, which asks the store for something new under name, or returns an
-// ErrRefused without it.
-type Decide func(ctx context.Context, name string, ask func() error) error
+// Allow lets the store be asked for something new under name, and is told what came of it
+// by done, or returns an ErrRefused.
+type Allow func(ctx context.Context, name string) (done func(err error), refused error)
 
-// gate is a Table of which new locks are asked as decide says.
+// gate is a Table of which new locks are asked as allow says.
 type gate struct {
 	ledger.Table
-	decide Decide
+	allow Allow
 
 	mu sync.Mutex // guards the field below
 	// open are the names of which a write that grants got no answer. It may be carried out
@@ -27,22 +28,28 @@ type gate struct {
 	open map[string]struct{}
 }
 
-// New passes everything on to t, and new locks as decide says: writes that grant what was
+// New passes everything on to t, and new locks as allow says: writes that grant what was
 // not offered to the node, and joins of the queue.
-func New(t ledger.Table, decide Decide) ledger.Table {
-	return &gate{Table: t, decide: decide, open: map[string]struct{}{}}
+func New(t ledger.Table, allow Allow) ledger.Table {
+	return &gate{Table: t, allow: allow, open: map[string]struct{}{}}
 }
+
+// errDefect is what is told of a request that panicked.
+var errDefect = fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)
 
 // Swap implements ledger.Table.
 func (g *gate) Swap(ctx context.Context, s ledger.Swap) (r ledger.Reply, err error) {
 	if !s.Effects.Grants || s.Effects.Taken || g.isOpen(s.Name) {
 		return g.swap(ctx, s)
 	}
-	err = g.decide(ctx, s.Name, func() error {
-		r, err = g.swap(ctx, s)
-		return err
-	})
-	return r, err
+	done, err := g.allow(ctx, s.Name)
+	if err != nil {
+		return ledger.Reply{}, err
+	}
+	outcome := errDefect
+	defer func() { done(outcome) }()
+	r, outcome = g.swap(ctx, s)
+	return r, outcome
 }
 
 // swap notes whether the outcome of a write of the name is unknown.
@@ -59,11 +66,14 @@ func (g *gate) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 
 // Join implements ledger.Table.
 func (g *gate) Join(ctx context.Context, name string, e ledger.Entry, floor backend.Fence) (r ledger.Reply, err error) {
-	err = g.decide(ctx, name, func() error {
-		r, err = g.Table.Join(ctx, name, e, floor)
-		return err
-	})
-	return r, err
+	done, err := g.allow(ctx, name)
+	if err != nil {
+		return ledger.Reply{}, err
+	}
+	outcome := errDefect
+	defer func() { done(outcome) }()
+	r, outcome = g.Table.Join(ctx, name, e, floor)
+	return r, outcome
 }
 
 func (g *gate) isOpen(name string) bool {

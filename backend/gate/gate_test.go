@@ -31,7 +31,9 @@ func (a *answers) Join(context.Context, string, ledger.Entry, backend.Fence) (le
 	return a.reply, a.err
 }
 
-func closed(context.Context, string, func() error) error { return backend.ErrRefused }
+func closed(context.Context, string) (func(error), error) { return nil, backend.ErrRefused }
+
+func open(context.Context, string) (func(error), error) { return func(error) {}, nil }
 
 // What a gate that is closed lets through.
 func TestClosed(t *testing.T) {
@@ -59,11 +61,11 @@ func TestClosed(t *testing.T) {
 // What may have been granted is found out, for as long as that is not known.
 func TestPassesWhatIsUnknown(t *testing.T) {
 	a, shut := &answers{}, false
-	g := gate.New(a, func(ctx context.Context, name string, ask func() error) error {
+	g := gate.New(a, func(ctx context.Context, name string) (func(error), error) {
 		if shut {
-			return backend.ErrRefused
+			return closed(ctx, name)
 		}
-		return ask()
+		return open(ctx, name)
 	})
 	asks := func(name string) bool {
 		before := a.asked
@@ -100,6 +102,5 @@ func TestPassesWhatIsUnknown(t *testing.T) {
 // A gate that is open changes nothing.
 func TestTable(t *testing.T) {
 	rows := memory.NewRows()
-	open := func(_ context.Context, _ string, ask func() error) error { return ask() }
 	tabletest.Run(t, func(_ *testing.T, node string) ledger.Table { return gate.New(memory.OpenTable(rows, node), open) })
 }

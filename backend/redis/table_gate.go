@@ -21,15 +21,12 @@ var _ ledger.Table = (*TableGate)(nil)
 // before Check or Listen.
 func NewTableGate(t ledger.Table, ask func(context.Context) (Eviction, error), log *slog.Logger) *TableGate {
 	e := newEviction(ask, log)
-	return &TableGate{gate.New(t, e.decide), e}
+	return &TableGate{gate.New(t, e.allow), e}
 }
 
-// decide implements gate.Decide.
-func (e *eviction) decide(_ context.Context, _ string, ask func() error) error {
-	if why := e.refusal(); why != nil {
-		return why
-	}
-	return ask()
+// allow implements gate.Allow.
+func (e *eviction) allow(context.Context, string) (func(error), error) {
+	return func(error) {}, e.refusal()
 }
 
 // Ping implements ledger.Table.
