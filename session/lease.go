@@ -106,27 +106,33 @@ func (l *Lease) Fence() (f backend.Fence) {
 // the next process. It looks at the clock itself: whoever is late to say so, a hold whose
 // deadline has passed is lost.
 func (l *Lease) see(f func(c *contender.Contender, now time.Duration)) *Error {
-	there, err := false, l.releasedError()
+	there, held := false, false
+	var expired *Error
 	l.n.See(func(c *contender.Contender, now time.Duration) {
 		there = true
 		switch {
 		case l.isOver():
 		case now >= c.Deadline(&l.c):
-			err = l.lostError(reasonExpired)
+			expired = l.lostError(reasonExpired)
 		default:
-			err = nil
+			held = true
 			f(c, now)
 		}
 	})
-	if !there && !l.isOver() {
-		err = l.m.drainingError(l.name)
+	if held {
+		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err != nil && l.err != nil {
-		return l.err
+	over, why := l.isOver(), l.lostErr()
+	switch {
+	case why != nil:
+		return why
+	case expired != nil:
+		return expired
+	case !there && !over:
+		return l.m.drainingError(l.name)
+	default:
+		return l.releasedError()
 	}
-	return err
 }
 
 func (l *Lease) isOver() bool {

@@ -166,8 +166,8 @@ func (n *Name) carryOut(f contender.Effects, cause, granted Path) *Errand {
 	if f.Jeopardy {
 		e.owner.Jeopardy(n.c.In(), n.trouble)
 	}
-	if len(f.Ask) > 0 {
-		e.wg.Go(func() { n.recall(f.Ask) })
+	if nodes := f.Ask; len(nodes) > 0 { // f itself stays on the stack
+		e.wg.Go(func() { n.recall(nodes) })
 	}
 	if f.Renew != nil {
 		e.renewals.add(n, *f.Renew)

@@ -18,7 +18,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a view without a look at the deadline", file: "session/lease.go",
-		old: "		case now >= c.Deadline(&l.c):\n			err = l.lostError(reasonExpired)\n", new: "",
+		old: "		case now >= c.Deadline(&l.c):\n			expired = l.lostError(reasonExpired)\n", new: "",
 	},
 	{
 		name: "told without asking the contender", file: "session/wait.go",

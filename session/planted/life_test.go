@@ -23,7 +23,7 @@ var lifeBugs = []bug{
 	},
 	{
 		name: "a hold that is left to the next process is not held", file: "session/lease.go",
-		old: "if !there && !l.isOver() {", new: "if false {",
+		old: "case !there && !over:", new: "case false:",
 	},
 	{
 		name: "silence is not looked at again", file: "session/session.go",
