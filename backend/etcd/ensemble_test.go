@@ -26,6 +26,11 @@ type client struct {
 func listen(t *testing.T, url, node string) *client {
 	t.Helper()
 	c := &client{Table: open(t, url, node), t: t, told: make(chan ledger.Addressed, 1000)}
+	c.hearAll()
+	return c
+}
+
+func (c *client) hearAll() {
 	c.Listen(func(m ledger.Addressed) {
 		if m.Kind == ledger.Resync {
 			c.resync.Add(1)
@@ -33,8 +38,7 @@ func listen(t *testing.T, url, node string) *client {
 		}
 		c.told <- m
 	})
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	c.t.Cleanup(func() { _ = c.Close() })
 }
 
 // patience is how long a busy machine may take for what has to come.
@@ -339,7 +343,7 @@ func TestSweep(t *testing.T) {
 	c.take("dead")
 	_ = dead.Close()
 	a.ask("n", ledger.Op{Verb: ledger.Leave})
-	if err := b.delete(t.Context(), map[string]leftover{"used": {rev: 1, top: 5}}); err != nil { // it was written since
+	if err := b.delete(t.Context(), map[string]leftover{"used": {at: at{rev: 1}, top: 5}}); err != nil { // it was written since
 		t.Fatal(err)
 	}
 	if err := a.delete(t.Context(), a.due(0)); err != nil {

@@ -24,7 +24,7 @@ import (
 // every ten seconds at least.
 type guard struct {
 	mu      sync.Mutex // guards the fields below
-	newest  int64      // revision that any answer had
+	newest  int64      // revision that the answer to a write had
 	cluster uint64     // 0: not known yet
 	pulse   int64      // revision of the key of this node's messages
 	until   time.Duration
@@ -52,12 +52,25 @@ func (g *guard) last() int64 {
 	return g.pulse
 }
 
-// back says that h is that of a store older than the one that had the revision newest, and
-// takes it for the present one.
-func (g *guard) back(h *pb.ResponseHeader, newest int64) bool {
+// seen is the newest revision so far. An answer to what is sent after that has it, or a later one.
+func (g *guard) seen() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	back := g.cluster != 0 && g.cluster != h.ClusterId || h.Revision < newest
+	return g.newest
+}
+
+// older says that h is that of a store older than the one that had the revision newest.
+func (g *guard) older(h *pb.ResponseHeader, newest int64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.cluster != 0 && g.cluster != h.ClusterId || h.Revision < newest
+}
+
+// back is older, and takes the store for the present one.
+func (g *guard) back(h *pb.ResponseHeader, newest int64) bool {
+	back := g.older(h, newest)
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.cluster = h.ClusterId; back {
 		g.newest = h.Revision
 	}
@@ -88,9 +101,7 @@ func (t *Table) distrust() error {
 
 // inspect compares etcd with what this process and the key cluster know of it.
 func (t *Table) inspect(ctx context.Context, c *clientv3.Client) error {
-	t.guard.mu.Lock()
-	newest := t.guard.newest // an answer that comes later may have a newer one
-	t.guard.mu.Unlock()
+	newest := t.guard.seen()
 	r, err := c.Get(ctx, t.keys.cluster())
 	if err != nil {
 		return outcome(ctx, err)

@@ -2,8 +2,12 @@ package etcd
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
@@ -16,17 +20,8 @@ import (
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t)
-	guarded := func(node string) *client {
-		table, err := OpenTable(Config{URL: etcdtest.URL(s), Node: backend.Node{ID: node}, Lease: 6 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &client{Table: table, t: t, told: make(chan ledger.Addressed, 1000)}
-		c.Listen(func(m ledger.Addressed) { c.told <- m })
-		t.Cleanup(func() { _ = c.Close() })
-		return c
-	}
-	a, b := guarded("a"), guarded("b")
+	const lease = 6 * time.Second
+	a, b := guarded(t, s, "a", lease), guarded(t, s, "b", lease)
 	a.take("before")
 	s.Kill()
 	copied := s.Copy()
@@ -61,7 +56,7 @@ func TestRestored(t *testing.T) {
 	if r, err := b.Look(t.Context(), "n"); err != nil || r.Refusing == "" {
 		t.Errorf("look = %+v, %v", r, err)
 	}
-	c := guarded("c")
+	c := guarded(t, s, "c", lease)
 	var late *backend.Later
 	for end := time.Now().Add(patience); !errors.As(err, &late) && time.Now().Before(end); {
 		_, err = c.try("n", ledger.Op{Want: 1})
@@ -89,4 +84,123 @@ func TestRestored(t *testing.T) {
 	if r := b.ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil || r.Record.Firm("a").ID != held.ID {
 		t.Errorf("there is %+v, want the hold of a", r)
 	}
+}
+
+// What a node remembers of a store that was restored since is not taken for what is there now,
+// although it stands at the same revision again.
+func TestRemembered(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	a, b := guarded(t, s, "a", time.Second), guarded(t, s, "b", time.Second)
+	raw := etcdtest.Client(t, s)
+	a.take("other")
+	s.Kill()
+	copied := s.Copy()
+	s.Restart()
+	pad := func() int64 {
+		r, err := raw.Put(t.Context(), "pad", "")
+		for end := time.Now().Add(patience); err != nil && time.Now().Before(end); r, err = raw.Put(t.Context(), "pad", "") {
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Header.Revision
+	}
+	for range 200 {
+		pad()
+	}
+	held, idle, left := "held-%d", "idle-%d", "left-%d"
+	const each = 4 // a revision may go to somebody else's write
+	remembered, at := map[string]ledger.Reply{}, map[string]at{}
+	for i := range each {
+		for _, kind := range []string{held, idle, left} {
+			name := fmt.Sprintf(kind, i)
+			for range 10 { // room for writes of others
+				pad()
+			}
+			a.take(name)
+			remembered[name] = a.ask(name, ledger.Op{Verb: ledger.Leave})
+			x, _ := a.seen.find(name, remembered[name].Version)
+			at[name] = x.at
+		}
+	}
+	before := a.resync.Load()
+	s.Restore(copied)
+	for end := time.Now().Add(patience); a.resync.Load() == before || a.distrust() != nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the restored store is not used")
+		}
+	}
+	values := map[string]string{}
+	top := map[string]backend.Fence{}
+	for name := range remembered {
+		r := b.takeFor(name, time.Hour)
+		if !strings.HasPrefix(name, "held") {
+			r = b.ask(name, ledger.Op{Verb: ledger.Leave})
+		}
+		top[name] = r.Record.Top
+		kv, err := raw.Get(t.Context(), a.keys.record(name))
+		if err != nil || kv.Count != 1 {
+			t.Fatal(kv, err)
+		}
+		values[name] = string(kv.Kvs[0].Value)
+	}
+	_ = b.Close() // it writes no more
+	tried := map[string]int{}
+	for i := range each {
+		for _, kind := range []string{held, idle, left} {
+			name := fmt.Sprintf(kind, i)
+			rev := at[name].rev
+			for pad() < rev-1 {
+			}
+			if r, err := raw.Put(t.Context(), a.keys.record(name), values[name]); err != nil || r.Header.Revision != rev {
+				continue // somebody was between
+			}
+			if tried[kind]++; kind == idle {
+				a.seen = seen{} // as if it were long ago
+			}
+			if kind == left {
+				if err := a.delete(t.Context(), map[string]leftover{name: {at: at[name]}}); err != nil {
+					t.Fatal(err)
+				}
+				if r, err := a.Look(t.Context(), name); err != nil || r.Record.Top != top[name] {
+					t.Errorf("%s was deleted as a left it: there is %+v, %v", name, r, err)
+				}
+				continue
+			}
+			next, effects := ledger.Step(remembered[name].Record, ledger.Op{Node: "a", Want: 1, Turns: 1, TTL: time.Second}, 0)
+			r, err := a.Swap(t.Context(), ledger.Swap{Name: name, Base: remembered[name].Version, Record: next, Effects: effects})
+			if err != nil || r.Written || r.Record.Top != top[name] {
+				t.Errorf("%s was swapped for what b has written: %+v, %v", name, r, err)
+			}
+		}
+	}
+	if len(tried) != 3 {
+		t.Errorf("the same revision came again only for %v", tried)
+	}
+}
+
+// A gateway that has seen what etcd has not come to notices, also if nothing was written to its
+// own key meanwhile.
+func TestGoneBack(t *testing.T) {
+	t.Parallel()
+	a := guarded(t, etcdtest.Start(t), "a", time.Minute)
+	a.take("n")
+	a.guard.saw(&pb.ResponseHeader{Revision: 1 << 40})
+	for end := time.Now().Add(patience); a.distrust() == nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a trusts what is older than what it has seen")
+		}
+	}
+}
+
+func guarded(t *testing.T, s *etcdtest.Server, node string, lease time.Duration) *client {
+	t.Helper()
+	table, err := OpenTable(Config{URL: etcdtest.URL(s), Node: backend.Node{ID: node}, Lease: lease})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{Table: table, t: t, told: make(chan ledger.Addressed, 1000)}
+	c.hearAll()
+	return c
 }

@@ -256,11 +256,13 @@ func (e *ear) probe(ctx context.Context, c *clientv3.Client, writes bool) probed
 	if writes {
 		then = append(then, clientv3.OpPut(key, "{}", clientv3.WithIgnoreLease()))
 	}
-	before := e.t.guard.last()
+	before, newest := e.t.guard.last(), e.t.guard.seen()
 	r, err := c.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "!=", 0)).Then(then...).Commit()
 	switch {
 	case err != nil:
 		return probed{err: outcome(ctx, err)}
+	case e.t.guard.older(r.Header, newest):
+		return probed{err: errors.New("etcd has gone back")}
 	case !r.Succeeded:
 		return probed{err: errors.New("the key of this node's messages was deleted, or has expired")}
 	}
@@ -305,6 +307,7 @@ func (t *Table) open(value []byte, rev int64) []ledger.Addressed {
 		m := ledger.Addressed{Name: n.Name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: n.Kind, Text: n.Text}}
 		if r, err := quorum.Decode(x.Row); x.Row != "" && err == nil && r.Kept == "" {
 			is := row{r, rev}
+			t.seen.saw(n.Name, &is)
 			m.Reply = &ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
 			t.remains.set(n.Name, is.Ends, &m.Reply.Record)
 		}

@@ -60,7 +60,7 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 		if !ok {
 			return t.reply(ctx, c, name, is, false)
 		}
-		w := &write{t: t, name: name, base: is.rev, row: row{Row: quorum.Row{Ends: is.Ends, Record: next.Record}}}
+		w := &write{t: t, name: name, base: is.at(), row: row{Row: quorum.Row{Ends: is.Ends, Record: next.Record}}}
 		if w.text, err = w.row.Encode(); err != nil {
 			return ledger.Reply{}, err
 		}
@@ -110,7 +110,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 		case err != nil:
 			broken = fmt.Errorf("%w: %w", backend.ErrPartly, err)
 		case is.InUse():
-			one, err := t.reply(ctx, c, name, is, false)
+			one, err := t.tell(ctx, c, name, is, false)
 			if err != nil {
 				return nil, "", err
 			}

@@ -18,7 +18,7 @@ type row struct {
 	rev int64 // the ModRevision of the key; 0: there is none
 }
 
-// version of a row. It begins with the revision, which no later write has again.
+// version of a row. It begins with the revision, which no later write of this store has again.
 func (r *row) version() ledger.Version {
 	if r.rev == 0 {
 		return ""
@@ -26,16 +26,34 @@ func (r *row) version() ledger.Version {
 	return r.Version(strconv.FormatInt(r.rev, 10))
 }
 
-// parseVersion reads what version made.
-func parseVersion(v ledger.Version) (rev int64, es quorum.Ends, err error) {
-	place, es, err := quorum.ParseVersion(v)
+// checkVersion is an ErrInvalid if v is nothing that version made.
+func checkVersion(v ledger.Version) error {
+	place, _, err := quorum.ParseVersion(v)
 	if err != nil || place == "" {
-		return 0, nil, err
+		return err
 	}
-	if rev, err = strconv.ParseInt(place, 10, 64); err != nil || rev <= 0 {
-		return 0, nil, quorum.NoVersion(v)
+	if rev, err := strconv.ParseInt(place, 10, 64); err != nil || rev <= 0 {
+		return quorum.NoVersion(v)
 	}
-	return rev, es, nil
+	return nil
+}
+
+// at is where a row stands. A store that was restored from an older copy may come to the same
+// revision with something else, so that both are compared.
+type at struct {
+	rev  int64
+	text string
+}
+
+func (r *row) at() at { return at{r.rev, r.Text()} }
+
+// is says that nobody has written the key of a name since.
+func (a at) is(key string) []clientv3.Cmp {
+	same := []clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", a.rev)}
+	if a.rev != 0 {
+		same = append(same, clientv3.Compare(clientv3.Value(key), "=", a.text))
+	}
+	return same
 }
 
 // readRow is what a key has; kv nil: nothing.

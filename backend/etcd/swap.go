@@ -24,13 +24,13 @@ type write struct {
 	name string
 	row  row
 	text string // the row as it is written
-	// If the key of the name has another revision, somebody else has written it.
-	base  int64
+	// If the key of the name is not so, somebody else has written it.
+	base  at
 	proof []clientv3.Cmp
 	own   held // under which the node's own hold is
 	// fresh: there was no record, so that the mark must have the revision that is known here.
 	fresh bool
-	mark  int64
+	mark  at
 	mail  []letter
 	// grants: its node holds what it did not hold before.
 	grants bool
@@ -50,7 +50,7 @@ type there struct {
 func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, unheard []string, is there, err error) {
 	t := w.t
 	key := t.keys.record(w.name)
-	when := append([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", w.base)}, w.proof...)
+	when := append(w.base.is(key), w.proof...)
 	then := []clientv3.Op{clientv3.OpPut(key, w.text)}
 	alive := t.keys.alive(under(w.own.id))
 	switch {
@@ -61,7 +61,7 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, 
 		then = append(then, clientv3.OpPut(alive, t.cfg.Node.ID, clientv3.WithLease(w.own.id)))
 	}
 	if w.fresh {
-		when = append(when, clientv3.Compare(clientv3.ModRevision(t.keys.mark()), "=", w.mark))
+		when = append(when, w.mark.is(t.keys.mark())...)
 	}
 	if w.grants {
 		when = append(when, t.proof()...)
@@ -121,16 +121,26 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	if s.Effects.Evicts {
 		return ledger.Reply{}, fmt.Errorf("%w: nobody outside lockgw has a lock in etcd", backend.ErrConflict)
 	}
-	rev, es, err := parseVersion(s.Base)
-	if err != nil {
+	if err := checkVersion(s.Base); err != nil {
 		return ledger.Reply{}, err
 	}
 	c, err := t.link.client(ctx)
 	if err != nil {
 		return ledger.Reply{}, err
 	}
+	was, ok := t.seen.find(s.Name, s.Base)
+	if !ok && s.Base != "" {
+		is, err := t.read(ctx, c, s.Name)
+		if err != nil {
+			return ledger.Reply{}, unsentWrite(err)
+		}
+		if is.version() != s.Base {
+			return t.reply(ctx, c, s.Name, is, false)
+		}
+		was.at, was.ends = is.at(), is.Ends
+	}
 	for range tries {
-		w, over, err := t.compose(ctx, c, s, rev, es)
+		w, over, err := t.compose(ctx, c, s, was.at, was.ends)
 		if err != nil {
 			return ledger.Reply{}, err
 		}
@@ -154,7 +164,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 			return ledger.Reply{}, err
 		}
 		// The same record. If it is not a hold that is not over, the write may go out again.
-		again := is.row.rev != rev
+		again := is.row.at() != was.at
 		if w.own.known && !is.alive {
 			w.own.gone()
 			again = true
@@ -165,7 +175,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		if !again {
 			return t.reply(ctx, c, s.Name, is.row, true)
 		}
-		rev, es = is.row.rev, is.row.Ends
+		was.at, was.ends = is.row.at(), is.row.Ends
 	}
 	return ledger.Reply{}, fmt.Errorf("%w: leases in etcd expire while they are written down", backend.ErrRefused)
 }
@@ -176,7 +186,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 func (w *write) noSpace(ctx context.Context, c *clientv3.Client, err error) error {
 	why := outcome(ctx, err)
 	r, err := c.Get(ctx, w.t.keys.record(w.name), clientv3.WithKeysOnly())
-	if err == nil && only(r.Kvs).GetModRevision() == w.base {
+	if err == nil && only(r.Kvs).GetModRevision() == w.base.rev {
 		return why
 	}
 	return fmt.Errorf("%w: %s", backend.ErrUnavailable, why.Error())
@@ -200,10 +210,10 @@ func (t *Table) granting(w *write, is there) error {
 	return nil
 }
 
-// compose makes the write of s on the row of that revision, which has these ends. over: all
-// that it ends by clocks is over.
-func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, rev int64, was quorum.Ends) (w *write, over bool, err error) {
-	w = &write{t: t, name: s.Name, base: rev, fresh: s.Base == "" && !s.Absolute, grants: s.Effects.Grants}
+// compose makes the write of s on the row that stands there and has these ends. over: all that
+// it ends by clocks is over.
+func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, base at, was quorum.Ends) (w *write, over bool, err error) {
+	w = &write{t: t, name: s.Name, base: base, fresh: s.Base == "" && !s.Absolute, grants: s.Effects.Grants}
 	for _, id := range s.Effects.Ended {
 		e, ok := was.Find(id)
 		switch {
@@ -235,12 +245,19 @@ func (t *Table) written(name string, w *write, rev int64, unheard []string) ledg
 	w.row.rev = rev
 	r := ledger.Reply{Version: w.row.version(), Record: w.row.Record, Written: true, Clock: quorum.Clock(), Unheard: unheard}
 	t.remains.set(name, w.row.Ends, &r.Record)
-	t.unused.Note(name, &w.row.Row, leftover{rev, w.row.Record.Top})
+	t.seen.saw(name, &w.row)
+	t.unused.Note(name, &w.row.Row, leftover{w.row.at(), w.row.Record.Top})
 	return r
 }
 
-// reply tells row.
+// reply tells row, which may be written on next.
 func (t *Table) reply(ctx context.Context, c *clientv3.Client, name string, is row, fresh bool) (ledger.Reply, error) {
+	t.seen.saw(name, &is)
+	return t.tell(ctx, c, name, is, fresh)
+}
+
+// tell tells row.
+func (t *Table) tell(ctx context.Context, c *clientv3.Client, name string, is row, fresh bool) (ledger.Reply, error) {
 	r := ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
 	return r, t.remains.fill(ctx, c, name, is.Ends, &r.Record, fresh)
 }
@@ -248,24 +265,24 @@ func (t *Table) reply(ctx context.Context, c *clientv3.Client, name string, is r
 // mark is what no fence of a record that was deleted is above, as far as it is known here.
 type mark struct {
 	mu    sync.Mutex // guards the fields below
-	rev   int64      // of the key
+	at    at         // of the key
 	fence backend.Fence
 }
 
-func (m *mark) get() (rev int64, fence backend.Fence) {
+func (m *mark) get() (is at, fence backend.Fence) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.rev, m.fence
+	return m.at, m.fence
 }
 
 // found: that is at the key.
 func (m *mark) found(r *pb.RangeResponse) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.rev = 0
+	m.at = at{}
 	if kv := only(r.Kvs); kv != nil {
 		var f backend.Fence
 		_ = json.Unmarshal(kv.Value, &f) // if that is no number, what was known stays
-		m.rev, m.fence = kv.ModRevision, max(m.fence, f)
+		m.at, m.fence = at{kv.ModRevision, string(kv.Value)}, max(m.fence, f)
 	}
 }

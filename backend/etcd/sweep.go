@@ -26,7 +26,7 @@ const (
 
 // leftover is where a record was left that nobody uses.
 type leftover struct {
-	rev int64
+	at  at
 	top backend.Fence
 }
 
@@ -85,7 +85,7 @@ func (t *Table) scan(ctx context.Context) error {
 	return t.each(ctx, c, func(name string, is *row) error {
 		over, err := t.over(ctx, c, name, is)
 		if over {
-			t.unused.Found(name, leftover{is.rev, is.Record.Top})
+			t.unused.Found(name, leftover{is.at(), is.Record.Top})
 		}
 		return err
 	}, clientv3.WithSerializable())
@@ -173,10 +173,10 @@ func (t *Table) delete(ctx context.Context, some map[string]leftover) error {
 		l := some[name]
 		top = max(top, l.top)
 		key := t.keys.record(name)
-		ops = append(ops, clientv3.OpTxn([]clientv3.Cmp{clientv3.Compare(clientv3.ModRevision(key), "=", l.rev)}, []clientv3.Op{clientv3.OpDelete(key)}, nil))
+		ops = append(ops, clientv3.OpTxn(l.at.is(key), []clientv3.Op{clientv3.OpDelete(key)}, nil))
 	}
 	for range tries {
-		rev, fence := t.mark.get()
+		mark, fence := t.mark.get()
 		value, err := json.Marshal(max(fence, top))
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func (t *Table) delete(ctx context.Context, some map[string]leftover) error {
 		if top > fence {
 			then = append([]clientv3.Op{clientv3.OpPut(t.keys.mark(), string(value))}, ops...)
 		}
-		r, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(t.keys.mark()), "=", rev)).Then(then...).Else(clientv3.OpGet(t.keys.mark())).Commit()
+		r, err := c.Txn(ctx).If(mark.is(t.keys.mark())...).Then(then...).Else(clientv3.OpGet(t.keys.mark())).Commit()
 		if err != nil {
 			return outcome(ctx, err)
 		}

@@ -36,6 +36,7 @@ type Table struct {
 
 	leases  leases
 	remains remains
+	seen    seen
 	mark    mark
 	unused  quorum.Unused[leftover]
 	start   start

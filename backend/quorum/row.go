@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,11 +27,14 @@ type Row struct {
 	Record ledger.Record
 	// Kept is the version of a row that was written again by a renewal, which is none.
 	Kept ledger.Version
+
+	text string // as it is stored; "": not written or read yet
 }
 
 // Version of a row. It begins with the place at which it stands, which no later write has
-// again, and has the ends, so that a write knows without reading by what they are proven. No
-// place: there is no row.
+// again, unless the store was restored from an older copy. So the sum of the record follows,
+// which another record at the same place does not have; and the ends, so that a write knows
+// without reading by what they are proven. No place: there is no row.
 func (r *Row) Version(place string) ledger.Version {
 	switch {
 	case place == "":
@@ -37,8 +42,19 @@ func (r *Row) Version(place string) ledger.Version {
 	case r.Kept != "":
 		return r.Kept
 	default:
-		return ledger.Version(place + "@" + r.Ends.String())
+		return ledger.Version(place + "#" + r.sum() + "@" + r.Ends.String())
 	}
+}
+
+// sum tells records from each other.
+func (r *Row) sum() string {
+	if r.text == "" {
+		_, _ = r.Encode() // a record that cannot be written is told from none, and never stored
+	}
+	_, record, _ := strings.Cut(r.text, "\n")
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(record)) // never fails
+	return strconv.FormatUint(h.Sum64(), 36)
 }
 
 // ParseVersion reads what Version made.
@@ -46,8 +62,9 @@ func ParseVersion(v ledger.Version) (place string, es Ends, err error) {
 	if v == "" {
 		return "", nil, nil
 	}
-	place, text, ok := strings.Cut(string(v), "@")
-	if es, err = ParseEnds(text); err != nil || !ok || place == "" {
+	at, text, ok := strings.Cut(string(v), "@")
+	place, _, summed := strings.Cut(at, "#")
+	if es, err = ParseEnds(text); err != nil || !ok || !summed || place == "" {
 		return "", nil, NoVersion(v)
 	}
 	return place, es, nil
@@ -64,8 +81,12 @@ func (r *Row) Encode() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", backend.ErrInvalid, err)
 	}
-	return fmt.Sprintf("%s %s %s\n%s", format, cmp.Or(r.Ends.String(), none), cmp.Or(string(r.Kept), none), text), nil
+	r.text = fmt.Sprintf("%s %s %s\n%s", format, cmp.Or(r.Ends.String(), none), cmp.Or(string(r.Kept), none), text)
+	return r.text, nil
 }
+
+// Text is what was read by Decode, or written by Encode; "": neither.
+func (r *Row) Text() string { return r.text }
 
 // Decode reads what Encode made.
 func Decode(value string) (Row, error) {
@@ -82,7 +103,7 @@ func Decode(value string) (Row, error) {
 		return Row{}, err
 	}
 	record, err := ledger.Decode([]byte(text))
-	return Row{Ends: es, Record: record, Kept: ledger.Version(words[2])}, err
+	return Row{Ends: es, Record: record, Kept: ledger.Version(words[2]), text: value}, err
 }
 
 // Holds: the row has the hold id, and it can be renewed.

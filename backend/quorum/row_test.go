@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,13 +48,25 @@ func FuzzRow(f *testing.F) {
 
 func TestVersion(t *testing.T) {
 	r := Row{Ends: Ends{{ID: 7, TTL: 30 * time.Second, Under: "ABC7", Spare: 2500 * time.Millisecond}, {ID: 8, TTL: time.Second, Until: -5}, {ID: 9}, {ID: 10, TTL: time.Second, Under: "1f"}}}
-	if v := r.Version("17.5"); v != "17.5@7=ABC7:30000:2500,8~-5:1000,9~0:0,10=1f:1000" {
+	v := r.Version("17.5")
+	if !strings.HasPrefix(string(v), "17.5#") || !strings.HasSuffix(string(v), "@7=ABC7:30000:2500,8~-5:1000,9~0:0,10=1f:1000") {
 		t.Errorf("version %s", v)
+	}
+	other := Row{Ends: r.Ends, Record: ledger.Record{Top: 1}}
+	if other.Version("17.5") == v {
+		t.Errorf("two records at the same place have the version %s", v)
+	}
+	text, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read, err := Decode(text); err != nil || read.Version("17.5") != v {
+		t.Errorf("written and read, it has the version %s and not %s, %v", read.Version("17.5"), v, err)
 	}
 	if at, es, err := ParseVersion(r.Version("17.5")); err != nil || at != "17.5" || es.String() != r.Ends.String() {
 		t.Errorf("read as %v, %v, %v", at, es, err)
 	}
-	for _, bad := range []string{"5", "@", "1@x", "1@7=a/b:1", "1@7=:1", "1@7~1", "1@7~1:1:1", "1@7~1:-1", "1@7=a:1:1:1", "1@7=a"} {
+	for _, bad := range []string{"5", "@", "1#0@x", "1#0@7=a/b:1", "1#0@7=:1", "1#0@7~1", "1#0@7~1:1:1", "1#0@7~1:-1", "1#0@7=a:1:1:1", "1#0@7=a", "1@7=a:1", "#0@"} {
 		if _, _, err := ParseVersion(ledger.Version(bad)); !errors.Is(err, backend.ErrInvalid) {
 			t.Errorf("%q is read as a version: %v", bad, err)
 		}
