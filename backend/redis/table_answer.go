@@ -50,7 +50,7 @@ func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.
 	if base := a.Fence(4); base != 0 {
 		r.Record.Rebase(base)
 	}
-	ends := parseEnds(a.Text(1))
+	ends := ends(a.Text(1))
 	raw := t.cfg.KeyPrefix + s.Name
 	if r.Clock != 0 {
 		t.heard(ctx, raw, r.Clock)
@@ -64,7 +64,7 @@ func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.
 			h.End = outsider{left: time.Duration(a.Number(5)) * time.Millisecond}.hold().End
 			continue
 		}
-		h.End = time.Duration(ends[h.ID]-r.Clock/1000) * time.Millisecond
+		h.End = time.Duration(ends.of(h.ID)-r.Clock/1000) * time.Millisecond
 	}
 	for i, m := range s.Effects.Messages {
 		if a.Number(6+i) == 0 {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,38 +31,33 @@ func (t *Table) swapMessage(s ledger.Swap, next string) (requests.Message, error
 	}
 	raw := t.cfg.KeyPrefix + s.Name
 	will, number, fields := lockOf(&s.Record)
-	floor, own := "", ""
-	if s.Base == "" && !s.Absolute {
-		floor = fence(s.Floor)
+	ended := s.Effects.Ended
+	if slices.Contains(ended, 0) { // whether that one is there, the lock says
+		ended = slices.DeleteFunc(slices.Clone(ended), func(id backend.Fence) bool { return id == 0 })
 	}
-	if h := s.Record.Firm(t.cfg.Node.ID); h != nil {
-		own = fence(max(h.ID, h.Block))
-	}
-	ttls := map[backend.Fence]time.Duration{}
-	for _, st := range s.Effects.Stamps {
-		ttls[st.ID] = st.TTL
-	}
-	ended := make([]backend.Fence, 0, len(s.Effects.Ended))
-	for _, id := range s.Effects.Ended {
-		if id != 0 { // whether that one is there, the lock says
-			ended = append(ended, id)
-		}
-	}
-	holds := 0
-	for _, h := range s.Record.Holds {
-		if h.ID != 0 {
-			holds++
-		}
-	}
-	m := t.message(raw, 10+2*holds+1+len(ended)+2*len(s.Effects.Messages)+len(fields))
+	rest := 1 + len(ended) + 2*len(s.Effects.Messages) + len(fields)
+	var m requests.Message
 	if short := will == "" && s.Base != ""; short {
-		m = append(requests.NewMessage(2, 5+1+len(ended)+2*len(s.Effects.Messages)), m.Key(0), m.Key(1),
-			string(s.Base), next, text, fence(s.Record.Top), will)
+		m = append(requests.NewMessage(2, 5+rest), recordKey(raw), raw, string(s.Base), next, text, fence(s.Record.Top), will)
 	} else {
-		m = append(m, string(s.Base), next, text, fence(s.Record.Top), will, number, floor, own, lifeOf(&s.Record, ttls), holds)
+		floor, own := "", ""
+		if s.Base == "" && !s.Absolute {
+			floor = fence(s.Floor)
+		}
+		if h := s.Record.Firm(t.cfg.Node.ID); h != nil {
+			own = fence(max(h.ID, h.Block))
+		}
+		holds := 0
+		for i := range s.Record.Holds {
+			if s.Record.Holds[i].ID != 0 {
+				holds++
+			}
+		}
+		m = append(t.message(raw, 10+2*holds+rest), string(s.Base), next, text, fence(s.Record.Top), will,
+			number, floor, own, lifeOf(&s.Record, s.Effects.Stamps), holds)
+		m = withHolds(m, &s.Record, s.Effects.Stamps)
 	}
-	m = withHolds(m, &s.Record, ttls)
-	if len(ended)+len(s.Effects.Messages)+len(fields) > 0 {
+	if rest > 1 {
 		m = append(m, len(ended))
 	}
 	for _, id := range ended {
@@ -77,8 +73,9 @@ func (t *Table) swapMessage(s ledger.Swap, next string) (requests.Message, error
 }
 
 // withHolds adds the holds of r to m, with the leases that begin.
-func withHolds(m requests.Message, r *ledger.Record, ttls map[backend.Fence]time.Duration) requests.Message {
-	for _, h := range r.Holds {
+func withHolds(m requests.Message, r *ledger.Record, begin []ledger.Stamp) requests.Message {
+	for i := range r.Holds {
+		h := &r.Holds[i]
 		if h.ID == 0 {
 			continue
 		}
@@ -86,7 +83,7 @@ func withHolds(m requests.Message, r *ledger.Record, ttls map[backend.Fence]time
 		if h.Offered {
 			id = fence(h.ID) + "?"
 		}
-		if d, ok := ttls[h.ID]; ok {
+		if d, ok := leaseOf(begin, h.ID); ok {
 			ttl = strconv.FormatInt(max(d.Milliseconds(), 1), 10)
 		}
 		m = append(m, id, ttl)
@@ -94,13 +91,24 @@ func withHolds(m requests.Message, r *ledger.Record, ttls map[backend.Fence]time
 	return m
 }
 
-// lifeOf is how long a record with these leases has to last, in ms; "" if there are leases
-// that only the store knows.
-func lifeOf(r *ledger.Record, ttls map[backend.Fence]time.Duration) string {
+// leaseOf is the lease of a hold that begins; false: none does.
+func leaseOf(begin []ledger.Stamp, id backend.Fence) (ttl time.Duration, ok bool) {
+	for _, st := range begin {
+		if st.ID == id {
+			ttl, ok = st.TTL, true // the last one counts
+		}
+	}
+	return ttl, ok
+}
+
+// lifeOf is how long a record has to last in which these leases begin, in ms; "" if there
+// are others, which only the store knows.
+func lifeOf(r *ledger.Record, begin []ledger.Stamp) string {
 	longest := time.Duration(0)
-	for _, h := range r.Holds {
-		ttl, ok := ttls[h.ID]
-		if !ok && h.ID != 0 {
+	for i := range r.Holds {
+		id := r.Holds[i].ID
+		ttl, ok := leaseOf(begin, id)
+		if !ok && id != 0 {
 			return ""
 		}
 		longest = max(longest, ttl)

@@ -21,8 +21,8 @@ const (
 // stored is a record as Redis has it; see record.lua.
 type stored struct {
 	version ledger.Version
-	ends    map[backend.Fence]int64 // ms since 1970
-	locked  bool                    // programs outside lockgw have to see a lock
+	ends    ends
+	locked  bool // programs outside lockgw have to see a lock
 	record  ledger.Record
 }
 
@@ -37,9 +37,9 @@ func parseStored(text string) (stored, error) {
 	s := stored{version: ledger.Version(head[:versionLength])}
 	if n, _ := strconv.Atoi(head[headLength-3 : headLength]); n > 0 {
 		s.locked = true
-		s.ends = parseEnds(head[min(headLength+1+n, len(head)):])
+		s.ends = ends(head[min(headLength+1+n, len(head)):])
 	} else {
-		s.ends = parseEnds(head[headLength:])
+		s.ends = ends(head[headLength:])
 	}
 	body, joined, _ := strings.Cut(rest, "\n")
 	var err error
@@ -59,16 +59,19 @@ func parseStored(text string) (stored, error) {
 	return s, nil
 }
 
-// parseEnds reads the ends of holds, each behind a space.
-func parseEnds(line string) map[backend.Fence]int64 {
-	ends := map[backend.Fence]int64{}
-	for one := range strings.FieldsSeq(line) {
-		if i := strings.IndexAny(one, "=?"); i > 0 {
-			id, _ := strconv.ParseUint(one[:i], 10, 64)
-			ends[backend.Fence(id)], _ = strconv.ParseInt(one[i+1:], 10, 64)
+// ends of holds, each behind a space: the fence, = or ?, and ms since 1970.
+type ends string
+
+// of is when the hold with that fence ends; 0: it is not there.
+func (e ends) of(id backend.Fence) int64 {
+	want := fence(id)
+	for one := range strings.FieldsSeq(string(e)) {
+		if at, ok := strings.CutPrefix(one, want); ok && len(at) > 0 && (at[0] == '=' || at[0] == '?') {
+			ms, _ := strconv.ParseInt(at[1:], 10, 64)
+			return ms
 		}
 	}
-	return ends
+	return 0
 }
 
 // The lock that programs outside lockgw see, as a script finds it.
@@ -108,7 +111,7 @@ func (s stored) reply(o outsider, us int64) ledger.Reply {
 	r.Record.Holds = slices.Clone(r.Record.Holds)
 	for i := range r.Record.Holds {
 		h := &r.Record.Holds[i]
-		h.End = time.Duration(s.ends[h.ID]-us/1000) * time.Millisecond
+		h.End = time.Duration(s.ends.of(h.ID)-us/1000) * time.Millisecond
 	}
 	if s.locked && o.state != lockOurs {
 		r.Record.Holds = slices.DeleteFunc(r.Record.Holds, func(h ledger.Hold) bool {
@@ -184,7 +187,10 @@ func lockOf(r *ledger.Record) (will, number string, fields []string) {
 // maxField is the longest field that a record has room for.
 const maxField = 500
 
-func measured(lock string) string { return fmt.Sprintf("%03d %s", len(lock), lock) }
+func measured(lock string) string {
+	n := strconv.Itoa(len(lock))
+	return "000"[len(n):] + n + " " + lock
+}
 
 // fieldOf is the field of a hold that is not shown as that of its caller.
 func fieldOf(h *ledger.Hold) string {

@@ -17,6 +17,3 @@ func NewMessage(keys, args int) Message {
 	m[messageKeys] = keys
 	return m
 }
-
-// Key is the i-th of the keys.
-func (m Message) Key(i int) any { return m[messageHead+i] }
