@@ -17,7 +17,7 @@ var advice = []struct{ code, text string }{
 	{"28", "PostgreSQL does not let this user in: check user and password (backend.password_file, passfile) and pg_hba.conf"},
 	{"3D000", "there is no such database: make it with CREATE DATABASE, and name it in backend.url"},
 	{"42501", "the PostgreSQL user lacks a right: see docs/postgres.md for those that lockgw needs"},
-	{"53100", "the disk of PostgreSQL is full"},
+	{"53100", "the disk of PostgreSQL is full: make room there; until then nothing new is granted, and what is held may be lost when its lease is over"},
 	{"53200", "PostgreSQL is out of memory"},
 	{"53300", "PostgreSQL has no connection to spare: raise max_connections, or lower pool_max_conns of backend.url"},
 	{"55P03", "somebody has locked the row or the table: try again"},
@@ -91,7 +91,7 @@ func outcome(err error) error {
 	switch {
 	case err == nil, errors.Is(err, backend.ErrRefused):
 		return err
-	case errors.As(err, &server) && unsure(server.Code):
+	case errors.As(err, &server) && (unsure(server.Code) || server.SeverityUnlocalized == "PANIC" || server.SeverityUnlocalized == "FATAL"):
 		return fmt.Errorf("%w: PostgreSQL broke off: %w", backend.ErrUnavailable, err)
 	case errors.As(err, &server):
 		return refused(server)

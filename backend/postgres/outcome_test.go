@@ -26,6 +26,8 @@ func TestOutcome(t *testing.T) {
 		{code("08006"), backend.ErrUnavailable},
 		{code("40003"), backend.ErrUnavailable},
 		{code("XX000"), backend.ErrUnavailable},
+		{&pgconn.PgError{Severity: "PANIK", SeverityUnlocalized: "PANIC", Code: "53100"}, backend.ErrUnavailable}, // the log is full: what it has already, it may have of this
+		{&pgconn.PgError{Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "53200"}, backend.ErrUnavailable},
 		{io.ErrUnexpectedEOF, backend.ErrUnavailable},
 		{pgconn.ErrConnClosed, backend.ErrUnavailable}, // so pgconn calls one that breaks before the answer
 		{context.DeadlineExceeded, backend.ErrUnavailable},

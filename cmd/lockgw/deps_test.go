@@ -94,6 +94,10 @@ var rules = []rule{
 		why: "the conformance suite is the same for every store, so it names none",
 	},
 	{
+		pkg: "backend/servertest", closed: true, theirs: []string{"golang.org/x/sys"},
+		why: "a process that is a server of a test is the same whatever it serves",
+	},
+	{
 		pkg: "session", ours: []string{"backend", "backend/boottime", "backend/ledger", "session/contender", "session/engine", "session/journal"},
 		closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "who holds a lock is decided here for all stores and all fronts: no client of a store, no web framework, no telemetry",

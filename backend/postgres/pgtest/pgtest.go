@@ -39,7 +39,18 @@ type Server struct {
 // and win over the usual ones, of which one is fsync=off. The server ends with the test.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
+	return StartWith(t, nil, settings...)
+}
+
+// StartWith is Start, but that prepare gets the directory for the server's files before there
+// are any; nil does nothing.
+func StartWith(t testing.TB, prepare func(dir string), settings ...string) *Server {
+	t.Helper()
 	s := &Server{t: t, settings: settings, dir: newDir(t)}
+	if prepare != nil {
+		prepare(s.dir)
+		s.Own(s.dir)
+	}
 	if err := s.fill(); err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +134,23 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
 	s.Launch()
+}
+
+// Revive launches a server that may have ended by itself.
+func (s *Server) Revive() {
+	s.t.Helper()
+	for end := time.Now().Add(startTimeout); ; time.Sleep(10 * time.Millisecond) {
+		status, _ := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+		switch {
+		case !s.running():
+			s.Launch()
+			return
+		case strings.HasSuffix(strings.TrimSpace(string(status)), "ready"):
+			return
+		case time.Now().After(end):
+			s.t.Fatalf("postgres does not recover: %s", status)
+		}
+	}
 }
 
 // RestartEmpty is Restart, and the disk is lost.

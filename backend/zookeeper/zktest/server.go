@@ -69,7 +69,7 @@ func Shared(t testing.TB) *Server {
 	if shared.server != nil {
 		return shared.server
 	}
-	servers, err := ensemble(1, "")
+	servers, err := ensemble(1, "", nothing)
 	if err != nil {
 		t.Fatalf("start ZooKeeper: %v", err)
 	}
@@ -93,6 +93,12 @@ func Start(t testing.TB) *Server {
 	return StartEnsemble(t, 1)[0]
 }
 
+// StartWith is Start, but that prepare gets the directory of the data before there are any.
+func StartWith(t testing.TB, prepare func(dir string)) *Server {
+	t.Helper()
+	return started(t, 1, "", prepare)[0]
+}
+
 // StartTLS is Start with TLS. The server shows the certificate of the PEM files, and asks
 // clients for it.
 func StartTLS(t testing.TB, certFile, keyFile string) *Server {
@@ -106,18 +112,20 @@ func StartTLS(t testing.TB, certFile, keyFile string) *Server {
 	return started(t, 1, strings.Join([]string{
 		"serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
 		"ssl.keyStore.location=" + both, "ssl.trustStore.location=" + both, "",
-	}, "\n"))[0]
+	}, "\n"), nothing)[0]
 }
 
 // StartEnsemble starts n members of one ZooKeeper, and waits until they serve.
 func StartEnsemble(t testing.TB, n int) []*Server {
 	t.Helper()
-	return started(t, n, "")
+	return started(t, n, "", nothing)
 }
 
-func started(t testing.TB, n int, config string) []*Server {
+func nothing(string) {}
+
+func started(t testing.TB, n int, config string, prepare func(dir string)) []*Server {
 	t.Helper()
-	servers, err := ensemble(n, config)
+	servers, err := ensemble(n, config, prepare)
 	if err != nil {
 		t.Fatalf("start ZooKeeper: %v", err)
 	}
@@ -127,12 +135,12 @@ func started(t testing.TB, n int, config string) []*Server {
 	return servers
 }
 
-func ensemble(n int, config string) (servers []*Server, err error) {
+func ensemble(n int, config string, prepare func(dir string)) (servers []*Server, err error) {
 	if _, err := os.Stat(program); err != nil {
 		return nil, errors.New("these tests need ZooKeeper: apt-get install libzookeeper-java default-jre-headless")
 	}
 	for range startTries {
-		if servers, err = start(n, config); err == nil {
+		if servers, err = start(n, config, prepare); err == nil {
 			return servers, nil
 		}
 		for _, s := range servers {
@@ -142,7 +150,7 @@ func ensemble(n int, config string) (servers []*Server, err error) {
 	return nil, err
 }
 
-func start(n int, config string) (servers []*Server, err error) {
+func start(n int, config string, prepare func(dir string)) (servers []*Server, err error) {
 	ports, err := freePorts(3 * n)
 	if err != nil {
 		return nil, err
@@ -166,6 +174,10 @@ func start(n int, config string) (servers []*Server, err error) {
 		}
 		s.config = fmt.Sprintf("tickTime=%d\ninitLimit=50\nsyncLimit=10\ndataDir=%s\nmaxSessionTimeout=60000\n%s=%d\n%sAddress=127.0.0.1\nadmin.enableServer=false\n"+
 			"4lw.commands.whitelist=*\nmaxClientCnxns=0\nforceSync=no\n%s%s", tick, s.Dir, port, ports[3*i], port, all, config)
+		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+			return servers, err
+		}
+		prepare(s.Dir)
 		if err := s.launch(); err != nil {
 			return servers, err
 		}
@@ -227,6 +239,16 @@ func (s *Server) Kill() {
 	}
 	_ = s.cmd.Process.Kill() // fails only when it is gone already
 	<-s.exited
+}
+
+// Ended waits until the server has ended by itself.
+func (s *Server) Ended(t testing.TB) {
+	t.Helper()
+	select {
+	case <-s.exited:
+	case <-time.After(startTimeout):
+		t.Fatal("ZooKeeper goes on")
+	}
 }
 
 func (s *Server) remove() {
