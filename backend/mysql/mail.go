@@ -150,12 +150,12 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 	return t.noticed(err)
 }
 
-// fetch delivers the mail of the node that is not in fetched, and puts it there, the
-// oldest first. It does so over a connection that nobody rings at, so that nothing but a sleep
+// fetch delivers the mail of the node that is not in box, and puts it there, the oldest first,
+// until there is no more or box is full. It does so over a connection that nobody rings at, so that nothing but a sleep
 // is ever ended by KILL QUERY.
-func (t *Table) fetch(ctx context.Context, fetched map[uint64]bool, to func(ledger.Addressed)) error {
+func (t *Table) fetch(ctx context.Context, box *mailbox, to func(ledger.Addressed)) error {
 	for {
-		got, err := t.requests.query(ctx, fmt.Sprintf(fetchSQL, listOf(fetched)), []byte(t.cfg.Node.ID))
+		got, err := t.requests.query(ctx, fmt.Sprintf(fetchSQL, listOf(box.fetched())), []byte(t.cfg.Node.ID))
 		if err != nil {
 			return err
 		}
@@ -169,12 +169,12 @@ func (t *Table) fetch(ctx context.Context, fetched map[uint64]bool, to func(ledg
 			if r.err != nil {
 				return r.err
 			}
-			fetched[id] = true
+			box.add(id)
 			if m, ok := t.message(kind, raw, body, a); ok {
 				to(m)
 			}
 		}
-		if len(got[0]) == 0 || len(fetched) >= fetchedMost {
+		if len(got[0]) == 0 || box.full() {
 			return nil
 		}
 	}
@@ -194,25 +194,6 @@ func (t *Table) message(k ledger.Kind, raw, body string, a answer) (ledger.Addre
 		}
 	}
 	return m, true
-}
-
-// listOf is what NOT IN takes.
-func listOf(ids map[uint64]bool) string {
-	var b strings.Builder
-	b.WriteByte('0')
-	for id := range ids {
-		fmt.Fprintf(&b, ", %d", id)
-	}
-	return b.String()
-}
-
-// burn deletes mail that was fetched.
-func (t *Table) burn(ctx context.Context, ids map[uint64]bool) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	err := t.requests.do(ctx, "DELETE FROM lockgw_mail WHERE id IN ("+listOf(ids)+")")
-	return err
 }
 
 // errPolls is what backend.ErrPartly says where nobody can wake the gateway.

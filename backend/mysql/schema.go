@@ -110,11 +110,14 @@ var (
 	// crashes now and then over the table that it makes for that.
 	fetchSQL = of(of("SELECT m.id, m.kind, m.name, m.body, {there} FROM lockgw_mail AS m STRAIGHT_JOIN lockgw_state AS s ON s.one = 1 LEFT JOIN lockgw_names AS n ON n.name = m.name WHERE m.node = ? AND m.id NOT IN (%s) LIMIT 100"))
 
-	// hearSQL: node, and twice server, thread, beats.
+	// hearSQL: node, server, thread, n; n, server; n, thread; n; n, where n is the number of
+	// the sign of life. One with a smaller number than what is there changes nothing.
 	hearSQL = of(`INSERT INTO lockgw_nodes (node, server, thread, beats, until) VALUES (?, ?, ?, ?, {clock} + 15000000)
-ON DUPLICATE KEY UPDATE server = ?, thread = ?, beats = GREATEST(beats, ?), until = {clock} + 15000000`)
+ON DUPLICATE KEY UPDATE server = IF(beats < ?, ?, server), thread = IF(beats < ?, ?, thread), until = IF(beats < ?, {clock} + 15000000, until), beats = GREATEST(beats, ?)`)
+	// beatsSQL: node.
+	beatsSQL = "SELECT beats FROM lockgw_nodes WHERE node = ?"
 	// deafSQL: node, thread.
-	deafSQL = "UPDATE lockgw_nodes SET until = 0 WHERE node = ? AND thread = ?"
+	deafSQL = "UPDATE lockgw_nodes SET until = 0 WHERE node = ? AND thread IN (?, 0)"
 
 	// trustSQL: node. The row tells of the run that is trusted, as trust.go needs it.
 	trustSQL = of(`SELECT s.run, s.server, s.fresh, s.until - {clock}, IFNULL(l.beats, 0), ` + statusOf("Queries") + `

@@ -81,11 +81,11 @@ func (l *listener) pooler() error {
 
 // listen makes a connection and reads from it until it breaks.
 func (l *listener) listen(ctx context.Context) error {
-	if err := l.t.prepared.Do(ctx); err != nil {
-		return err
-	}
 	connecting, cancel := context.WithTimeout(ctx, 2*silence)
 	defer cancel()
+	if err := l.t.prepared.Do(connecting); err != nil {
+		return err
+	}
 	c, err := pgconn.ConnectConfig(connecting, l.cfg)
 	if err != nil {
 		return notSent(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
 	"github.com/lockgw/lockgw/backend/sqltable"
+	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
 // listening is open, with what the table is told.
@@ -54,6 +55,20 @@ func until(t *testing.T, table *Table, want string) {
 		}
 	}
 	t.Fatalf("ping = %v, want %q", err, want)
+}
+
+// A connection that dies before the gateway has ever listened does not keep it from that: no
+// caller's deadline ends what is asked for it.
+func TestDeadWhilePreparing(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	r := tabletest.NewRelay(t, s.Addr)
+	r.Mute("SELECT layout FROM ")
+	a, _ := listening(t, strings.Replace(s.URL(), s.Addr, r.Addr, 1), "a")
+	until(t, a, "")
+	if r.Muted() != 1 {
+		t.Errorf("%d connections have died, want 1", r.Muted())
+	}
 }
 
 // A connection for messages that is cut off is made anew, and what was missed is asked for.

@@ -1,0 +1,148 @@
+package mysql
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+const (
+	// beatPeriod is how often a gateway wakes itself, over another connection.
+	beatPeriod = 2 * time.Second
+	// announceEach is how often it says that it does, which others believe for 15 s.
+	announceEach  = 5 * time.Second
+	announceTries = 3
+	// unheardAfter is how long a gateway waits to be woken by itself, and tries bell times.
+	unheardAfter = time.Second
+	bellTries    = 4
+	sweepEach    = 30 // beats
+)
+
+// beats is how often the node was there.
+type beats struct{ n atomic.Int64 }
+
+// next is the number of the next sign of life.
+func (b *beats) next() int64 { return b.n.Add(1) }
+
+// raise: the database has had so many.
+func (b *beats) raise(to int64) {
+	for n := b.n.Load(); n < to && !b.n.CompareAndSwap(n, to); n = b.n.Load() {
+	}
+}
+
+// signs are what the node says of where it sleeps. An earlier one may arrive late; so they have
+// numbers, and the database keeps the one with the largest.
+type signs struct {
+	beats *beats
+
+	mu   sync.Mutex // guards the field below, and that numbers come in its order
+	last *place     // where it sleeps, or is about to
+}
+
+// move: from now on the node sleeps at to.
+func (s *signs) move(to *place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = to
+}
+
+// number is that of the next sign about at; false: the node sleeps elsewhere.
+func (s *signs) number(at *place) (int64, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.beats.next(), s.last == at
+}
+
+// beat says that the node listens, and wakes it over a connection of others.
+func (l *sleeper) beat(ctx context.Context) error {
+	at := l.place.Load()
+	if at == nil {
+		return nil
+	}
+	return l.t.noticed(l.beatAt(ctx, at))
+}
+
+func (l *sleeper) beatAt(ctx context.Context, at *place) error {
+	return l.t.requests.with(ctx, func(c *conn) error {
+		if c.server.identity != at.identity {
+			return fmt.Errorf("%w: the gateway waits for messages at another server than the one that takes its writes", backend.ErrRefused)
+		}
+		if time.Since(l.told) > announceEach {
+			if err := l.announce(ctx, c, at); err != nil {
+				return err
+			}
+			l.told = time.Now()
+		}
+		if at.polls.Load() {
+			return nil
+		}
+		if l.wakes(ctx, c, at) {
+			l.Heard()
+			return nil
+		}
+		if l.place.Load() != at || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		l.t.cfg.Log.Warn("KILL QUERY does not wake this gateway; it looks for messages by itself", "every", pollEach)
+		at.polls.Store(true)
+		return l.announce(ctx, c, at)
+	})
+}
+
+// wakes: the node is woken by who is at c. Whether it sleeps just now is not known, so it is
+// tried again.
+func (l *sleeper) wakes(ctx context.Context, c *conn, at *place) bool {
+	select { // of before
+	case <-l.woken:
+	default:
+	}
+	for range bellTries {
+		if !l.t.kill(ctx, c, at.thread) {
+			return false
+		}
+		select {
+		case <-l.woken:
+			return true
+		case <-time.After(unheardAfter / bellTries):
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return false
+}
+
+// announce tells the others, over any connection, where the node sleeps, unless it has moved on.
+func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
+	node, server := []byte(l.t.cfg.Node.ID), []byte(at.identity)
+	for range announceTries {
+		thread := int64(at.thread)
+		if at.polls.Load() {
+			thread = 0
+		}
+		n, here := l.signs.number(at)
+		if !here {
+			return nil
+		}
+		changed, _, err := c.exec(ctx, hearSQL, node, server, thread, n, n, server, n, thread, n, n)
+		if err != nil {
+			return err
+		}
+		if changed > 0 {
+			l.t.runs.Reached(n)
+			return nil
+		}
+		got, err := c.query(ctx, beatsSQL, node) // of an earlier process, or of the time before it was put back
+		if err != nil {
+			return err
+		}
+		for _, row := range got[0] {
+			r := reader{row: row}
+			l.t.beats.raise(r.number())
+		}
+	}
+	return fmt.Errorf("%w: the row of the gateway in lockgw_nodes does not change", backend.ErrRefused)
+}
