@@ -115,6 +115,18 @@ func (p *proxy) thaw() {
 	p.changed = make(chan struct{})
 }
 
+// has: there is a connection of lane l.
+func (p *proxy) has(l lane) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		if c.laneNow() == l {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *proxy) accept() {
 	for {
 		c, err := p.ln.Accept()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -43,8 +44,19 @@ func newRig(t testing.TB, s scenario, seed uint64, program string) *rig {
 			t.Fatal(err)
 		}
 		r.base = append(r.base, g.Descriptors())
+		r.awaitLane(g)
 	}
 	return r
+}
+
+// awaitLane: the proxy of g knows which connection is for messages, where there is one. Else
+// their faults would hit nothing, and histories say nothing of them.
+func (r *rig) awaitLane(g *gateway) {
+	for end := time.Now().Add(patience); !slices.Contains(together, r.s.scheme) && !g.proxy.has(messages); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("%s has no connection that is known to be for messages", g.Name)
+		}
+	}
 }
 
 // random is a source of its own for each part, so that one does not change what

@@ -48,6 +48,9 @@ var stores = map[string]func(t testing.TB) store{
 	"zookeeper": startZooKeeper,
 }
 
+// together are the stores in which messages come by the connection of all requests.
+var together = []string{"etcd", "zookeeper"}
+
 // on is s over another store than Redis.
 func on(scheme string, s scenario) scenario {
 	s.scheme, s.name, s.scripts = scheme, scheme+"-"+s.name, 0
