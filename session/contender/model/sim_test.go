@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", usual(60, 5), "how many schedules to simulate")
+	seeds = flag.Int("seeds", usual(300, 5), "how many schedules to simulate")
 	first = flag.Uint64("seed", 1, "the first of them")
 )
 
