@@ -46,9 +46,4 @@ var sharedBugs = []bug{
 		old: "case s.exclusive() || mode == backend.Exclusive && used > 0:", new: "case s.exclusive():",
 		s: sharing, rules: []string{"overlap", "model"},
 	},
-	{
-		name: "who shares a name overtakes who waits at another node", file: "session/contender/callers.go",
-		old: "		n = min(n, h.allow)\n", new: "",
-		s: sharing, rules: []string{"overtaken", "stall", "stuck"},
-	},
 }

@@ -68,8 +68,9 @@ var bugs = []bug{
 	},
 	{
 		name: "deadline from the answer instead of the sending", file: "session/contender/lease.go",
-		old: "	h.deadline = q.SentAt + q.ttl - c.cfg.Margin(q.ttl)", new: "	h.deadline = c.now + q.ttl - c.cfg.Margin(q.ttl)",
-		s: slowAnswers, rules: []string{"overlap", "model"},
+		old: "	h.ttl, h.stamped, h.failing = q.ttl, q.SentAt, false\n	h.deadline = q.SentAt +",
+		new: "	h.ttl, h.stamped, h.failing = q.ttl, c.now, false\n	h.deadline = c.now +",
+		s:   slowAnswers, rules: []string{"overlap", "model"},
 	},
 	{
 		name: "a write without an answer was not carried out", file: "session/contender/answer.go",
