@@ -26,7 +26,7 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x request withdraw"},
 	},
 	{
-		name: "callers are let in while the hold is given back", file: "session/contender/callers.go",
+		name: "callers are let in while the hold is given back", file: "session/contender/admit.go",
 		old: "h.giving || ", new: "",
 		test: contender,
 	},
@@ -51,7 +51,7 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x request"},
 	},
 	{
-		name: "callers come in although others wait", file: "session/contender/callers.go",
+		name: "callers come in although others wait", file: "session/contender/admit.go",
 		old: "if h := &c.hold; h.others {", new: "if h := &c.hold; false {",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x"},
 	},
@@ -246,7 +246,7 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
-		name: "let in after the deadline", file: "session/contender/callers.go",
+		name: "let in after the deadline", file: "session/contender/admit.go",
 		old: " || c.now >= h.deadline {", new: " {",
 		test: contender,
 	},
@@ -401,7 +401,7 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
-		name: "in the journal before it is told", file: "session/contender/callers.go",
+		name: "in the journal before it is told", file: "session/contender/admit.go",
 		old: "\t\tw.settle = c.settles(w)\n", new: "\t\tw.settle = c.settles(w)\n\t\tc.journal(LetIn, w)\n",
 		test: contender,
 	},
