@@ -214,47 +214,6 @@ func (s *stepping) restore() {
 	s.Holds = append(s.Holds, Hold{Node: op.Node, Mode: op.Mode, Count: n, ID: op.Hold, Block: op.Hold})
 }
 
-// breakHold ends a hold by force.
-func (s *stepping) breakHold() {
-	i := slices.IndexFunc(s.Holds, func(h Hold) bool {
-		if s.op.Foreign {
-			return h.Foreign()
-		}
-		return h.ID == s.op.Hold && !h.Offered && h.Node != ""
-	})
-	if i < 0 {
-		return
-	}
-	h := s.Holds[i]
-	if s.op.Caller != 0 { // there are others, who keep theirs
-		if !slices.Contains(h.Breaks, s.op.Caller) {
-			s.Holds[i].Breaks = append(slices.Clone(h.Breaks), s.op.Caller)
-		}
-		s.tell(h.Node, Broken)
-		return
-	}
-	s.drop(&s.Holds[i])
-	if s.op.Foreign {
-		s.Evicts = true
-	} else {
-		s.Broken = h.ID
-		s.tell(h.Node, Broken)
-	}
-	if s.op.Bar > 0 {
-		s.bar()
-	}
-	s.serve("", true)
-}
-
-// bar keeps the name from everybody for a while.
-func (s *stepping) bar() {
-	s.Holds = append(s.Holds, Hold{Mode: backend.Exclusive, Count: 1, ID: s.reserve(1)})
-	s.stamp(&s.Holds[len(s.Holds)-1], s.op.Bar)
-	if len(s.Queue) > 0 { // it waits for that end now
-		s.tell(s.Queue[0].Node, Look)
-	}
-}
-
 // reserve takes n fences and returns the first.
 func (s *stepping) reserve(n int) backend.Fence {
 	first := max(s.Top, s.op.Floor) + 1
