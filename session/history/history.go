@@ -80,7 +80,8 @@ func Open(cfg Config) (*History, error) {
 		cfg: cfg, wake: make(chan struct{}, 1), ask: make(chan chan<- []Attempt), scans: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	w := &writer{h: h, files: files, track: newTracker(cfg)}
+	w := &writer{h: h, files: files}
+	w.track = newTracker(cfg, w.put)
 	go w.run() // until Close
 	return h, nil
 }

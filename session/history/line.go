@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"io"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -125,10 +126,4 @@ func (l *line) attempt() Attempt {
 	return a
 }
 
-func (l *line) append(b []byte) []byte {
-	text, err := json.Marshal(l)
-	if err != nil {
-		return b // no field can fail
-	}
-	return append(append(b, text...), '\n')
-}
+func (l *line) write(out io.Writer) error { return json.NewEncoder(out).Encode(l) }

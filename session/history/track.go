@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
@@ -17,6 +18,8 @@ const (
 	maxOpen    = 200_000
 	// lineSize is about how many bytes one attempt takes in a file.
 	lineSize = 300
+	// pieceSize is about how many bytes are written at once.
+	pieceSize = 64 << 10
 	// atOnce is how many uneventful attempts get lines at once after a time without any.
 	atOnce = 2000
 )
@@ -37,8 +40,12 @@ type tracker struct {
 	perSec   float64
 	filledAt time.Time
 
-	out []byte
-	n   int // lines in out
+	// out is what is to be written. It is handed over by full whenever it has grown to
+	// pieceSize, so that many lines at once, as each minute brings them, are never in memory
+	// together.
+	out  bytes.Buffer
+	n    int // lines in out
+	full func()
 
 	dropped uint64 // attempts at locks beyond maxWindows
 }
@@ -50,23 +57,31 @@ type counted struct {
 	more  Totals
 }
 
-func newTracker(cfg Config) *tracker {
+// newTracker is without attempts. full has to take the lines and write them.
+func newTracker(cfg Config, full func()) *tracker {
 	return &tracker{
-		open: map[key]*Attempt{}, windows: map[string]*counted{},
+		open: map[key]*Attempt{}, windows: map[string]*counted{}, full: full,
 		room: atOnce, perSec: float64(cfg.MaxSize) / 2 / lineSize / cfg.Keep.Seconds(),
 	}
 }
 
-// lines returns the lines made since the last call, and how many they are.
+// lines hands over the lines made since the last call, and how many they are. The bytes are
+// valid until the next one is made.
 func (t *tracker) lines() ([]byte, int) {
-	out, n := t.out, t.n
-	t.out, t.n = nil, 0
+	out, n := t.out.Bytes(), t.n
+	t.out.Reset()
+	t.n = 0
 	return out, n
 }
 
 func (t *tracker) put(l line) {
-	t.out = l.append(t.out)
+	if l.write(&t.out) != nil {
+		return // no field can fail
+	}
 	t.n++
+	if t.out.Len() >= pieceSize {
+		t.full()
+	}
 }
 
 func (t *tracker) step(s *session.Step) {
