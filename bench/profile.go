@@ -19,6 +19,9 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/bench/callers"
+	"github.com/lockgw/lockgw/bench/figures"
+	"github.com/lockgw/lockgw/bench/rig"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket"
 )
@@ -26,23 +29,23 @@ import (
 // profileTo writes, for each store and each kind of load over the socket, a
 // processor and an allocation profile of a gateway, and prints what a pair of LOCK
 // and UNLOCK allocates.
-func profileTo(ctx context.Context, out io.Writer, dir string, p plan) (err error) {
+func profileTo(ctx context.Context, out io.Writer, dir string, p rig.Plan) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	r, err := openRig(ctx, p.lockgw)
+	r, err := rig.Open(ctx, p.Lockgw)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
-	for _, url := range []string{"memory://", "redis://" + r.addr} {
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for _, url := range []string{"memory://", "redis://" + r.Addr} {
 		for _, load := range []struct {
 			name string
 			n    int
 			lock func(int) string
-		}{{"alone-1", 1, own}, {"alone-32", 32, own}, {"crowd", 100, one}} {
-			name := strings.TrimSuffix(scheme(url), "://") + "-" + load.name
-			said, err := r.profile(ctx, filepath.Join(dir, name), url, load.n, load.lock, 10*p.slice)
+		}{{"alone-1", 1, callers.Own}, {"alone-32", 32, callers.Own}, {"crowd", 100, callers.One}} {
+			name := strings.TrimSuffix(rig.Scheme(url), "://") + "-" + load.name
+			said, err := profile(ctx, r, filepath.Join(dir, name), url, load.n, load.lock, 10*p.Slice)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
@@ -52,22 +55,22 @@ func profileTo(ctx context.Context, out io.Writer, dir string, p plan) (err erro
 	return nil
 }
 
-func (r *rig) profile(ctx context.Context, prefix, url string, n int, lock func(int) string, d time.Duration) (string, error) {
+func profile(ctx context.Context, r *rig.Rig, prefix, url string, n int, lock func(int) string, d time.Duration) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(r.dir, filepath.Base(prefix)+".sock")
-	p, err := start(ctx, r.dir, filepath.Base(prefix), accepts("unix", path), self, "gateway", path, url, prefix)
+	path := filepath.Join(r.Dir, filepath.Base(prefix)+".sock")
+	p, err := rig.Start(ctx, r.Dir, filepath.Base(prefix), rig.Accepts("unix", path), self, "gateway", path, url, prefix)
 	if err != nil {
 		return "", err
 	}
-	c, err := socketPairs(lock, &gateway{process: p, resp: path})(n)
+	c, err := callers.SocketPairs(lock, &rig.Gateway{Process: p, RESP: path})(n)
 	if err != nil {
-		return "", errors.Join(err, p.stop())
+		return "", errors.Join(err, p.Stop())
 	}
-	s, err := load(c, d)
-	err = errors.Join(err, c.close(), p.stop())
+	s, err := callers.Load(c, d)
+	err = errors.Join(err, c.Close(), p.Stop())
 	if err != nil {
 		return "", err
 	}
@@ -75,8 +78,8 @@ func (r *rig) profile(ctx context.Context, prefix, url string, n int, lock func(
 	if _, err := fmt.Sscan(p.Said(), &count, &size); err != nil {
 		return "", fmt.Errorf("what the gateway printed: %w\n%s", err, p.Said())
 	}
-	pairs := float64(s.ops)
-	return fmt.Sprintf("%7.0f pairs/s, p50 %s us, %.1f allocations and %.0f bytes per pair", s.rate, us(s.p50), count/pairs, size/pairs), nil
+	pairs := float64(s.Ops)
+	return fmt.Sprintf("%7.0f pairs/s, p50 %s us, %.1f allocations and %.0f bytes per pair", s.Rate, figures.Micros(s.P50), count/pairs, size/pairs), nil
 }
 
 // serveProfiled is a gateway without HTTP. It writes prefix.cpu and prefix.allocs,
@@ -100,10 +103,10 @@ func serveProfiled(path, url, prefix string) error {
 	s := socket.NewServer(socket.Config{Manager: m})
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
-	if err := profiled(prefix, awaitSignal); err != nil {
+	if err := profiled(prefix, rig.AwaitSignal); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout/2)
+	ctx, cancel := context.WithTimeout(context.Background(), rig.StopTimeout/2)
 	defer cancel()
 	return errors.Join(m.Close(ctx), s.Shutdown(ctx), <-served)
 }

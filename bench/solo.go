@@ -3,56 +3,61 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/lockgw/lockgw/bench/callers"
+	"github.com/lockgw/lockgw/bench/figures"
+	"github.com/lockgw/lockgw/bench/peers"
+	"github.com/lockgw/lockgw/bench/rig"
+	"github.com/lockgw/lockgw/bench/stores"
 )
 
 // solo measures round trips and pairs of lock and unlock that nobody disturbs:
 // each caller has a name of its own.
-func solo(ctx context.Context, r *rig, p plan, t *table) error {
-	for _, n := range p.callers {
-		all := append(r.trips(), r.pairs(p)...)
-		c := contest{group: soloGroup, n: n, rounds: p.rounds, once: loadFor(p.slice), all: all, plain: plainName}
-		if err := c.hold(ctx, r, t); err != nil {
+func solo(ctx context.Context, r *rig.Rig, p rig.Plan, t *figures.Table) error {
+	for _, n := range p.Callers {
+		all := append(trips(r), pairs(r, p)...)
+		c := callers.Contest{Group: soloGroup, N: n, Rounds: p.Rounds, Slice: p.Slice, All: all, Plain: plainName}
+		if err := c.Hold(ctx, r, t); err != nil {
 			return err
 		}
 	}
-	far := contest{group: farGroup, n: 1, rounds: p.rounds, once: loadFor(p.slice), plain: plainName, all: []contestant{
-		{name: "Redis PING", trips: 1, open: pings("tcp", r.far)},
-		{name: plainName, trips: 2, open: shared(r.far, plainPair(own, time.Second))},
-		{name: "lockgw socket, redis://", trips: 2, open: socketPairs(own, r.distant)},
+	far := callers.Contest{Group: farGroup, N: 1, Rounds: p.Rounds, Slice: p.Slice, Plain: plainName, All: []callers.Contestant{
+		{Name: "Redis PING", Trips: 1, Open: callers.Pings("tcp", r.Far)},
+		{Name: plainName, Trips: 2, Open: peers.Shared(r.Far, peers.PlainPair(callers.Own, time.Second))},
+		{Name: "lockgw socket, redis://", Trips: 2, Open: callers.SocketPairs(callers.Own, r.Distant)},
 	}}
-	return far.hold(ctx, r, t)
+	return far.Hold(ctx, r, t)
 }
 
 const (
 	plainName     = "go-redis, SET NX + compare-and-delete"
 	redislockName = "bsm/redislock"
 	limitName     = "limit: Unix socket echo"
-	socketName    = "lockgw socket, redis://"
 )
 
-func (r *rig) trips() []contestant {
-	return []contestant{
-		{name: limitName, trips: 1, open: r.echoes},
-		{name: "lockgw PING", trips: 1, open: pings("unix", r.first.resp)},
-		{name: "Redis PING, TCP", trips: 1, open: pings("tcp", r.addr)},
-		{name: "go-redis, trivial script", trips: 1, open: shared(r.addr, scripts)},
+func trips(r *rig.Rig) []callers.Contestant {
+	return []callers.Contestant{
+		{Name: limitName, Trips: 1, Open: callers.Echoes(r.Echo)},
+		{Name: "lockgw PING", Trips: 1, Open: callers.Pings("unix", r.First.RESP)},
+		{Name: "Redis PING, TCP", Trips: 1, Open: callers.Pings("tcp", r.Addr)},
+		{Name: "go-redis, trivial script", Trips: 1, Open: peers.Shared(r.Addr, peers.Scripts)},
 	}
 }
 
-func (r *rig) pairs(p plan) []contestant {
-	all := []contestant{
-		{name: plainName, trips: 2, open: shared(r.addr, plainPair(own, time.Second))},
-		{name: redislockName, trips: 2, open: shared(r.addr, redislockPair(own, time.Second))},
-		{name: "lockgw's scripts, no gateway", trips: 2, open: requests(redisTable("redis://" + r.addr))},
-		{name: "lockgw socket, memory://", trips: 2, open: socketPairs(own, r.memory)},
-		{name: socketName, trips: 2, open: socketPairs(own, r.first)},
-		{name: "lockgw HTTP, memory://", trips: 2, open: httpPairs(r.memory, own)},
-		{name: "lockgw HTTP, redis://", trips: 2, open: httpPairs(r.first, own)},
+func pairs(r *rig.Rig, p rig.Plan) []callers.Contestant {
+	all := []callers.Contestant{
+		{Name: plainName, Trips: 2, Open: peers.Shared(r.Addr, peers.PlainPair(callers.Own, time.Second))},
+		{Name: redislockName, Trips: 2, Open: peers.Shared(r.Addr, peers.RedislockPair(callers.Own, time.Second))},
+		{Name: "lockgw's scripts, no gateway", Trips: 2, Open: stores.Requests(stores.RedisTable("redis://" + r.Addr))},
+		{Name: "lockgw socket, memory://", Trips: 2, Open: callers.SocketPairs(callers.Own, r.Memory)},
+		{Name: callers.SocketName, Trips: 2, Open: callers.SocketPairs(callers.Own, r.First)},
+		{Name: "lockgw HTTP, memory://", Trips: 2, Open: callers.HTTPPairs(r.Memory, callers.Own)},
+		{Name: "lockgw HTTP, redis://", Trips: 2, Open: callers.HTTPPairs(r.First, callers.Own)},
 	}
-	if p.peers {
+	if p.Peers {
 		all = append(all,
-			contestant{name: "redsync", trips: 2, open: shared(r.addr, redsyncPair(own))},
-			contestant{name: "rueidislock, 3 keys", trips: 2, open: rueidisPairs(r.addr, own)})
+			callers.Contestant{Name: "redsync", Trips: 2, Open: peers.Shared(r.Addr, peers.RedsyncPair(callers.Own))},
+			callers.Contestant{Name: "rueidislock, 3 keys", Trips: 2, Open: peers.RueidisPairs(r.Addr, callers.Own)})
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package main
+package limits
 
 import (
 	"context"
@@ -7,6 +7,10 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/lockgw/lockgw/bench/callers"
+	"github.com/lockgw/lockgw/bench/figures"
+	"github.com/lockgw/lockgw/bench/rig"
 )
 
 // What of its descriptors a gateway keeps for its store and itself, and what this
@@ -22,25 +26,25 @@ const (
 
 // mostSockets is how many of n callers over the socket there can be at once.
 func mostSockets(n int) (int, error) {
-	files, err := openFiles()
+	files, err := callers.OpenFiles()
 	n = min(n, allSockets, max(files-reservedFiles, 10))
-	if !severalUsers() {
-		n = min(n, mostConns)
+	if !callers.SeveralUsers() {
+		n = min(n, callers.MostConns)
 	}
 	return n, err
 }
 
 // ofMany dials a socket as one user after the other, each as often as it may.
-func ofMany(path string) func(i int) (*wire, error) {
-	if !severalUsers() {
-		return func(int) (*wire, error) { return dial("unix", path) }
+func ofMany(path string) func(i int) (*callers.Wire, error) {
+	if !callers.SeveralUsers() {
+		return func(int) (*callers.Wire, error) { return callers.Dial("unix", path) }
 	}
-	var users []*dialer
-	return func(i int) (*wire, error) {
+	var users []*callers.Dialer
+	return func(i int) (*callers.Wire, error) {
 		for len(users) <= i/userSockets {
-			users = append(users, newDialer(otherUser+len(users)))
+			users = append(users, callers.NewDialer(callers.OtherUser+len(users)))
 		}
-		return users[i/userSockets].dial(path)
+		return users[i/userSockets].Dial(path)
 	}
 }
 
@@ -48,7 +52,7 @@ func ofMany(path string) func(i int) (*wire, error) {
 type crowded struct {
 	what  string
 	n     int
-	begin func(ctx context.Context, g *gateway) (settled, error)
+	begin func(ctx context.Context, g *rig.Gateway) (settled, error)
 }
 
 // settled is what a gateway was made to keep.
@@ -60,20 +64,20 @@ type settled struct {
 
 // many shows what a gateway costs that has many holds, sessions and waiters, and what a
 // healthy caller notices of it. Whatever is lost meanwhile is an error.
-func many(ctx context.Context, r *rig, p plan, t *table) error {
-	sockets, web, why, err := shareOut(p.crowds)
+func many(ctx context.Context, r *rig.Rig, p rig.Plan, t *figures.Table) error {
+	sockets, web, why, err := shareOut(p.Crowds)
 	if err != nil {
 		return err
 	}
-	for _, url := range r.urls() {
+	for _, url := range r.URLs() {
 		for _, s := range []crowded{
-			{"names held", p.many, manyHolds(p.many)},
-			{"sessions", p.many, manySessions(p.many)},
+			{"names held", p.Many, manyHolds(p.Many)},
+			{"sessions", p.Many, manySessions(p.Many)},
 			{"callers wait, socket", sockets, manyWaits(sockets, 0, why)},
 			{"callers wait, socket and HTTP", sockets + web, manyWaits(sockets, web, why)},
 		} {
-			if err := r.bear(ctx, t, s, url, p.slice*10); err != nil {
-				return fmt.Errorf("%d %s, %s: %w", s.n, s.what, scheme(url), err)
+			if err := bear(ctx, r, t, s, url, p.Slice*10); err != nil {
+				return fmt.Errorf("%d %s, %s: %w", s.n, s.what, rig.Scheme(url), err)
 			}
 		}
 	}
@@ -82,7 +86,7 @@ func many(ctx context.Context, r *rig, p plan, t *table) error {
 
 // shareOut divides callers between the socket and HTTP.
 func shareOut(n int) (sockets, web int, why string, err error) {
-	files, err := openFiles()
+	files, err := callers.OpenFiles()
 	if err != nil {
 		return 0, 0, "", err
 	}
@@ -96,9 +100,9 @@ func shareOut(n int) (sockets, web int, why string, err error) {
 }
 
 // bear has a gateway keep what s is, and adds a row.
-func (r *rig) bear(ctx context.Context, t *table, s crowded, url string, d time.Duration) error {
+func bear(ctx context.Context, r *rig.Rig, t *figures.Table, s crowded, url string, d time.Duration) error {
 	most := strconv.Itoa(2 * max(s.n, 1000))
-	g, err := r.another(ctx, url, "--limits-sessions", most, "--limits-sessions-per-user", most)
+	g, err := r.Another(ctx, url, "--limits-sessions", most, "--limits-sessions-per-user", most)
 	if err != nil {
 		return err
 	}
@@ -111,7 +115,7 @@ func (r *rig) bear(ctx context.Context, t *table, s crowded, url string, d time.
 	if err != nil {
 		return err
 	}
-	before, err := r.sizes(ctx, g)
+	before, err := r.Sizes(ctx, g)
 	if err != nil {
 		return err
 	}
@@ -126,7 +130,7 @@ func (r *rig) bear(ctx context.Context, t *table, s crowded, url string, d time.
 	if err != nil {
 		return err
 	}
-	after, err := r.sizes(ctx, g)
+	after, err := r.Sizes(ctx, g)
 	if err != nil {
 		return err
 	}
@@ -137,29 +141,29 @@ func (r *rig) bear(ctx context.Context, t *table, s crowded, url string, d time.
 	if err := errors.Join(err, h.keeps()); err != nil {
 		return err
 	}
-	used := after.less(before)
-	t.note(manyGroup, s.what+", "+scheme(url), s.n, kib(used.gateway, s.n), "%s; a healthy caller: %s; none lost%s",
-		used.each(url, s.n), besides(alone, beside), all.said)
-	return r.stopGateway(g)
+	used := after.Less(before)
+	t.Note(manyGroup, s.what+", "+rig.Scheme(url), s.n, figures.KiB(used.Gateway, s.n), "%s; a healthy caller: %s; none lost%s",
+		used.Each(url, s.n), besides(alone, beside), all.said)
+	return r.StopGateway(g)
 }
 
 // besides says what a caller took alone and beside something.
-func besides(alone, beside sample) string {
-	return fmt.Sprintf("p50 %s us (alone %s), p99 %s us (alone %s)", us(beside.p50), us(alone.p50), us(beside.p99), us(alone.p99))
+func besides(alone, beside figures.Sample) string {
+	return fmt.Sprintf("p50 %s us (alone %s), p99 %s us (alone %s)", figures.Micros(beside.P50), figures.Micros(alone.P50), figures.Micros(beside.P99), figures.Micros(alone.P99))
 }
 
-func manyHolds(n int) func(context.Context, *gateway) (settled, error) {
-	return func(ctx context.Context, g *gateway) (settled, error) {
-		c, err := holders(n, ttl)(ctx, g)
-		return settled{close: c.close, check: func() (int, error) { return c.unlockAll(n) }}, err
+func manyHolds(n int) func(context.Context, *rig.Gateway) (settled, error) {
+	return func(ctx context.Context, g *rig.Gateway) (settled, error) {
+		c, err := callers.Holders(n, callers.TTL)(ctx, g)
+		return settled{close: c.Close, check: func() (int, error) { return unlockAll(c, n) }}, err
 	}
 }
 
 // unlockAll gives back what holders took.
-func (c crew) unlockAll(n int) (int, error) {
-	return together(len(c.wires), func(i int) (done int, err error) {
-		for k := range min(holdsEach, n-i*holdsEach) {
-			if err := c.wires[i].ask(encode("UNLOCK", heldBy(i)+strconv.Itoa(k))); err != nil {
+func unlockAll(c callers.Crew, n int) (int, error) {
+	return together(len(c.Wires), func(i int) (done int, err error) {
+		for k := range min(callers.HoldsEach, n-i*callers.HoldsEach) {
+			if err := c.Wires[i].Ask(callers.Encode("UNLOCK", callers.HeldBy(i)+strconv.Itoa(k))); err != nil {
 				return done, err
 			}
 			done++
@@ -185,14 +189,14 @@ func together(n int, f func(i int) (int, error)) (sum int, err error) {
 // openers is how many connections open sessions.
 const openers = 16
 
-func manySessions(n int) func(context.Context, *gateway) (settled, error) {
-	return func(_ context.Context, g *gateway) (settled, error) {
-		d := newDialer(otherUser)
+func manySessions(n int) func(context.Context, *rig.Gateway) (settled, error) {
+	return func(_ context.Context, g *rig.Gateway) (settled, error) {
+		d := callers.NewDialer(callers.OtherUser)
 		tokens := make([][]string, openers)
-		c, err := connectedBy(func(int) (*wire, error) { return d.dial(g.http) }, openers, func(i int, w *wire) (op, error) {
+		c, err := callers.ConnectedBy(func(int) (*callers.Wire, error) { return d.Dial(g.HTTP) }, openers, func(i int, w *callers.Wire) (callers.Op, error) {
 			return func() error {
 				for range (n + i) / openers {
-					token, err := w.openSession()
+					token, err := w.OpenSession()
 					if err != nil {
 						return err
 					}
@@ -204,13 +208,13 @@ func manySessions(n int) func(context.Context, *gateway) (settled, error) {
 		if err != nil {
 			return settled{}, err
 		}
-		if _, err := load(c, 0); err != nil {
-			return settled{close: c.close}, err
+		if _, err := callers.Load(c, 0); err != nil {
+			return settled{close: c.Close}, err
 		}
-		return settled{close: c.close, check: func() (int, error) {
+		return settled{close: c.Close, check: func() (int, error) {
 			return together(openers, func(i int) (done int, err error) {
 				for _, token := range tokens[i] {
-					if _, err := c.wires[i].fetch(request("GET", "/v1/sessions/self", token, "")); err != nil {
+					if _, err := c.Wires[i].Fetch(callers.Request("GET", "/v1/sessions/self", token, "")); err != nil {
 						return done, err
 					}
 					done++
@@ -223,24 +227,24 @@ func manySessions(n int) func(context.Context, *gateway) (settled, error) {
 
 // manyWaits are callers of several users over the socket, and of this one over HTTP. To
 // check them, each gets its turn.
-func manyWaits(sockets, web int, why string) func(context.Context, *gateway) (settled, error) {
-	return func(ctx context.Context, g *gateway) (settled, error) {
-		over := ofMany(g.resp)
-		c, err := waitersBy(func(i int) (*wire, error) {
+func manyWaits(sockets, web int, why string) func(context.Context, *rig.Gateway) (settled, error) {
+	return func(ctx context.Context, g *rig.Gateway) (settled, error) {
+		over := ofMany(g.RESP)
+		c, err := callers.WaitersBy(func(i int) (*callers.Wire, error) {
 			if i < sockets {
 				return over(i)
 			}
-			return dial("unix", g.http)
+			return callers.Dial("unix", g.HTTP)
 		}, func(i int) bool { return i >= sockets }, sockets+web)(ctx, g)
 		if web > 0 {
 			why = fmt.Sprintf("; %d over HTTP%s", web, why)
 		}
-		return settled{said: why, close: c.close, check: func() (int, error) {
-			if err := c.letGo(); err != nil {
+		return settled{said: why, close: c.Close, check: func() (int, error) {
+			if err := c.LetGo(); err != nil {
 				return 0, err
 			}
-			return together(len(c.ops), func(i int) (int, error) {
-				if err := c.ops[i](); err != nil {
+			return together(len(c.Ops), func(i int) (int, error) {
+				if err := c.Ops[i](); err != nil {
 					return 0, err
 				}
 				return 1, nil

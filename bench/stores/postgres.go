@@ -1,4 +1,4 @@
-package main
+package stores
 
 import (
 	"context"
@@ -18,11 +18,13 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres"
+	"github.com/lockgw/lockgw/bench/callers"
+	"github.com/lockgw/lockgw/bench/rig"
 )
 
 // servePostgres starts a PostgreSQL whose writes reach the disk.
-func servePostgres(ctx context.Context, r *rig) (*served, error) {
-	url, err := r.startPostgres(ctx)
+func servePostgres(ctx context.Context, r *rig.Rig) (*served, error) {
+	url, err := startPostgres(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +32,7 @@ func servePostgres(ctx context.Context, r *rig) (*served, error) {
 	s := &served{
 		url: url, trip: p.crew(p.trip), write: p.crew(p.write),
 		table: func(node string) (ledger.Table, error) {
-			return postgres.OpenTable(postgres.Config{URL: url, Node: backend.Node{ID: node}, Guard: postgres.GuardQuarantine, Lease: ttl})
+			return postgres.OpenTable(postgres.Config{URL: url, Node: backend.Node{ID: node}, Guard: postgres.GuardQuarantine, Lease: callers.TTL})
 		},
 		others: []other{
 			{name: "pg_advisory_lock, one connection each", open: p.advisory},
@@ -41,22 +43,22 @@ func servePostgres(ctx context.Context, r *rig) (*served, error) {
 	return s, p.prepare(ctx)
 }
 
-func (r *rig) startPostgres(ctx context.Context) (url string, err error) {
+func startPostgres(ctx context.Context, r *rig.Rig) (url string, err error) {
 	bin, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil || len(bin) == 0 {
 		return "", errors.New("no PostgreSQL in /usr/lib/postgresql: install it with apt-get install postgresql")
 	}
-	addr, err := freeAddr()
+	addr, err := rig.FreeAddr()
 	if err != nil {
 		return "", err
 	}
 	_, port, _ := net.SplitHostPort(addr)
-	dir := filepath.Join(r.dir, "pg")
+	dir := filepath.Join(r.Dir, "pg")
 	as, err := serverUser(dir)
 	if err != nil {
 		return "", err
 	}
-	if err := os.Chmod(r.dir, 0o711); err != nil { // the server's user has to get at its directory
+	if err := os.Chmod(r.Dir, 0o711); err != nil { // the server's user has to get at its directory
 		return "", err
 	}
 	initdb := exec.CommandContext(ctx, filepath.Join(bin[len(bin)-1], "initdb"), "-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
@@ -75,7 +77,7 @@ func (r *rig) startPostgres(ctx context.Context) (url string, err error) {
 	cmd := exec.Command(filepath.Join(bin[len(bin)-1], "postgres"), "-D", filepath.Join(dir, "data"),
 		"-c", "listen_addresses=127.0.0.1", "-c", "port="+port, "-c", "unix_socket_directories="+dir, "-c", "max_connections=200")
 	cmd.Dir = "/"
-	return url, r.startAs(ctx, "store", ready, cmd, as)
+	return url, r.StartAs(ctx, "store", ready, cmd, as)
 }
 
 // serverUser is who the server runs as, who gets the directory dir: PostgreSQL does not run
@@ -140,10 +142,10 @@ func (s pgSession) do(i int, args ...string) error {
 func (s pgSession) close() error { return s.Close(context.Background()) }
 
 // crew has a connection for each caller.
-func (p pg) crew(caller func(i int) (pgSession, op, error)) func(n int) (crew, error) {
-	return func(n int) (c crew, err error) {
+func (p pg) crew(caller func(i int) (pgSession, callers.Op, error)) func(n int) (callers.Crew, error) {
+	return func(n int) (c callers.Crew, err error) {
 		var open []pgSession
-		c.close = func() error {
+		c.Close = func() error {
 			var errs []error
 			for _, s := range open {
 				errs = append(errs, s.close())
@@ -155,25 +157,25 @@ func (p pg) crew(caller func(i int) (pgSession, op, error)) func(n int) (crew, e
 			if err != nil {
 				return c, err
 			}
-			open, c.ops = append(open, s), append(c.ops, do)
+			open, c.Ops = append(open, s), append(c.Ops, do)
 		}
 		return c, nil
 	}
 }
 
-func (p pg) trip(int) (pgSession, op, error) {
+func (p pg) trip(int) (pgSession, callers.Op, error) {
 	s, err := p.open("SELECT 1")
 	return s, func() error { return s.do(0) }, err
 }
 
 // write is a record of the usual size, with a version of its own.
-func (p pg) write(i int) (pgSession, op, error) {
+func (p pg) write(i int) (pgSession, callers.Op, error) {
 	s, err := p.open(`INSERT INTO bench VALUES ($1, 0, '') ON CONFLICT (name) DO UPDATE SET version = 0`,
 		`UPDATE bench SET version = $2, record = $4 WHERE name = $1 AND version = $3 RETURNING clock_timestamp()`)
 	if err != nil {
 		return s, nil, err
 	}
-	name, record, version := own(i), strings.Repeat("x", 300), 0
+	name, record, version := callers.Own(i), strings.Repeat("x", 300), 0
 	if err := s.do(0, name); err != nil {
 		return s, nil, err
 	}
@@ -183,12 +185,12 @@ func (p pg) write(i int) (pgSession, op, error) {
 	}, nil
 }
 
-func (p pg) advisory(name string) (lock, unlock op, closes func() error, err error) {
+func (p pg) advisory(name string) (lock, unlock callers.Op, closes func() error, err error) {
 	s, err := p.open("SELECT pg_advisory_lock(hashtext($1))", "SELECT pg_advisory_unlock(hashtext($1))")
 	return func() error { return s.do(0, name) }, func() error { return s.do(1, name) }, s.close, err
 }
 
-func (p pg) rowLock(name string) (lock, unlock op, closes func() error, err error) {
+func (p pg) rowLock(name string) (lock, unlock callers.Op, closes func() error, err error) {
 	s, err := p.open(`INSERT INTO bench VALUES ($1, 0, '') ON CONFLICT (name) DO NOTHING`,
 		"BEGIN", "SELECT version FROM bench WHERE name = $1 FOR UPDATE", "COMMIT")
 	if err != nil {

@@ -1,4 +1,6 @@
-package main
+// Package stores measures a gateway over a store, beside what the users of that store have
+// without lockgw.
+package stores
 
 import (
 	"context"
@@ -10,6 +12,9 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/bench/callers"
+	"github.com/lockgw/lockgw/bench/figures"
+	"github.com/lockgw/lockgw/bench/rig"
 )
 
 // served is a store that is measured beside what its users have without lockgw.
@@ -17,9 +22,9 @@ type served struct {
 	url string
 	// trip is one trivial round trip of its own client, and write one durable
 	// compare-and-set of a row or key of the caller's own.
-	trip, write func(n int) (crew, error)
+	trip, write func(n int) (callers.Crew, error)
 	// table opens what a gateway asks.
-	table opener
+	table Opener
 	// others are the locks that its users have.
 	others []other
 	pair   bound // of a lock and its release
@@ -41,12 +46,12 @@ func (b bound) String() string {
 type other struct {
 	name string
 	// open makes a node with a connection of its own.
-	open func(name string) (lock, unlock op, close func() error, err error)
+	open func(name string) (lock, unlock callers.Op, closes func() error, err error)
 	most int // hand-overs in one round, of one that is slow; 0: as many as of the others
 }
 
 // stores are those that can be measured.
-var stores = map[string]func(ctx context.Context, r *rig) (*served, error){
+var stores = map[string]func(ctx context.Context, r *rig.Rig) (*served, error){
 	"postgres": servePostgres,
 	"etcd":     serveEtcd,
 }
@@ -66,16 +71,17 @@ const (
 	crowdBound = 1.3 // times of the same on Redis
 )
 
-func storeNames() string { return strings.Join(slices.Sorted(maps.Keys(stores)), ", ") }
+// Names are the stores that can be measured.
+func Names() string { return strings.Join(slices.Sorted(maps.Keys(stores)), ", ") }
 
-// measureStore measures one store and prints it.
-func measureStore(ctx context.Context, out io.Writer, name string, p plan) error {
+// Measure measures one store and prints it.
+func Measure(ctx context.Context, out io.Writer, name string, p rig.Plan) error {
 	begin, ok := stores[name]
 	if !ok {
-		return fmt.Errorf("no store %q; there are %s", name, storeNames())
+		return fmt.Errorf("no store %q; there are %s", name, Names())
 	}
-	return measured(ctx, out, p, func(r *rig, t *table) ([]target, error) {
-		if err := r.startAll(ctx); err != nil {
+	return rig.Measure(ctx, out, p, func(r *rig.Rig, t *figures.Table) ([]figures.Target, error) {
+		if err := r.StartAll(ctx); err != nil {
 			return nil, err
 		}
 		s, err := begin(ctx, r)
@@ -83,59 +89,59 @@ func measureStore(ctx context.Context, out io.Writer, name string, p plan) error
 			return nil, err
 		}
 		defer func() { _ = s.close() }() // what was measured counts all the same
-		if r.third, err = r.startGateway(ctx, "third", s.url); err != nil {
+		if r.Third, err = r.StartGateway(ctx, "third", s.url); err != nil {
 			return nil, err
 		}
-		if r.fourth, err = r.startGateway(ctx, "fourth", s.url); err != nil {
+		if r.Fourth, err = r.StartGateway(ctx, "fourth", s.url); err != nil {
 			return nil, err
 		}
 		return s.targets(), s.measure(ctx, r, p, t)
 	})
 }
 
-func (s *served) measure(ctx context.Context, r *rig, p plan, t *table) error {
-	yard := []contestant{{name: tripName, trips: 1, open: s.trip}, {name: writeName, trips: 1, open: s.write}}
+func (s *served) measure(ctx context.Context, r *rig.Rig, p rig.Plan, t *figures.Table) error {
+	yard := []callers.Contestant{{Name: tripName, Trips: 1, Open: s.trip}, {Name: writeName, Trips: 1, Open: s.write}}
 	for _, n := range []int{1, 16} {
-		c := contest{group: storePairGroup, n: n, rounds: p.rounds, once: loadFor(p.slice), all: slices.Concat(yard, []contestant{
-			{name: requestName, trips: 1, open: requests(s.table)},
-			{name: onStore, trips: 1, open: socketPairs(own, r.third)},
+		c := callers.Contest{Group: storePairGroup, N: n, Rounds: p.Rounds, Slice: p.Slice, All: slices.Concat(yard, []callers.Contestant{
+			{Name: requestName, Trips: 1, Open: Requests(s.table)},
+			{Name: onStore, Trips: 1, Open: callers.SocketPairs(callers.Own, r.Third)},
 		})}
 		for _, o := range s.others {
-			c.all = append(c.all, contestant{name: o.name, trips: 1, open: o.pairs})
+			c.All = append(c.All, callers.Contestant{Name: o.name, Trips: 1, Open: o.pairs})
 		}
-		if err := c.hold(ctx, r, t); err != nil {
+		if err := c.Hold(ctx, r, t); err != nil {
 			return err
 		}
 	}
-	c := contest{group: storePassGroup, n: 2, rounds: p.rounds, once: loadFor(p.slice / 2), all: append(yard,
-		contestant{name: requestName, trips: 1, open: func(int) (crew, error) { return passTables(s.table, p.pass) }},
-		contestant{name: onStore, trips: 1, open: func(int) (crew, error) { return passes(r.third, r.fourth, p.pass, handHeld) }},
+	c := callers.Contest{Group: storePassGroup, N: 2, Rounds: p.Rounds, Slice: p.Slice / 2, All: append(yard,
+		callers.Contestant{Name: requestName, Trips: 1, Open: func(int) (callers.Crew, error) { return passTables(s.table, p.Pass) }},
+		callers.Contestant{Name: onStore, Trips: 1, Open: func(int) (callers.Crew, error) { return callers.Passes(r.Third, r.Fourth, p.Pass, handHeld) }},
 	)}
 	for _, o := range s.others {
-		c.all = append(c.all, contestant{name: o.name, trips: 1, open: func(int) (crew, error) { return o.passes(p.pass) }})
+		c.All = append(c.All, callers.Contestant{Name: o.name, Trips: 1, Open: func(int) (callers.Crew, error) { return o.passes(p.Pass) }})
 	}
-	if err := c.hold(ctx, r, t); err != nil {
+	if err := c.Hold(ctx, r, t); err != nil {
 		return err
 	}
-	c = contest{group: storeCrowdGroup, n: p.crowd, rounds: 2 * p.rounds, once: loadFor(0), all: []contestant{
-		{name: socketName, trips: 1, open: socketPairs(one, r.first)},
-		{name: onStore, trips: 1, open: socketPairs(one, r.third)},
+	c = callers.Contest{Group: storeCrowdGroup, N: p.Crowd, Rounds: 2 * p.Rounds, All: []callers.Contestant{
+		{Name: callers.SocketName, Trips: 1, Open: callers.SocketPairs(callers.One, r.First)},
+		{Name: onStore, Trips: 1, Open: callers.SocketPairs(callers.One, r.Third)},
 	}}
-	return c.hold(ctx, r, t)
+	return c.Hold(ctx, r, t)
 }
 
 // targets are ratios to what was measured in the same round.
-func (s *served) targets() (all []target) {
-	against := func(group string, b bound, row string) target {
-		return target{
-			name:  fmt.Sprintf("%s: %s, median time compared with %s", group, row, b),
-			bound: 1, ratio: func(t *table) (float64, bool) {
+func (s *served) targets() (all []figures.Target) {
+	against := func(group string, b bound, row string) figures.Target {
+		return figures.Target{
+			Name:  fmt.Sprintf("%s: %s, median time compared with %s", group, row, b),
+			Bound: 1, Ratio: func(t *figures.Table) (float64, bool) {
 				n := 1
 				if group == storePassGroup {
 					n = 2
 				}
-				return compare(t, group, n, func(s []sample) float64 {
-					return float64(s[0].p50) / (b.writes*float64(s[1].p50) + b.trips*float64(s[2].p50))
+				return figures.Compare(t, group, n, func(s []figures.Sample) float64 {
+					return float64(s[0].P50) / (b.writes*float64(s[1].P50) + b.trips*float64(s[2].P50))
 				}, row, writeName, tripName)
 			},
 		}
@@ -143,28 +149,28 @@ func (s *served) targets() (all []target) {
 	for _, row := range []string{requestName, onStore} {
 		all = append(all, against(storePairGroup, s.pair, row), against(storePassGroup, s.pass, row))
 	}
-	return append(all, target{
-		name:  storeCrowdGroup + ": time compared with the same on Redis",
-		bound: crowdBound, ratio: func(t *table) (float64, bool) {
-			return compare(t, storeCrowdGroup, 0, func(s []sample) float64 { return s[1].rate / s[0].rate }, onStore, socketName)
+	return append(all, figures.Target{
+		Name:  storeCrowdGroup + ": time compared with the same on Redis",
+		Bound: crowdBound, Ratio: func(t *figures.Table) (float64, bool) {
+			return figures.Compare(t, storeCrowdGroup, 0, func(s []figures.Sample) float64 { return s[1].Rate / s[0].Rate }, onStore, callers.SocketName)
 		},
 	})
 }
 
-func (o other) pairs(n int) (c crew, err error) {
+func (o other) pairs(n int) (c callers.Crew, err error) {
 	for i := range n {
-		lock, unlock, closes, err := o.open(own(i))
+		lock, unlock, closes, err := o.open(callers.Own(i))
 		if err != nil {
 			return c, err
 		}
-		before := c.close
-		c.close = func() error {
+		before := c.Close
+		c.Close = func() error {
 			if before != nil {
 				_ = before()
 			}
 			return closes()
 		}
-		c.ops = append(c.ops, func() error {
+		c.Ops = append(c.Ops, func() error {
 			if err := lock(); err != nil {
 				return err
 			}
@@ -174,21 +180,21 @@ func (o other) pairs(n int) (c crew, err error) {
 	return c, nil
 }
 
-func (o other) passes(n int) (crew, error) {
-	var locks, unlocks [2]op
+func (o other) passes(n int) (callers.Crew, error) {
+	var locks, unlocks [2]callers.Op
 	var closes [2]func() error
 	for i := range 2 {
 		var err error
 		if locks[i], unlocks[i], closes[i], err = o.open("passed"); err != nil {
-			return crew{}, err
+			return callers.Crew{}, err
 		}
 	}
 	if o.most > 0 {
 		n = min(n, o.most)
 	}
-	return crew{
-		once: inTurn(n, handHeld, locks, unlocks),
-		close: func() error {
+	return callers.Crew{
+		Once: callers.InTurn(n, handHeld, locks, unlocks),
+		Close: func() error {
 			_ = closes[0]()
 			return closes[1]()
 		},
@@ -204,7 +210,7 @@ type player struct {
 
 const played = "store:passed"
 
-func newPlayer(open opener, node string) (*player, error) {
+func newPlayer(open Opener, node string) (*player, error) {
 	t, err := open(node)
 	if err != nil {
 		return nil, err
@@ -237,7 +243,7 @@ func (p *player) do(o ledger.Op) error {
 
 // lock queues, waits for the message that the name is offered, and takes it.
 func (p *player) lock() error {
-	want := ledger.Op{Want: 1, Turns: 64, TTL: ttl}
+	want := ledger.Op{Want: 1, Turns: 64, TTL: callers.TTL}
 	for {
 		if err := p.do(want); err != nil || p.seen.Record.Firm(p.Node()) != nil {
 			return err
@@ -255,18 +261,18 @@ func (p *player) lock() error {
 
 func (p *player) unlock() error { return p.do(ledger.Op{Verb: ledger.Leave}) }
 
-func passTables(open opener, n int) (crew, error) {
+func passTables(open Opener, n int) (callers.Crew, error) {
 	a, err := newPlayer(open, "player-a")
 	if err != nil {
-		return crew{}, err
+		return callers.Crew{}, err
 	}
 	b, err := newPlayer(open, "player-b")
 	if err != nil {
-		return crew{}, err
+		return callers.Crew{}, err
 	}
-	return crew{
-		once: inTurn(n, handHeld, [2]op{a.lock, b.lock}, [2]op{a.unlock, b.unlock}),
-		close: func() error {
+	return callers.Crew{
+		Once: callers.InTurn(n, handHeld, [2]callers.Op{a.lock, b.lock}, [2]callers.Op{a.unlock, b.unlock}),
+		Close: func() error {
 			_ = a.Close()
 			return b.Close()
 		},

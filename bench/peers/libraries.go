@@ -1,4 +1,4 @@
-package main
+package peers
 
 import (
 	"context"
@@ -11,15 +11,17 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 	"github.com/redis/rueidis/rueidislock"
+
+	"github.com/lockgw/lockgw/bench/callers"
 )
 
-// redsyncPair is redsync over one server, with its own pauses but no end of tries.
-func redsyncPair(name func(int) string) func(c *goredis.Client, i int) op {
-	return func(c *goredis.Client, i int) op {
+// RedsyncPair is redsync over one server, with its own pauses but no end of tries.
+func RedsyncPair(name func(int) string) func(c *goredis.Client, i int) callers.Op {
+	return func(c *goredis.Client, i int) callers.Op {
 		locks, key := redsync.New(redsyncgoredis.NewPool(c)), "redsync:"+name(i)
 		pause := func(int) time.Duration { return 50*time.Millisecond + rand.N(200*time.Millisecond) }
 		return func() error {
-			m := locks.NewMutex(key, redsync.WithExpiry(ttl), redsync.WithTries(1<<20), redsync.WithRetryDelayFunc(pause))
+			m := locks.NewMutex(key, redsync.WithExpiry(callers.TTL), redsync.WithTries(1<<20), redsync.WithRetryDelayFunc(pause))
 			if err := m.Lock(); err != nil {
 				return err
 			}
@@ -29,19 +31,19 @@ func redsyncPair(name func(int) string) func(c *goredis.Client, i int) op {
 	}
 }
 
-// rueidisPairs is rueidislock as it comes: three keys for a name, and a client
+// RueidisPairs is rueidislock as it comes: three keys for a name, and a client
 // side cache that tells of a release.
-func rueidisPairs(addr string, name func(int) string) func(n int) (crew, error) {
-	return func(n int) (crew, error) {
+func RueidisPairs(addr string, name func(int) string) func(n int) (callers.Crew, error) {
+	return func(n int) (callers.Crew, error) {
 		locks, err := rueidislock.NewLocker(rueidislock.LockerOption{
 			ClientOption: rueidis.ClientOption{InitAddress: strings.Fields(addr)},
 		})
 		if err != nil {
-			return crew{}, err
+			return callers.Crew{}, err
 		}
-		c := crew{close: func() error { locks.Close(); return nil }}
+		c := callers.Crew{Close: func() error { locks.Close(); return nil }}
 		for i := range n {
-			c.ops = append(c.ops, func() error {
+			c.Ops = append(c.Ops, func() error {
 				_, cancel, err := locks.WithContext(context.Background(), name(i))
 				if err != nil {
 					return err

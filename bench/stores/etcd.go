@@ -1,4 +1,4 @@
-package main
+package stores
 
 import (
 	"context"
@@ -16,19 +16,21 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/etcd"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/bench/callers"
+	"github.com/lockgw/lockgw/bench/rig"
 )
 
 // serveEtcd starts an etcd of one member, whose writes reach the disk.
-func serveEtcd(ctx context.Context, r *rig) (*served, error) {
+func serveEtcd(ctx context.Context, r *rig.Rig) (*served, error) {
 	program, err := exec.LookPath("etcd")
 	if err != nil {
 		return nil, fmt.Errorf("%w: install it with apt-get install etcd-server", err)
 	}
-	addr, err := freeAddr()
+	addr, err := rig.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	peer, err := freeAddr()
+	peer, err := rig.FreeAddr()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func serveEtcd(ctx context.Context, r *rig) (*served, error) {
 		_, err := client.Get(ctx, "ready")
 		return err
 	}
-	if err := r.start(ctx, "store", ready, program, "--name", "m0", "--data-dir", filepath.Join(r.dir, "etcd"), "--logger", "zap", "--log-level", "error",
+	if err := r.Start(ctx, "store", ready, program, "--name", "m0", "--data-dir", filepath.Join(r.Dir, "etcd"), "--logger", "zap", "--log-level", "error",
 		"--listen-client-urls", "http://"+addr, "--advertise-client-urls", "http://"+addr,
 		"--listen-peer-urls", "http://"+peer, "--initial-advertise-peer-urls", "http://"+peer, "--initial-cluster", "m0=http://"+peer); err != nil {
 		return nil, errors.Join(err, client.Close())
@@ -51,7 +53,7 @@ func serveEtcd(ctx context.Context, r *rig) (*served, error) {
 		url:  "etcd://" + addr,
 		trip: etcdCrew(client, etcdTrip), write: etcdCrew(client, etcdWrite),
 		table: func(node string) (ledger.Table, error) {
-			return etcd.OpenTable(etcd.Config{URL: "etcd://" + addr, Node: backend.Node{ID: node}, Lease: ttl})
+			return etcd.OpenTable(etcd.Config{URL: "etcd://" + addr, Node: backend.Node{ID: node}, Lease: callers.TTL})
 		},
 		// It waits some 100 ms for each hand-over.
 		others: []other{{name: "concurrency.Mutex, one session each", open: mutex(addr), most: 20}},
@@ -64,20 +66,20 @@ func etcdClient(addr string) (*clientv3.Client, error) {
 }
 
 // etcdCrew shares one client.
-func etcdCrew(client *clientv3.Client, caller func(c *clientv3.Client, i int) (op, error)) func(n int) (crew, error) {
-	return func(n int) (c crew, err error) {
+func etcdCrew(client *clientv3.Client, caller func(c *clientv3.Client, i int) (callers.Op, error)) func(n int) (callers.Crew, error) {
+	return func(n int) (c callers.Crew, err error) {
 		for i := range n {
 			do, err := caller(client, i)
 			if err != nil {
 				return c, err
 			}
-			c.ops = append(c.ops, do)
+			c.Ops = append(c.Ops, do)
 		}
 		return c, nil
 	}
 }
 
-func etcdTrip(c *clientv3.Client, _ int) (op, error) {
+func etcdTrip(c *clientv3.Client, _ int) (callers.Op, error) {
 	return func() error {
 		_, err := c.Get(context.Background(), "ready")
 		return err
@@ -85,8 +87,8 @@ func etcdTrip(c *clientv3.Client, _ int) (op, error) {
 }
 
 // etcdWrite is a record of the usual size, compared by its revision.
-func etcdWrite(c *clientv3.Client, i int) (op, error) {
-	key, value := "bench/"+own(i), strings.Repeat("x", 300)
+func etcdWrite(c *clientv3.Client, i int) (callers.Op, error) {
+	key, value := "bench/"+callers.Own(i), strings.Repeat("x", 300)
 	r, err := c.Put(context.Background(), key, value)
 	if err != nil {
 		return nil, err
@@ -106,8 +108,8 @@ func etcdWrite(c *clientv3.Client, i int) (op, error) {
 
 // mutex is the lock of etcd's own library. A session of its own, which is a lease, is an
 // owner of its own.
-func mutex(addr string) func(name string) (lock, unlock op, closes func() error, err error) {
-	return func(name string) (lock, unlock op, closes func() error, err error) {
+func mutex(addr string) func(name string) (lock, unlock callers.Op, closes func() error, err error) {
+	return func(name string) (lock, unlock callers.Op, closes func() error, err error) {
 		c, err := etcdClient(addr)
 		if err != nil {
 			return nil, nil, nil, err

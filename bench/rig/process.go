@@ -1,4 +1,4 @@
-package main
+package rig
 
 import (
 	"context"
@@ -16,39 +16,40 @@ import (
 
 const (
 	startTimeout = time.Minute
-	stopTimeout  = 20 * time.Second
+	StopTimeout  = 20 * time.Second
 )
 
-// process is a server that was started here and is stopped here, by its pid.
-type process struct{ *server.Process }
+// Process is a server that was started here and is stopped here, by its pid.
+type Process struct{ *server.Process }
 
-// start runs a server and returns once ready says so.
-func start(ctx context.Context, dir, name string, ready func(context.Context) error, program string, args ...string) (*process, error) {
+// Start runs a server and returns once ready says so.
+func Start(ctx context.Context, dir, name string, ready func(context.Context) error, program string, args ...string) (*Process, error) {
 	return startAs(ctx, dir, name, ready, exec.Command(program, args...), nil)
 }
 
 // startAs is start of a command as another user; nil: as this one.
-func startAs(ctx context.Context, dir, name string, ready func(context.Context) error, cmd *exec.Cmd, as *syscall.Credential) (*process, error) {
+func startAs(ctx context.Context, dir, name string, ready func(context.Context) error, cmd *exec.Cmd, as *syscall.Credential) (*Process, error) {
 	// Its own group, so that Ctrl-C does not end it before it was asked.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: as}
 	p, err := server.StartReady(ctx, name, cmd, filepath.Join(dir, name+".log"), startTimeout, ready)
 	if err != nil {
 		return nil, err
 	}
-	return &process{p}, nil
+	return &Process{p}, nil
 }
 
-func (p *process) stop() error { return p.Stop(stopTimeout) }
+// Stop asks the process to end, and kills it if it has not after StopTimeout.
+func (p *Process) Stop() error { return p.Process.Stop(StopTimeout) }
 
-// memory is what the process has in RAM, in bytes.
-func (p *process) memory() (int64, error) {
-	all, _, err := p.resident()
+// Memory is what the process has in RAM, in bytes.
+func (p *Process) Memory() (int64, error) {
+	all, _, err := p.Resident()
 	return all, err
 }
 
-// resident is memory, and how much of it are pages of files: mostly of the program, of which
+// Resident is memory, and how much of it are pages of files: mostly of the program, of which
 // the kernel maps as much as it happens to have in its cache.
-func (p *process) resident() (all, files int64, err error) {
+func (p *Process) Resident() (all, files int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Cmd.Process.Pid))
 	if err != nil {
 		return 0, 0, err
@@ -62,7 +63,7 @@ func (p *process) resident() (all, files int64, err error) {
 }
 
 // cpu is the processor time that the process has used.
-func (p *process) cpu() (time.Duration, error) {
+func (p *Process) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid))
 	if err != nil {
 		return 0, err

@@ -1,19 +1,33 @@
-package main
+package limits
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/bench/rig"
 )
+
+// TestMain lets this binary be the attackers that a run starts.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 5 && os.Args[1] == "attack" {
+		if err := Attack(os.Args[2], os.Args[3], os.Args[4]); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // A small run of all limits: nothing is lost, and each target is measured.
 func TestLimits(t *testing.T) {
-	p := plan{
-		slice: 10 * time.Millisecond, rounds: 1, holds: 50, waits: 50, watch: 50 * time.Millisecond,
-		rest: 100 * time.Millisecond, starts: 1, many: 200, crowds: 60, names: 600, settle: 10 * time.Millisecond, lockgw: lockgw(t),
+	p := rig.Plan{
+		Slice: 10 * time.Millisecond, Rounds: 1, Holds: 50, Waits: 50, Watch: 50 * time.Millisecond,
+		Rest: 100 * time.Millisecond, Starts: 1, Many: 200, Crowds: 60, Names: 600, Settle: 10 * time.Millisecond,
 	}
 	var out strings.Builder
-	if err := measureLimits(t.Context(), &out, "true", p); err != nil {
+	if err := Measure(t.Context(), &out, "true", p); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	text := out.String()
@@ -44,16 +58,16 @@ func TestLimits(t *testing.T) {
 
 // A caller that is refused, or has lost what it keeps, is an error of the measurement.
 func TestHealthyCallerNotices(t *testing.T) {
-	r, err := openRig(t.Context(), lockgw(t))
+	r, err := rig.Open(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := r.close(); err != nil {
+		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	g, err := r.another(t.Context(), "memory://")
+	g, err := r.Another(t.Context(), "memory://")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +79,7 @@ func TestHealthyCallerNotices(t *testing.T) {
 	if _, err := h.measure(time.Millisecond); err != nil {
 		t.Errorf("nothing has happened: %v", err)
 	}
-	if _, err := h.keeper.reply("UNLOCK", keptName); err != nil { // as if it was lost
+	if _, err := h.keeper.Reply("UNLOCK", keptName); err != nil { // as if it was lost
 		t.Fatal(err)
 	}
 	if _, err := h.measure(time.Millisecond); err == nil || !strings.Contains(err.Error(), "lost") {
@@ -74,7 +88,7 @@ func TestHealthyCallerNotices(t *testing.T) {
 }
 
 func TestParts(t *testing.T) {
-	var p part
+	var p Part
 	for _, s := range []string{"true", "rest", "attacks"} {
 		if err := p.Set(s); err != nil || string(p) != s {
 			t.Errorf("Set(%q) = %v, part %q", s, err, p)

@@ -1,4 +1,4 @@
-package main
+package limits
 
 import (
 	"bufio"
@@ -13,17 +13,18 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-)
 
-// victim is a gateway as its attackers see it.
-type victim struct{ resp, http string }
+	"github.com/lockgw/lockgw/bench/callers"
+	"github.com/lockgw/lockgw/bench/rig"
+)
 
 // assault is what goes on until ctx is done. All of it is one user, who is none of those
 // that the gateway serves otherwise.
 type assault struct {
-	victim
+	resp, http string // sockets of the gateway that is attacked
+
 	ctx  context.Context
-	user *dialer
+	user *callers.Dialer
 	done atomic.Int64 // requests, connections or turns
 	over atomic.Int64 // of them those that the gateway has refused or ended
 	why  atomic.Value // string, of the last of those
@@ -53,11 +54,11 @@ var attackers = []attacker{
 // begun is what an attacker prints once it does something.
 const begun = "begun"
 
-// attack is the process that attacks, until SIGTERM; then it prints what it has done.
-func attack(name string, v victim) error {
+// Attack is the process that attacks, until SIGTERM; then it prints what it has done.
+func Attack(name, resp, http string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	a := &assault{victim: v, ctx: ctx, user: newDialer(attackerUser)}
+	a := &assault{resp: resp, http: http, ctx: ctx, user: callers.NewDialer(attackerUser)}
 	for _, k := range attackers {
 		if k.name != name {
 			continue
@@ -97,11 +98,11 @@ func (a *assault) again(begin func(*assault, int) error, i int) {
 }
 
 // rest waits; false: it is over.
-func (a *assault) rest(d time.Duration) bool { return pause(a.ctx, d) == nil }
+func (a *assault) rest(d time.Duration) bool { return rig.Pause(a.ctx, d) == nil }
 
 // slowloris sends a request that never ends.
 func (a *assault) slowloris(int) error {
-	w, err := a.user.dial(a.http)
+	w, err := a.user.Dial(a.http)
 	if err != nil {
 		return err
 	}
@@ -120,13 +121,13 @@ func (a *assault) slowloris(int) error {
 
 // slowReader asks for the longest answer that there is, and takes nothing of it.
 func (a *assault) slowReader(int) error {
-	w, err := a.user.dial(a.resp)
+	w, err := a.user.Dial(a.resp)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	a.done.Add(1)
-	asks := bytes.Repeat(encode("COMMAND", "DOCS"), 100)
+	asks := bytes.Repeat(callers.Encode("COMMAND", "DOCS"), 100)
 	for {
 		if _, err := w.Write(asks); err != nil {
 			return err
@@ -136,33 +137,33 @@ func (a *assault) slowReader(int) error {
 
 // session opens the session that all of a flood share.
 func (a *assault) session() (string, error) {
-	w, err := a.user.dial(a.http)
+	w, err := a.user.Dial(a.http)
 	if err != nil {
 		return "", err
 	}
 	defer w.Close()
-	return w.openSession()
+	return w.OpenSession()
 }
 
 // flood sends pairs without a pause, in pipelines.
 func (a *assault) flood(token string, i int) error {
-	w, err := a.user.dial(a.resp)
+	w, err := a.user.Dial(a.resp)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if err := w.ask(encode("AUTH", token)); err != nil {
+	if err := w.Ask(callers.Encode("AUTH", token)); err != nil {
 		return err
 	}
 	const pairs = 16
-	lock, unlock := encode("LOCK", "flood"+strconv.Itoa(i)), encode("UNLOCK", "flood"+strconv.Itoa(i))
+	lock, unlock := callers.Encode("LOCK", "flood"+strconv.Itoa(i)), callers.Encode("UNLOCK", "flood"+strconv.Itoa(i))
 	batch := bytes.Repeat(append(lock, unlock...), pairs)
 	for a.ctx.Err() == nil {
 		if _, err := w.Write(batch); err != nil {
 			return err
 		}
 		for range 2 * pairs {
-			if err := w.answered(); err != nil {
+			if err := w.Answered(); err != nil {
 				return err
 			}
 		}
@@ -177,11 +178,11 @@ func (a *assault) badRequest(i int) error {
 	switch i % 3 {
 	case 1:
 		body := `{"meta":` + strings.Repeat(`{"a":`, 6<<10) + strings.Repeat("}", 6<<10) + "}"
-		path, text = a.http, string(request("POST", "/v1/sessions", "", body))
+		path, text = a.http, string(callers.Request("POST", "/v1/sessions", "", body))
 	case 2:
 		path, text = a.http, "GET /v1/locks HTTP/1.1\r\nHost: lockgw\r\nX-Huge: "+strings.Repeat("x", 64<<10)+"\r\n\r\n"
 	}
-	w, err := a.user.dial(path)
+	w, err := a.user.Dial(path)
 	if err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ func (a *assault) badRequest(i int) error {
 
 // comeAndGo waits for what nobody gives back, and hangs up.
 func (a *assault) comeAndGo(i int) error {
-	w, err := a.user.dial(a.resp)
+	w, err := a.user.Dial(a.resp)
 	if err != nil {
 		return err
 	}
@@ -208,11 +209,11 @@ func (a *assault) comeAndGo(i int) error {
 	a.done.Add(1)
 	name := "wanted"
 	if i == 0 { // the one that the others wait for
-		err := w.ask(encode("LOCK", name, "WAIT", "60"))
+		err := w.Ask(callers.Encode("LOCK", name, "WAIT", "60"))
 		<-a.ctx.Done()
 		return err
 	}
-	if _, err := w.Write(encode("LOCK", name, "WAIT", "60")); err != nil {
+	if _, err := w.Write(callers.Encode("LOCK", name, "WAIT", "60")); err != nil {
 		return err
 	}
 	a.rest(time.Duration(50+i%100) * time.Millisecond)
@@ -221,16 +222,16 @@ func (a *assault) comeAndGo(i int) error {
 
 // withIDs sends requests that the gateway has to remember.
 func (a *assault) withIDs(i int) error {
-	w, err := a.user.dial(a.resp)
+	w, err := a.user.Dial(a.resp)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	for n := 0; a.ctx.Err() == nil; n++ {
 		id := strconv.Itoa(i) + "-" + strconv.Itoa(n)
-		for _, ask := range [][]byte{encode("LOCK", "id"+strconv.Itoa(i), "REQ", "a"+id), encode("UNLOCK", "id"+strconv.Itoa(i), "REQ", "b"+id)} {
+		for _, ask := range [][]byte{callers.Encode("LOCK", "id"+strconv.Itoa(i), "REQ", "a"+id), callers.Encode("UNLOCK", "id"+strconv.Itoa(i), "REQ", "b"+id)} {
 			a.done.Add(1)
-			if err := w.ask(ask); err != nil {
+			if err := w.Ask(ask); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package callers
 
 import (
 	"bytes"
@@ -7,32 +7,35 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/lockgw/lockgw/bench/rig"
 )
 
-// httpPairs are locks and unlocks over http.sock, each caller with a session of
+// HTTPPairs are locks and unlocks over http.sock, each caller with a session of
 // its own.
-func httpPairs(g *gateway, name func(i int) string) func(n int) (crew, error) {
-	return func(n int) (crew, error) {
-		return connected(n, "unix", g.http, func(i int, w *wire) (op, error) {
-			token, err := w.openSession()
+func HTTPPairs(g *rig.Gateway, name func(i int) string) func(n int) (Crew, error) {
+	return func(n int) (Crew, error) {
+		return Connected(n, "unix", g.HTTP, func(i int, w *Wire) (Op, error) {
+			token, err := w.OpenSession()
 			if err != nil {
 				return nil, err
 			}
-			lock := request("PUT", "/v1/locks/"+name(i)+"?wait=60s", token, "")
-			unlock := request("DELETE", "/v1/locks/"+name(i), token, "")
+			lock := Request("PUT", "/v1/locks/"+name(i)+"?wait=60s", token, "")
+			unlock := Request("DELETE", "/v1/locks/"+name(i), token, "")
 			return func() error {
-				if _, err := w.fetch(lock); err != nil {
+				if _, err := w.Fetch(lock); err != nil {
 					return err
 				}
-				_, err := w.fetch(unlock)
+				_, err := w.Fetch(unlock)
 				return err
 			}, nil
 		})
 	}
 }
 
-func (w *wire) openSession() (token string, err error) {
-	body, err := w.fetch(request("POST", "/v1/sessions", "", `{"keepalive":"10m"}`))
+// OpenSession opens a session that lives long enough to be measured.
+func (w *Wire) OpenSession() (token string, err error) {
+	body, err := w.Fetch(Request("POST", "/v1/sessions", "", `{"keepalive":"10m"}`))
 	if err != nil {
 		return "", err
 	}
@@ -45,8 +48,8 @@ func tokenOf(body []byte) (string, error) {
 	return answer.Token, err
 }
 
-// request makes an HTTP request, to be sent again and again.
-func request(method, path, token, body string) []byte {
+// Request makes an HTTP request, to be sent again and again.
+func Request(method, path, token, body string) []byte {
 	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: lockgw\r\n", method, path)
 	if token != "" {
 		b = fmt.Appendf(b, "Authorization: Bearer %s\r\n", token)
@@ -57,16 +60,16 @@ func request(method, path, token, body string) []byte {
 	return append(b, "\r\n"+body...)
 }
 
-// fetch sends a request and reads the answer. Any but a 2xx is an error.
-func (w *wire) fetch(request []byte) (body []byte, err error) {
+// Fetch sends a request and reads the answer. Any but a 2xx is an error.
+func (w *Wire) Fetch(request []byte) (body []byte, err error) {
 	if _, err := w.Write(request); err != nil {
 		return nil, err
 	}
-	return w.read()
+	return w.Response()
 }
 
-// read reads an answer. Any but a 2xx is an error.
-func (w *wire) read() (body []byte, err error) {
+// Response reads an answer. Any but a 2xx is an error.
+func (w *Wire) Response() (body []byte, err error) {
 	status, size := "", 0
 	for {
 		line, err := w.r.ReadSlice('\n')
