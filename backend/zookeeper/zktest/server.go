@@ -99,6 +99,12 @@ func StartWith(t testing.TB, prepare func(dir string)) *Server {
 	return started(t, 1, "", prepare)[0]
 }
 
+// StartDurable is Start, but that a write waits for the disk.
+func StartDurable(t testing.TB) *Server {
+	t.Helper()
+	return started(t, 1, "forceSync=yes\n", nothing)[0]
+}
+
 // StartTLS is Start with TLS. The server shows the certificate of the PEM files, and asks
 // clients for it.
 func StartTLS(t testing.TB, certFile, keyFile string) *Server {
@@ -161,7 +167,7 @@ func start(n int, config string, prepare func(dir string)) (servers []*Server, e
 		if err != nil {
 			return servers, err
 		}
-		s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), id: i + 1, base: base, Dir: filepath.Join(base, "data"), secure: config != ""}
+		s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), id: i + 1, base: base, Dir: filepath.Join(base, "data"), secure: strings.Contains(config, "ssl.")}
 		servers = append(servers, s)
 		if n > 1 {
 			all += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
