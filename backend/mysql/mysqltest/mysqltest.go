@@ -28,6 +28,7 @@ type Server struct {
 	t        testing.TB
 	dir      string
 	settings []string
+	whole    bool // its files have no holes
 	cmd      *exec.Cmd
 	output   bytes.Buffer  // of cmd; read it only after exited
 	exited   chan struct{} // closed when cmd is gone
@@ -48,16 +49,21 @@ func (s *Server) running() bool {
 // test.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	s := &Server{t: t, settings: settings, dir: newDir(t)}
+	return StartWith(t, nil, settings...)
+}
+
+// StartWith is Start, but that prepare gets the directory for the server's files before there
+// are any, and these are on the disk with all of their bytes; nil does nothing.
+func StartWith(t testing.TB, prepare func(dir string), settings ...string) *Server {
+	t.Helper()
+	s := &Server{t: t, settings: settings, dir: newDir(t), whole: prepare != nil}
+	if prepare != nil {
+		prepare(s.dir)
+	}
 	if err := s.fill(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if s.cmd != nil && !s.running() && !s.ended {
-			t.Errorf("the server has ended by itself (%v) and printed: %s", s.cmd.ProcessState, s.output.String())
-		}
-		s.Kill()
-	})
+	t.Cleanup(s.Kill)
 	for try := 1; ; try++ {
 		s.Addr = freeAddr(t)
 		err := s.launch()
@@ -91,6 +97,9 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 func (s *Server) Kill() {
 	if s.cmd == nil {
 		return
+	}
+	if !s.running() && !s.ended {
+		s.t.Errorf("the server has ended by itself (%v) and printed: %s", s.cmd.ProcessState, s.output.String())
 	}
 	s.ended = true
 	_ = s.cmd.Process.Kill() // fails only when it is gone already
@@ -149,7 +158,7 @@ func (s *Server) copyData(from, to string) {
 	s.t.Helper()
 	err := os.RemoveAll(to)
 	if err == nil {
-		err = copyDir(from, to)
+		err = copyDir(from, to, s.whole)
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -209,7 +218,11 @@ func (s *Server) launch() error {
 	if err := os.WriteFile(file, []byte(initial), 0o644); err != nil {
 		return err
 	}
-	args := append([]string{"--no-defaults"}, usual()...)
+	own, err := ownTemp(s.dir)
+	if err != nil {
+		return err
+	}
+	args := append([]string{"--no-defaults", own}, usual()...)
 	args = append(args,
 		"--datadir="+s.data(), "--port="+port, "--bind-address=127.0.0.1", "--skip-name-resolve", "--init-file="+file,
 		"--socket="+filepath.Join(s.dir, "s.sock"), "--pid-file="+filepath.Join(s.dir, "pid"), "--max-connections=400")

@@ -48,7 +48,7 @@ func (s *Server) fill() error {
 		}
 		program.template = dir
 	}
-	if err := copyDir(filepath.Join(program.template, "data"), s.data()); err != nil {
+	if err := copyDir(filepath.Join(program.template, "data"), s.data(), s.whole); err != nil {
 		return err
 	}
 	return os.RemoveAll(filepath.Join(s.data(), "auto.cnf")) // the UUID of a MySQL, which makes one
@@ -88,7 +88,11 @@ func makeTemplate() (string, error) {
 		return "", err
 	}
 	data := "--datadir=" + filepath.Join(dir, "data")
-	args := append(append([]string{"--no-defaults"}, usual()...), data)
+	own, err := ownTemp(dir)
+	if err != nil {
+		return "", err
+	}
+	args := append(append([]string{"--no-defaults", own}, usual()...), data)
 	cmd := exec.Command(program.path, append(args, "--initialize-insecure")...)
 	if program.maria {
 		args = append(args, "--auth-root-authentication-method=normal", "--skip-test-db")
@@ -100,8 +104,22 @@ func makeTemplate() (string, error) {
 	return dir, nil
 }
 
-func copyDir(from, to string) error {
-	if out, err := exec.Command("cp", "-a", "--sparse=always", from, to).CombinedOutput(); err != nil {
+// ownTemp is a setting by which a server has its temporary tables in dir: one that starts
+// deletes those that it finds, also if they are of another one.
+func ownTemp(dir string) (string, error) {
+	dir = filepath.Join(dir, "tmp")
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	return "--tmpdir=" + dir, nil
+}
+
+func copyDir(from, to string, whole bool) error {
+	sparse := "--sparse=always"
+	if whole {
+		sparse = "--sparse=never"
+	}
+	if out, err := exec.Command("cp", "-a", sparse, from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s: %w: %s", from, err, out)
 	}
 	return nil
