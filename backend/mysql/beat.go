@@ -117,6 +117,9 @@ func (l *sleeper) wakes(ctx context.Context, c *conn, at *place) bool {
 
 // announce tells the others, over any connection, where the node sleeps, unless it has moved on.
 func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
+	if err := l.t.room(); err != nil {
+		return err
+	}
 	node, server := []byte(l.t.cfg.Node.ID), []byte(at.identity)
 	for range announceTries {
 		thread := int64(at.thread)

@@ -99,6 +99,9 @@ func (t *Table) burn(ctx context.Context, ids map[uint64]bool) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	if err := t.room(); err != nil {
+		return err
+	}
 	return t.requests.do(ctx, "DELETE FROM lockgw_mail WHERE id IN ("+listOf(ids)+")")
 }
 

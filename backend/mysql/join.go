@@ -16,6 +16,9 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 	if err := t.prepare(ctx); err != nil {
 		return ledger.Reply{}, err
 	}
+	if err := t.room(); err != nil {
+		return ledger.Reply{}, err
+	}
 	raw := t.cfg.KeyPrefix + name
 	for range joinsFree {
 		seen, err := t.look(ctx, raw)

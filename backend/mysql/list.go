@@ -145,6 +145,9 @@ func (t *Table) Ping(ctx context.Context) error {
 			return fmt.Errorf("mysql: %w", t.noticed(err))
 		}
 	}
+	if err := t.room(); err != nil {
+		return fmt.Errorf("mysql: %w", err)
+	}
 	if err := t.sleeper.wrong(); err != nil {
 		return fmt.Errorf("mysql: %w", err)
 	}

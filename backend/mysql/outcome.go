@@ -24,7 +24,7 @@ var advice = []struct {
 	{[]uint16{1044, 1142, 1143, 1227}, "the user lacks a right: see docs/mysql.md for those that lockgw needs"},
 	{[]uint16{1049}, "there is no such database: make it with CREATE DATABASE, and name it in backend.url"},
 	{[]uint16{1040, 1203, 1226}, "the server has no connection to spare: raise max_connections or the user's limit, or lower pool_max_conns of backend.url"},
-	{[]uint16{1021, 1114}, "the disk of the server is full"},
+	{[]uint16{1021, 1114}, fullWords},
 	{[]uint16{1037, 1038, 1041}, "the server is out of memory"},
 	{[]uint16{1205, 3572}, "somebody has locked the row or the table: try again"},
 	{[]uint16{1317, 1969, 3024}, "the server was told to end the statement"},
@@ -85,8 +85,8 @@ func refused(e *mysql.MySQLError) error {
 }
 
 // unsure are errors after which nobody knows what became of a statement: the server stops, the
-// connection was ended, or the commit failed.
-var unsure = []uint16{1053, 1077, 1080, 1152, 1158, 1159, 1160, 1161, 1180, 1184, 1927, 2006, 2013, 3168, 3169, 4031}
+// connection was ended, the binary log could not be written, or the commit failed.
+var unsure = []uint16{1026, 1053, 1077, 1080, 1152, 1158, 1159, 1160, 1161, 1180, 1184, 1598, 1927, 2006, 2013, 3168, 3169, 4031}
 
 // outcome turns the error of a request that was sent into one of package backend.
 func outcome(err error) error {
@@ -115,6 +115,11 @@ func (t *Table) noticed(err error) error {
 		t.prepared.Again()
 	case is(err, readOnlyErrors...): // it took writes when the connection was made
 		t.reset()
+	case errors.Is(err, context.DeadlineExceeded) && errors.Is(err, backend.ErrUnavailable):
+		signal(t.disk.asks)
+		if t.disk.full.Load() {
+			err = fmt.Errorf("%w: %s", backend.ErrUnavailable, fullWords)
+		}
 	}
 	return err
 }

@@ -24,6 +24,8 @@ func TestOutcome(t *testing.T) {
 		{number(1064), backend.ErrRefused},
 		{number(1053), backend.ErrUnavailable}, // the server may have committed before
 		{number(1180), backend.ErrUnavailable},
+		{number(1026), backend.ErrUnavailable}, // the log may have it
+		{number(1598), backend.ErrUnavailable},
 		{number(1927), backend.ErrUnavailable},
 		{driver.ErrBadConn, backend.ErrRefused},
 		{mysql.ErrInvalidConn, backend.ErrUnavailable},

@@ -22,33 +22,40 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 	return sqltable.Renew(rs, func(group []int, errs []error) error { return t.noticed(t.prolong(ctx, rs, group, errs)) })
 }
 
-// renewSQL stands around the rows of name, tag and lease. The rows of names are found one after
-// the other, in their order.
-var renewSQL = [2]string{
-	"UPDATE (", of(fmt.Sprintf(`) AS w STRAIGHT_JOIN lockgw_names AS n ON n.name = w.name
-SET n.ends = INSERT(n.ends, LOCATE(w.tag, n.ends) + %d, %d, LPAD(GREATEST(CAST(SUBSTRING(n.ends, LOCATE(w.tag, n.ends) + %d, %d) AS SIGNED), {clock} + w.ttl), %d, '0'))
-WHERE LOCATE(w.tag, n.ends) > 0 AND {guard};
-SELECT n.name, n.ends, {clock}, {guard} FROM lockgw_names AS n WHERE n.name IN `, toEnd, digits, toEnd, digits, digits)),
+var (
+	// renewSQL: lease, name; the tag stands for %[1]s. Of one row at a time: the statement that changes several, by
+	// a table of their names, has to write the new ends elsewhere first, for which the server
+	// may have no room.
+	renewSQL = of(fmt.Sprintf("UPDATE lockgw_names SET ends = INSERT(ends, LOCATE('%%[1]s', ends) + %[1]d, %[2]d, "+
+		"LPAD(GREATEST(CAST(SUBSTRING(ends, LOCATE('%%[1]s', ends) + %[1]d, %[2]d) AS SIGNED), {clock} + ?), %[2]d, '0')) "+
+		"WHERE name = ? AND LOCATE('%%[1]s', ends) > 0 AND {guard}", toEnd, digits))
+	// renewedSQL is followed by names.
+	renewedSQL = of("SELECT n.name, n.ends, {clock}, {guard} FROM lockgw_names AS n WHERE n.name IN ")
+)
+
+// renewal is the request that renews those of rs that group names, in its order.
+func (t *Table) renewal(rs []ledger.Renewal, group []int) (s statement, at map[string]int) {
+	at = map[string]int{}
+	names := make([]any, len(group))
+	if len(group) > 1 {
+		s.add(begin)
+	}
+	for k, i := range group {
+		raw := t.cfg.KeyPrefix + rs[i].Name
+		at[raw], names[k] = i, []byte(raw)
+		s.add(fmt.Sprintf(renewSQL, firmTag(rs[i].ID))+";\n", rs[i].TTL.Microseconds(), names[k])
+	}
+	if len(group) > 1 {
+		s.add("COMMIT;\n")
+	}
+	s.add(renewedSQL+marks(len(names)), names...)
+	return s, at
 }
 
 // prolong renews those of rs that group names. Whether a lease was renewed is seen by its end:
 // what another write has ended in between is not held.
 func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error {
-	var s statement
-	s.add(renewSQL[0])
-	at := map[string]int{}
-	var names []any
-	for k, i := range group {
-		name := t.cfg.KeyPrefix + rs[i].Name
-		at[name] = i
-		names = append(names, []byte(name))
-		columns := "SELECT ? AS name, ? AS tag, ? AS ttl"
-		if k > 0 {
-			columns = " UNION ALL SELECT ?, ?, ?"
-		}
-		s.add(columns, []byte(name), []byte(firmTag(rs[i].ID)), rs[i].TTL.Microseconds())
-	}
-	s.add(renewSQL[1]+marks(len(names)), names...)
+	s, at := t.renewal(rs, group)
 	var got []rows
 	began := time.Now()
 	var err error

@@ -69,6 +69,7 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 			return l.place.Swap(nil) != nil, err
 		})
 	})
+	t.wg.Go(func() { t.watchDisk(ctx) })
 	t.wg.Go(func() {
 		l.Beat(ctx, l.beats, beatPeriod, sweepEach, l.beat, func(ctx context.Context) error { return t.sweep(ctx, unused) })
 	})

@@ -27,6 +27,7 @@ type Table struct {
 	count    atomic.Pointer[count]
 	prepared *sqltable.Preparation
 	rings    rings
+	disk     disk
 	others   sync.Once // tells that a gateway logs in as another user
 
 	cancel context.CancelFunc // ends what runs in the background
@@ -55,7 +56,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{cfg: cfg, hosts: a, cancel: func() {}}
+	t := &Table{cfg: cfg, hosts: a, cancel: func() {}, disk: disk{asks: make(chan struct{}, 1)}}
 	t.closed = sync.OnceValue(t.close)
 	t.runs = t.newRuns()
 	t.prepared = t.preparation()
@@ -97,6 +98,9 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		return ledger.Reply{}, fmt.Errorf("%w: nobody outside lockgw has a lock in MySQL", backend.ErrConflict)
 	}
 	if err := t.prepare(ctx); err != nil {
+		return ledger.Reply{}, err
+	}
+	if err := t.room(); err != nil && s.Effects.Grants {
 		return ledger.Reply{}, err
 	}
 	for range sqltable.Tries {
