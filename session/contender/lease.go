@@ -14,7 +14,14 @@ func (c *Contender) stamp(q *Request) {
 	h := &c.hold
 	h.ttl, h.stamped, h.failing = q.ttl, q.SentAt, false
 	h.deadline = q.SentAt + q.ttl - c.cfg.Margin(q.ttl)
-	h.renewAt = q.SentAt + q.ttl/3
+	h.renewAt = renewAt(q.SentAt, q.ttl)
+}
+
+// renewAt is when a lease of ttl is renewed that began at sent: at a third of it, or up to a
+// hundredth of that before, so that a node that has many renews them together.
+func renewAt(sent, ttl time.Duration) time.Duration {
+	at := sent + ttl/3
+	return at - at%max(ttl/300, 1)
 }
 
 // prolonged tells the journal, if the deadline is a later one.
@@ -64,7 +71,7 @@ func (c *Contender) answeredFor(r ledger.Renewal, sentAt time.Duration, err erro
 		before := h.deadline
 		h.ttl = max(h.ttl, ttl)
 		h.deadline = max(h.deadline, sentAt+ttl-c.cfg.Margin(ttl))
-		h.renewAt, h.failing = max(h.renewAt, sentAt+ttl/3), false
+		h.renewAt, h.failing = max(h.renewAt, renewAt(sentAt, ttl)), false
 		c.prolonged(before)
 		return ttl
 	case errors.Is(err, backend.ErrNotHeld):
