@@ -14,6 +14,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/quorum"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // examineTime bounds each question.
@@ -80,7 +81,7 @@ func lock(ctx context.Context, cfg Config) backend.Finding {
 	t.Listen(func(ledger.Addressed) {})
 	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
 	defer cancel()
-	f, err := quorum.TakeLock(ctx, t, cfg.Node.ID)
+	f, err := selftest.TakeLock(ctx, t, cfg.Node.ID)
 	if err == nil {
 		err = t.delete(ctx, t.due(0))
 	}

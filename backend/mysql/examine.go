@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,12 +9,11 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-// examineTime bounds each question.
-const examineTime = 3 * time.Second
+// page is where people read on.
+const page = "docs/mysql.md"
 
 // Examine looks for what is wrong with the database that cfg names, and takes a lock that
 // nobody else uses and gives it back. cfg.Node is not used.
@@ -24,20 +22,16 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	if err != nil {
 		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
-	connecting, cancel := context.WithTimeout(ctx, examineTime)
+	connecting, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
 	defer cancel()
 	c, err := connectFirst(connecting, a.hosts)
 	if err != nil {
-		return []backend.Finding{failure("connection", err)}
+		return []backend.Finding{sqltable.Failure("connection", err, page)}
 	}
 	defer c.Close()
 	found := []backend.Finding{connection(c, a)}
 	found = append(found, settings(ctx, c)...)
 	return append(found, lock(ctx, cfg)...)
-}
-
-func failure(check string, err error) backend.Finding {
-	return backend.Finding{Check: check, Detail: sqltable.Reason(err), Remedy: "see docs/mysql.md", Fails: true}
 }
 
 func connection(c *conn, a address) backend.Finding {
@@ -55,11 +49,11 @@ func connection(c *conn, a address) backend.Finding {
 
 // settings are those by which a crash may lose more than it has to, and long requests fail.
 func settings(ctx context.Context, c *conn) []backend.Finding {
-	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	ctx, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
 	defer cancel()
 	got, err := c.query(ctx, "SELECT @@max_allowed_packet")
 	if err != nil || len(got) != 1 || len(got[0]) != 1 {
-		return []backend.Finding{failure("settings", outcome(err))}
+		return []backend.Finding{sqltable.Failure("settings", outcome(err), page)}
 	}
 	r := reader{row: got[0][0]}
 	packet := r.number()
@@ -81,39 +75,20 @@ func durability(variables map[string]string) backend.Finding {
 	return f
 }
 
-// lock takes a lock, has itself told of it, and gives it back.
+// lock takes a lock and gives it back, and looks whether messages arrive.
 func lock(ctx context.Context, cfg Config) []backend.Finding {
-	cfg.Node, cfg.GuardFile, cfg.Guard = backend.Node{ID: "doctor-" + rand.Text()[:8]}, "", GuardNone
+	cfg.Node, cfg.GuardFile, cfg.Guard = sqltable.DoctorNode(), "", GuardNone
 	t, err := OpenTable(cfg)
 	if err != nil {
-		return []backend.Finding{failure("lock", err)}
+		return []backend.Finding{sqltable.Failure("lock", err, page)}
 	}
 	defer t.Close()
-	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
-	defer cancel()
-	t.Listen(func(ledger.Addressed) {})
-	name := "lockgw:" + t.Node()
-	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: t.Node(), Want: 1, Turns: 1, TTL: 2 * examineTime}, 0)
-	began := time.Now()
-	r, err := t.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
-	took := time.Since(began)
-	if err != nil {
-		return []backend.Finding{failure("lock", err)}
-	}
-	found := []backend.Finding{{Check: "lock", Detail: "taken in " + took.Round(100*time.Microsecond).String() + " and given back"}, t.push(ctx)}
-	if h := r.Record.Firm(t.Node()); h != nil {
-		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: t.Node(), Hold: h.ID, Turns: 1}, 0)
-		_, err = t.Swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
-	}
-	if err != nil {
-		found = append(found, failure("lock", err))
-	}
-	return found
+	return sqltable.TryLock(ctx, t, page, t.push)
 }
 
 // push is whether the node can be woken, which it tries by itself.
 func (t *Table) push(ctx context.Context) backend.Finding {
-	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	ctx, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
 	defer cancel()
 	for {
 		err := t.sleeper.wrong()
@@ -124,7 +99,7 @@ func (t *Table) push(ctx context.Context) backend.Finding {
 			what, remedy, _ := strings.Cut(strings.TrimPrefix(err.Error(), backend.ErrPartly.Error()+": "), ": ")
 			return backend.Finding{Check: "push", Detail: what, Remedy: remedy, Warned: true}
 		case !wait(ctx, 5*time.Millisecond):
-			return failure("push", err)
+			return sqltable.Failure("push", err, page)
 		}
 	}
 }

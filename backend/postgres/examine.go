@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"strconv"
@@ -11,12 +10,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-// examineTime bounds each question.
-const examineTime = 3 * time.Second
+// page is where people read on.
+const page = "docs/postgres.md"
 
 // Examine looks for what is wrong with the database that cfg names, and takes a lock that
 // nobody else uses and gives it back. cfg.Node is not used.
@@ -25,7 +23,7 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	if err != nil {
 		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
-	connecting, cancel := context.WithTimeout(ctx, examineTime)
+	connecting, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
 	defer cancel()
 	c, err := pgconn.ConnectConfig(connecting, a.server)
 	if err == nil {
@@ -33,15 +31,11 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 		err = serves(c)
 	}
 	if err != nil {
-		return []backend.Finding{failure("connection", notSent(err))}
+		return []backend.Finding{sqltable.Failure("connection", notSent(err), page)}
 	}
 	found := []backend.Finding{connection(c, a.server)}
 	found = append(found, settings(ctx, c)...)
 	return append(found, lock(ctx, cfg)...)
-}
-
-func failure(check string, err error) backend.Finding {
-	return backend.Finding{Check: check, Detail: sqltable.Reason(err), Remedy: "see docs/postgres.md", Fails: true}
 }
 
 func connection(c *pgconn.PgConn, cfg *pgconn.Config) backend.Finding {
@@ -54,12 +48,12 @@ func connection(c *pgconn.PgConn, cfg *pgconn.Config) backend.Finding {
 
 // settings are those by which a crash may lose more than it has to, and others' messages.
 func settings(ctx context.Context, c *pgconn.PgConn) (found []backend.Finding) {
-	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	ctx, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
 	defer cancel()
 	const sql = "SELECT current_setting('fsync'), current_setting('synchronous_commit'), pg_notification_queue_usage()"
 	got := c.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
 	if got.Err != nil || len(got.Rows) != 1 {
-		return []backend.Finding{failure("settings", outcome(got.Err))}
+		return []backend.Finding{sqltable.Failure("settings", outcome(got.Err), page)}
 	}
 	r := reader{row: got.Rows[0]}
 	fsync, commit, queue := r.text(), r.text(), r.float()
@@ -75,50 +69,25 @@ func settings(ctx context.Context, c *pgconn.PgConn) (found []backend.Finding) {
 	return append(found, f)
 }
 
-// lock takes a lock, has itself told of it, and gives it back.
+// lock takes a lock and gives it back, and looks whether messages arrive.
 func lock(ctx context.Context, cfg Config) []backend.Finding {
-	cfg.Node, cfg.GuardFile, cfg.Guard = backend.Node{ID: "doctor-" + rand.Text()[:8]}, "", GuardNone
+	cfg.Node, cfg.GuardFile, cfg.Guard = sqltable.DoctorNode(), "", GuardNone
 	t, err := OpenTable(cfg)
 	if err != nil {
-		return []backend.Finding{failure("lock", err)}
+		return []backend.Finding{sqltable.Failure("lock", err, page)}
 	}
 	defer t.Close()
-	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
-	defer cancel()
-	told := make(chan ledger.Addressed, 16)
-	t.Listen(func(m ledger.Addressed) {
-		select {
-		case told <- m:
-		default:
+	return sqltable.TryLock(ctx, t, page, func(ctx context.Context) backend.Finding {
+		if err := t.hearsItself(ctx); err != nil {
+			return sqltable.Failure("push", err, page)
 		}
+		return backend.Finding{Check: "push", Detail: "messages arrive"}
 	})
-	name := "lockgw:" + t.Node()
-	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: t.Node(), Want: 1, Turns: 1, TTL: 2 * examineTime}, 0)
-	began := time.Now()
-	r, err := t.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
-	took := time.Since(began)
-	if err != nil {
-		return []backend.Finding{failure("lock", err)}
-	}
-	found := []backend.Finding{{Check: "lock", Detail: "taken in " + took.Round(100*time.Microsecond).String() + " and given back"}}
-	if err := t.hearsItself(ctx); err != nil {
-		found = append(found, failure("push", err))
-	} else {
-		found = append(found, backend.Finding{Check: "push", Detail: "messages arrive"})
-	}
-	if h := r.Record.Firm(t.Node()); h != nil {
-		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: t.Node(), Hold: h.ID, Turns: 1}, 0)
-		_, err = t.Swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
-	}
-	if err != nil {
-		found = append(found, failure("lock", err))
-	}
-	return found
 }
 
 // hearsItself waits for the first message of the node to itself.
 func (t *Table) hearsItself(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	ctx, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
 	defer cancel()
 	for ticker := time.NewTicker(5 * time.Millisecond); ; {
 		err := t.listener.Wrong()

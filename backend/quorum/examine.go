@@ -1,13 +1,10 @@
 package quorum
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
 )
 
 // Answering is what was found of the members of a, of which those in lacks do not answer, for
@@ -20,25 +17,4 @@ func Answering(a Address, lacks []string, program string) backend.Finding {
 	}
 	f.Detail = fmt.Sprintf("%d of %d members that backend.url names answer", len(a.Members)-len(lacks), len(a.Members))
 	return f
-}
-
-// Swapper is a ledger.Table, or what is tried of it.
-type Swapper interface {
-	Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error)
-}
-
-// TakeLock has node take a lock that nobody else uses and give it back, for the doctor.
-func TakeLock(ctx context.Context, t Swapper, node string) (backend.Finding, error) {
-	name := "lockgw:doctor:" + node
-	begin := time.Now()
-	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: node, Want: 1, Turns: 1, TTL: 3 * time.Second}, 0)
-	r, err := t.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
-	took := time.Since(begin)
-	if err == nil && r.Written {
-		begin = time.Now()
-		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: node, Hold: r.Record.Top}, 0)
-		_, err = t.Swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
-	}
-	const fine = 10 * time.Microsecond
-	return backend.Finding{Check: "lock", Detail: fmt.Sprintf("taken in %v and given back in %v", took.Round(fine), time.Since(begin).Round(fine))}, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/quorum"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // examineTime bounds each question.
@@ -82,7 +83,7 @@ func lock(ctx context.Context, cfg Config) []backend.Finding {
 	if err != nil {
 		return []backend.Finding{failure("lock", err)}
 	}
-	f, err := quorum.TakeLock(ctx, trial{s}, cfg.Node.ID)
+	f, err := selftest.TakeLock(ctx, trial{s}, cfg.Node.ID)
 	if err == nil {
 		err = s.deleteAll(ctx, t.due(0))
 	}
