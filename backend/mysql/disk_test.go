@@ -132,6 +132,19 @@ func TestDiskIsFullOfTheLog(t *testing.T) {
 			t.Errorf("join while the log has no room: %v", err)
 		}
 	}
+	waits := map[string]func(context.Context) error{
+		"sign of life": func(ctx context.Context) error {
+			return a.requests.with(ctx, func(c *conn) error { return a.sleeper.announce(ctx, c, a.sleeper.place.Load()) })
+		},
+		"deletion": func(ctx context.Context) error { return a.burn(ctx, map[uint64]bool{1: true}) },
+	}
+	for what, send := range waits {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		if err := send(ctx); !errors.Is(err, errFull) {
+			t.Errorf("a %s is sent to wait there: %v", what, err)
+		}
+		cancel()
+	}
 	if got := sql(t, s, "SHOW PROCESSLIST"); len(got) > 60 {
 		t.Errorf("the server has %d connections", len(got))
 	}
