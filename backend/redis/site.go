@@ -60,4 +60,4 @@ func (s *site) disconnect() error { return errors.Join(s.servers.Close(), s.rene
 
 // ProbeAge is how long ago messages from Redis were last known to arrive; very long
 // if they never were.
-func (b *site) ProbeAge() time.Duration { return b.subscriber.ProbeAge() }
+func (s *site) ProbeAge() time.Duration { return s.subscriber.ProbeAge() }
