@@ -25,11 +25,14 @@ import (
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/session/history"
+	"github.com/lockgw/lockgw/session/listing"
 )
 
 // Config of a Handler. Only Manager is required.
 type Config struct {
 	Manager *session.Manager
+	// Lists are of Manager, one for all fronts. nil: of its own.
+	Lists *listing.Lists
 	// AllowedHosts are names or addresses, without port, that the Host header
 	// may have over TCP besides those of the loopback interface.
 	AllowedHosts []string
@@ -85,6 +88,9 @@ func New(cfg Config) *Handler {
 	}
 	if cfg.Access == nil {
 		cfg.Access = access.Open()
+	}
+	if cfg.Lists == nil {
+		cfg.Lists = listing.New(cfg.Manager)
 	}
 	cfg.bodyTimeout = cmp.Or(cfg.bodyTimeout, 5*time.Second)
 	cfg.commentEvery = cmp.Or(cfg.commentEvery, 10*time.Second)

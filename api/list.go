@@ -8,6 +8,7 @@ import (
 	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/listing"
 )
 
 // statusPage is a part of a list.
@@ -47,9 +48,9 @@ func (h *Handler) listLocks(c *gin.Context) error {
 	if err := h.allow(who, access.Inspect); err != nil {
 		return err
 	}
-	found, err := h.Manager.List(c.Request.Context(), session.ListQuery{
+	found, err := h.Lists.List(c.Request.Context(), listing.Query{
 		Prefix: string(p.Prefix), Contains: string(p.Contains), State: session.State(p.State),
-		Sort: session.Order(p.Sort), Order: string(p.Order), Cursor: string(p.Cursor), Limit: int(p.Limit),
+		Sort: listing.Order(p.Sort), Order: string(p.Order), Cursor: string(p.Cursor), Limit: int(p.Limit),
 		Sees: func(name string) bool { return h.Access.Sees(who.caller, access.Inspect, name) },
 	})
 	if err != nil {

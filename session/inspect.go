@@ -218,3 +218,25 @@ func compare(name string, fence, newest backend.Fence) error {
 	}
 	return &Error{Code: CodeFenceMismatch, Lock: name, Detail: detail}
 }
+
+// Scan is what the store tells of names that begin with prefix, from cursor on: of about n,
+// in no order, perhaps of one twice. next is where to go on; "": that was all. The error is
+// backend.ErrPartly if a part of the store is left out. It waits for at most Config.Timeout.
+func (m *Manager) Scan(ctx context.Context, prefix, cursor string, n int) (some []Status, next string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
+	defer cancel()
+	rows, next, err := m.store.List(ctx, prefix, cursor, n)
+	for _, row := range rows {
+		some = append(some, m.statusOf(row.Name, &engine.Answer{Reply: row.Reply}))
+	}
+	return some, next, err
+}
+
+// Glance is what the store and this node know of a name; Inspect asks its holders, too.
+func (m *Manager) Glance(ctx context.Context, name string) (Status, error) {
+	r, err := m.store.Look(ctx, name)
+	if err != nil {
+		return Status{}, err
+	}
+	return m.statusOf(name, &engine.Answer{Reply: r}), nil
+}

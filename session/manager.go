@@ -23,7 +23,6 @@ type Manager struct {
 	drain   sync.Once
 	wg      sync.WaitGroup // every goroutine that the Manager started
 	index   sessionIndex
-	lists   lists
 	answers answers
 
 	mu        sync.Mutex // guards the fields below; nothing is locked under it
@@ -55,7 +54,7 @@ func New(store ledger.Table, cfg Config) *Manager {
 	m := &Manager{
 		store: store, cfg: cfg.withDefaults(), drained: make(chan struct{}),
 		sessions: map[tokenHash]*Session{}, users: map[string]int{},
-		ended: map[tokenHash]ended{}, journaled: map[string]struct{}{}, lists: newLists(),
+		ended: map[tokenHash]ended{}, journaled: map[string]struct{}{},
 	}
 	or(&m.cfg.Store, store.Info().Type)
 	if most := store.Info().MaxTTL; most > 0 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/listing"
 )
 
 const (
@@ -14,7 +15,7 @@ const (
 
 // locks leaves out the names that the caller may not look at, in the counts too.
 func locks(c *conn, args []string) error {
-	q := session.ListQuery{Limit: defaultCount, Sees: c.sees}
+	q := listing.Query{Limit: defaultCount, Sees: c.sees}
 	paged := false
 	o := options{args: args[1:]}
 	for o.next() {
@@ -26,7 +27,7 @@ func locks(c *conn, args []string) error {
 		case o.is("STATE"):
 			q.State = session.State(strings.ToLower(o.value()))
 		case o.is("SORT"):
-			q.Sort = session.Order(strings.ToLower(o.value()))
+			q.Sort = listing.Order(strings.ToLower(o.value()))
 		case o.is("ORDER"):
 			q.Order = strings.ToLower(o.value())
 		case o.is("COUNT"):
@@ -43,7 +44,7 @@ func locks(c *conn, args []string) error {
 	if err := c.allow(access.Inspect); err != nil {
 		return err
 	}
-	page, err := c.srv.cfg.Manager.List(c.ctx, q)
+	page, err := c.srv.cfg.Lists.List(c.ctx, q)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func locks(c *conn, args []string) error {
 }
 
 // writePage writes a page, with the keys of the HTTP body.
-func (c *conn) writePage(page session.Page) {
+func (c *conn) writePage(page listing.Page) {
 	c.w.Map(4)
 	c.w.Bulk("items")
 	c.writeItems(len(page.Items), page.Items)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/listing"
 	"github.com/lockgw/lockgw/session/peer"
 	"github.com/lockgw/lockgw/socket/resp"
 )
@@ -21,8 +22,9 @@ import (
 // default.
 type Config struct {
 	Manager *session.Manager
-	Log     *slog.Logger // default: nothing is logged
-	Version string       // of the gateway, for people
+	Lists   *listing.Lists // of Manager, one for all fronts; default: of its own
+	Log     *slog.Logger   // default: nothing is logged
+	Version string         // of the gateway, for people
 	// PeerOf tells who has connected. Default: peer.Of.
 	PeerOf func(net.Conn) (session.Peer, error)
 	// Descriptors counts the file descriptors of the clients. Default: one of its own.
@@ -74,6 +76,9 @@ func NewServer(cfg Config) *Server {
 func (c Config) withDefaults() Config {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Lists == nil {
+		c.Lists = listing.New(c.Manager)
 	}
 	if c.PeerOf == nil {
 		c.PeerOf = peer.Of

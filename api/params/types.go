@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/listing"
 )
 
 // Duration is a string such as 30s, or a number of seconds.
@@ -212,17 +213,17 @@ type State session.State
 
 // Read sets s.
 func (s *State) Read(v Value) error {
-	word, err := oneOf(v, session.ListedStates...)
+	word, err := oneOf(v, listing.States...)
 	*s = State(word)
 	return err
 }
 
 // Sort is what a list is sorted by; "": by name.
-type Sort session.Order
+type Sort listing.Order
 
 // Read sets s.
 func (s *Sort) Read(v Value) error {
-	word, err := oneOf(v, session.Orders...)
+	word, err := oneOf(v, listing.Orders...)
 	*s = Sort(word)
 	return err
 }

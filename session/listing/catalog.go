@@ -1,4 +1,4 @@
-package session
+package listing
 
 import (
 	"context"
@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/session/engine"
+	"github.com/lockgw/lockgw/session"
 )
 
 const (
@@ -28,7 +27,7 @@ const (
 // listed is what List has to know of a name that is not on the page.
 type listed struct {
 	name    string
-	state   State
+	state   session.State
 	holder  string
 	waiters int
 	since   int64 // when it was granted, ms of Unix time; 0: unknown
@@ -36,7 +35,7 @@ type listed struct {
 	fence   backend.Fence
 }
 
-func listedOf(st Status) listed {
+func listedOf(st session.Status) listed {
 	l := listed{name: st.Name, state: st.State, waiters: st.Waiters, fence: st.Fence}
 	if h := st.Holder; h != nil {
 		l.holder = h.Node + " " + h.Command
@@ -44,7 +43,7 @@ func listedOf(st Status) listed {
 			l.since = h.Since.UnixMilli()
 		}
 	}
-	if st.State == StateHeld && st.TTL > 0 {
+	if st.State == session.StateHeld && st.TTL > 0 {
 		l.until = time.Now().Add(st.TTL).UnixMilli()
 	}
 	return l
@@ -75,8 +74,8 @@ func parseCursor(cursor string) (*listed, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &p)
 	}
-	if err != nil || CheckName(p.Name) != nil {
-		return nil, Invalid("cursor", "is not the next of a page; begin again without one")
+	if err != nil || session.CheckName(p.Name) != nil {
+		return nil, session.Invalid("cursor", "is not the next of a page; begin again without one")
 	}
 	return &listed{name: p.Name, holder: p.Holder, waiters: p.Waiters, since: p.Since, until: p.Until, fence: p.Fence}, nil
 }
@@ -89,9 +88,10 @@ type catalog struct {
 	incomplete string // why names are missing
 }
 
-// lists reads catalogs. Whoever asks gets one whose reading began after that; those
+// Lists reads catalogs. Whoever asks gets one whose reading began after that; those
 // who ask while one waits for its turn share it.
-type lists struct {
+type Lists struct {
+	from  *session.Manager
 	turns chan struct{} // has one for each that is being read
 
 	mu      sync.Mutex       // guards the fields below
@@ -108,12 +108,13 @@ type scan struct {
 // errLeft: the one who was to read it has gone away.
 var errLeft = errors.New("nobody reads it")
 
-func newLists() lists {
-	return lists{turns: make(chan struct{}, scansAtOnce), waiting: map[string]*scan{}}
+// New makes the Lists of a gateway; it needs one, so that the bounds hold for all who ask.
+func New(from *session.Manager) *Lists {
+	return &Lists{from: from, turns: make(chan struct{}, scansAtOnce), waiting: map[string]*scan{}}
 }
 
 // get is a catalog that is read now, or with kept one that was read a moment ago.
-func (l *lists) get(ctx context.Context, m *Manager, prefix string, kept bool) (*catalog, error) {
+func (l *Lists) get(ctx context.Context, prefix string, kept bool) (*catalog, error) {
 	for {
 		l.mu.Lock()
 		if last := l.last; kept && last != nil && last.prefix == prefix && time.Since(last.at) < keepListed {
@@ -125,7 +126,7 @@ func (l *lists) get(ctx context.Context, m *Manager, prefix string, kept bool) (
 			s = &scan{done: make(chan struct{}), err: errLeft}
 			l.waiting[prefix] = s
 			l.mu.Unlock()
-			l.read(ctx, m, prefix, s)
+			l.read(ctx, prefix, s)
 			if errors.Is(s.err, errLeft) {
 				return nil, ctx.Err()
 			}
@@ -144,7 +145,7 @@ func (l *lists) get(ctx context.Context, m *Manager, prefix string, kept bool) (
 }
 
 // read waits for its turn; from then on nobody else joins.
-func (l *lists) read(ctx context.Context, m *Manager, prefix string, s *scan) {
+func (l *Lists) read(ctx context.Context, prefix string, s *scan) {
 	defer close(s.done)
 	begin := func() {
 		l.mu.Lock()
@@ -159,7 +160,7 @@ func (l *lists) read(ctx context.Context, m *Manager, prefix string, s *scan) {
 		begin()
 		return
 	}
-	all, err := m.catalog(ctx, prefix)
+	all, err := l.catalog(ctx, prefix)
 	if err != nil && ctx.Err() != nil {
 		return
 	}
@@ -168,7 +169,7 @@ func (l *lists) read(ctx context.Context, m *Manager, prefix string, s *scan) {
 	}
 }
 
-func (l *lists) keep(all *catalog) {
+func (l *Lists) keep(all *catalog) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = all
@@ -182,25 +183,24 @@ func (l *lists) keep(all *catalog) {
 }
 
 // catalog asks the store for all names that begin with prefix.
-func (m *Manager) catalog(ctx context.Context, prefix string) (*catalog, error) {
+func (l *Lists) catalog(ctx context.Context, prefix string) (*catalog, error) {
 	all := &catalog{prefix: prefix, at: time.Now()}
-	patience := 5 * m.cfg.Timeout
+	patience := 5 * l.from.Config().Timeout
 	seen := map[string]bool{}
 	for cursor := ""; ; {
-		rows, next, err := m.listStep(ctx, prefix, cursor)
+		some, next, err := l.from.Scan(ctx, prefix, cursor, listStep)
 		switch {
 		case errors.Is(err, backend.ErrPartly):
 			all.incomplete = err.Error()
 		case err != nil:
 			return nil, err
 		}
-		for _, row := range rows {
-			if seen[row.Name] { // a store may tell it twice
+		for _, s := range some {
+			if seen[s.Name] { // a store may tell it twice
 				continue
 			}
-			seen[row.Name] = true
-			s := m.statusOf(row.Name, &engine.Answer{Reply: row.Reply})
-			if s.State == StateHeld || s.Waiters > 0 {
+			seen[s.Name] = true
+			if s.State == session.StateHeld || s.Waiters > 0 {
 				all.names = append(all.names, listedOf(s))
 			}
 		}
@@ -217,10 +217,4 @@ func (m *Manager) catalog(ctx context.Context, prefix string) (*catalog, error) 
 			return all, nil
 		}
 	}
-}
-
-func (m *Manager) listStep(ctx context.Context, prefix, cursor string) ([]ledger.Named, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
-	defer cancel()
-	return m.store.List(ctx, prefix, cursor, listStep)
 }

@@ -1,4 +1,7 @@
-package session
+// Package listing tells of all names that are held or waited for, in pages: which of them,
+// in which order, and how many there are. It reads them from the core, which has them from
+// the store, and keeps what it has read for the next page.
+package listing
 
 import (
 	"cmp"
@@ -8,25 +11,25 @@ import (
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/session/engine"
+	"github.com/lockgw/lockgw/session"
 )
 
-// ListQuery says which names List tells of, and in which order.
-type ListQuery struct {
-	Prefix   string // names that begin so
-	Contains string // names that have this in them, small and capital letters alike
-	State    State  // held, free or waited; "": any
-	Sort     Order  // "": ByName
-	Order    string // asc or desc; "": texts ascend and numbers descend
-	Cursor   string // "", or the Next of the page before
-	Limit    int    // at most so many; 100
+// Query says which names List tells of, and in which order.
+type Query struct {
+	Prefix   string        // names that begin so
+	Contains string        // names that have this in them, small and capital letters alike
+	State    session.State // held, free or waited; "": any
+	Sort     Order         // "": ByName
+	Order    string        // asc or desc; "": texts ascend and numbers descend
+	Cursor   string        // "", or the Next of the page before
+	Limit    int           // at most so many; 100
 	// Sees says which names exist for the one who asks; nil: all.
 	Sees func(name string) bool
 }
 
 // Page is a part of a list.
 type Page struct {
-	Items  []Status
+	Items  []session.Status
 	Next   string // where to go on; "": this is the end
 	Counts Counts // of all names that the query asks for, on this page or not
 	// Incomplete is why names are missing; "": none is.
@@ -43,21 +46,21 @@ type Counts struct {
 // List tells about names that are held or waited for. A name that is there all the time
 // is on exactly one page, if Sort is ByName; in another order it may move to another
 // page between two requests. CodeInvalid, CodeUnavailable.
-func (m *Manager) List(ctx context.Context, q ListQuery) (Page, error) {
+func (l *Lists) List(ctx context.Context, q Query) (Page, error) {
 	from, err := q.check()
 	if err != nil {
 		return Page{}, err
 	}
-	all, err := m.lists.get(ctx, m, q.Prefix, q.Cursor != "")
+	all, err := l.get(ctx, q.Prefix, q.Cursor != "")
 	if err != nil {
 		return Page{}, fmt.Errorf("list locks: %w", err)
 	}
 	page := Page{Incomplete: all.incomplete, Counts: Counts{AtLeast: all.incomplete != ""}}
 	var found []*listed
 	for i := range all.names {
-		if l := &all.names[i]; q.wants(l) {
-			found = append(found, l)
-			page.Counts.add(l)
+		if one := &all.names[i]; q.wants(one) {
+			found = append(found, one)
+			page.Counts.add(one)
 		}
 	}
 	compare := q.compare()
@@ -73,7 +76,7 @@ func (m *Manager) List(ctx context.Context, q ListQuery) (Page, error) {
 		found = found[:q.Limit]
 		page.Next = cursorAfter(found[q.Limit-1])
 	}
-	page.Items, err = m.look(ctx, &q, found)
+	page.Items, err = l.look(ctx, &q, found)
 	if err != nil {
 		return Page{}, fmt.Errorf("list locks: %w", err)
 	}
@@ -83,26 +86,25 @@ func (m *Manager) List(ctx context.Context, q ListQuery) (Page, error) {
 func (c *Counts) add(l *listed) {
 	c.Locks++
 	c.Waiting += l.waiters
-	if l.state == StateHeld {
+	if l.state == session.StateHeld {
 		c.Held++
 	}
 }
 
 // check refuses what List does not know, and returns where to begin.
-func (q *ListQuery) check() (*listed, error) {
-	or(&q.Sort, ByName)
-	or(&q.Limit, 100)
+func (q *Query) check() (*listed, error) {
+	q.Sort, q.Limit = cmp.Or(q.Sort, ByName), cmp.Or(q.Limit, 100)
 	if !slices.Contains(Orders, q.Sort) {
-		return nil, Invalid("sort", "%q is not one of %s", q.Sort, joined(Orders))
+		return nil, session.Invalid("sort", "%q is not one of %s", q.Sort, joined(Orders))
 	}
 	if q.Order != "" && q.Order != "asc" && q.Order != "desc" {
-		return nil, Invalid("order", "%q is neither asc nor desc", q.Order)
+		return nil, session.Invalid("order", "%q is neither asc nor desc", q.Order)
 	}
-	if q.State != "" && !slices.Contains(ListedStates, q.State) {
-		return nil, Invalid("state", "%q is not one of %s", q.State, joined(ListedStates))
+	if q.State != "" && !slices.Contains(States, q.State) {
+		return nil, session.Invalid("state", "%q is not one of %s", q.State, joined(States))
 	}
 	if q.Limit < 0 {
-		return nil, Invalid("limit", "is %d; want at least 1", q.Limit)
+		return nil, session.Invalid("limit", "is %d; want at least 1", q.Limit)
 	}
 	q.Contains = strings.ToLower(q.Contains)
 	if q.Cursor == "" {
@@ -111,36 +113,33 @@ func (q *ListQuery) check() (*listed, error) {
 	return parseCursor(q.Cursor)
 }
 
-func (q *ListQuery) wants(l *listed) bool {
+func (q *Query) wants(l *listed) bool {
 	return (q.State == "" || l.state == q.State || q.State == StateWaited && l.waiters > 0) &&
 		(q.Contains == "" || strings.Contains(strings.ToLower(l.name), q.Contains)) && (q.Sees == nil || q.Sees(l.name))
 }
 
 // look asks about each name of a page again: what is known of it may be some seconds
 // old, and tells less than Inspect. A name that is not wanted any more is left out.
-func (m *Manager) look(ctx context.Context, q *ListQuery, names []*listed) ([]Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
+func (l *Lists) look(ctx context.Context, q *Query, names []*listed) ([]session.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.from.Config().Timeout)
 	defer cancel()
-	all := make([]Status, len(names))
+	all := make([]session.Status, len(names))
 	err := backend.Each(len(names), func(i int) error {
-		r, err := m.store.Look(ctx, names[i].name)
-		if err != nil {
-			return err
-		}
-		all[i] = m.statusOf(names[i].name, &engine.Answer{Reply: r})
-		all[i].Shares = nil // for a page of large semaphores would be large
-		return nil
+		st, err := l.from.Glance(ctx, names[i].name)
+		st.Shares = nil // for a page of large semaphores would be large
+		all[i] = st
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	gone := func(st Status) bool {
+	gone := func(st session.Status) bool {
 		now := listedOf(st)
-		return st.State != StateHeld && st.Waiters == 0 || !q.wants(&now)
+		return st.State != session.StateHeld && st.Waiters == 0 || !q.wants(&now)
 	}
 	all = slices.DeleteFunc(all, gone)
 	compare := q.compare()
-	slices.SortStableFunc(all, func(a, b Status) int { // by what they are now
+	slices.SortStableFunc(all, func(a, b session.Status) int { // by what they are now
 		x, y := listedOf(a), listedOf(b)
 		return compare(&x, &y)
 	})
@@ -165,10 +164,10 @@ const (
 var Orders = []Order{ByName, ByHolder, ByHeld, ByLease, ByWaiters, ByFence}
 
 // StateWaited, of a list alone, is of names that somebody waits for, held or free.
-const StateWaited State = "waited"
+const StateWaited session.State = "waited"
 
-// ListedStates are those that a list can be narrowed to.
-var ListedStates = []State{StateHeld, StateFree, StateWaited}
+// States are those that a list can be narrowed to.
+var States = []session.State{session.StateHeld, session.StateFree, StateWaited}
 
 func joined[T ~string](all []T) string {
 	var words []string
@@ -179,7 +178,7 @@ func joined[T ~string](all []T) string {
 }
 
 // key is what l is sorted by, so that it ascends; known is false if l has nothing of it.
-func (q *ListQuery) key(l *listed) (known bool, number int64, text string) {
+func (q *Query) key(l *listed) (known bool, number int64, text string) {
 	switch q.Sort {
 	case ByHolder:
 		return l.holder != "", 0, l.holder
@@ -196,7 +195,7 @@ func (q *ListQuery) key(l *listed) (known bool, number int64, text string) {
 	}
 }
 
-func (q *ListQuery) compare() func(a, b *listed) int {
+func (q *Query) compare() func(a, b *listed) int {
 	texts := q.Sort == ByName || q.Sort == ByHolder
 	reverse := q.Order == "desc" && texts || q.Order == "asc" && !texts
 	return func(a, b *listed) int {

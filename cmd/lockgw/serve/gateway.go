@@ -14,6 +14,7 @@ import (
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/listing"
 	"github.com/lockgw/lockgw/session/peer"
 	"github.com/lockgw/lockgw/socket"
 )
@@ -45,11 +46,12 @@ func newGateway(c config.Config, store ledger.Table, past legacy, in admission, 
 		mc.History = past.history
 	}
 	g := &gateway{manager: session.New(store, mc)}
+	lists := listing.New(g.manager)
 	g.http = api.NewServer(api.New(api.Config{
-		Manager: g.manager, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: fds.Process, Identify: peer.Identify, Connected: fds.Conn,
+		Manager: g.manager, Lists: lists, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: fds.Process, Identify: peer.Identify, Connected: fds.Conn,
 		Access: in.access, Reload: in.reload, Examine: in.examine, Version: cli.Version(), Log: log, History: past.history, Metrics: seen.metrics, Around: seen.around,
 	}))
-	g.resp = socket.NewServer(socket.Config{Manager: g.manager, PeerOf: peer.Of, Descriptors: fds, Access: in.access, Version: cli.Version(), Log: log})
+	g.resp = socket.NewServer(socket.Config{Manager: g.manager, Lists: lists, PeerOf: peer.Of, Descriptors: fds, Access: in.access, Version: cli.Version(), Log: log})
 	return g
 }
 
