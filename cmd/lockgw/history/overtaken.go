@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -10,9 +11,10 @@ import (
 // share it and asked later.
 //
 // The nodes stand in one queue, and the callers of each in its own, so nobody passes. But
-// when a node has served the first of its callers it may have to go to the end. So a caller
-// of another node may pass as often as there were callers of the node before the one who
-// is passed.
+// when a node is served, all come in who wait there by then, however late they came, with
+// the one for whom it stands there. And when a node has served the first of its callers it
+// may have to go to the end. So a caller of another node may pass as often as there were
+// callers of the node before the one who is passed.
 //
 // Only the order of the calls is known, hence slack. And a node that does not answer
 // is passed: who asked before the end of a fault that concerns it, or within
@@ -51,11 +53,19 @@ func passing(o Op, sharers []Op, deaf []span, slack time.Duration) (out []Op) {
 		if o.Outcome == Granted {
 			passed = s.Fence < o.Fence
 		}
-		if passed && s.Call > o.Call+slack && s.Call > ready(o, s.Answer, deaf)+slack {
+		if passed && s.Call > o.Call+slack && s.Call > ready(o, s.Answer, deaf)+slack && !comesWith(s, o, sharers, slack) {
 			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// comesWith: another caller of the node of s asked before o, and had not been let in yet when s
+// asked.
+func comesWith(s, o Op, sharers []Op, slack time.Duration) bool {
+	return slices.ContainsFunc(sharers, func(first Op) bool {
+		return first.Node == s.Node && first.Call < o.Call+slack && first.Answer > s.Call
+	})
 }
 
 // ready is since when o, who may still wait at the time at, has surely stood in the
