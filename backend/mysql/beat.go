@@ -80,11 +80,11 @@ func (l *sleeper) beatAt(ctx context.Context, at *place) error {
 		if at.polls.Load() {
 			return nil
 		}
-		if l.wakes(ctx, c, at) {
+		switch woken, slept := l.wakes(ctx, c, at); {
+		case woken:
 			l.Heard()
 			return nil
-		}
-		if l.place.Load() != at || ctx.Err() != nil {
+		case !slept, l.place.Load() != at, ctx.Err() != nil:
 			return ctx.Err()
 		}
 		l.t.cfg.Log.Warn("KILL QUERY does not wake this gateway; it looks for messages by itself", "every", pollEach)
@@ -94,25 +94,27 @@ func (l *sleeper) beatAt(ctx context.Context, at *place) error {
 }
 
 // wakes: the node is woken by who is at c. Whether it sleeps just now is not known, so it is
-// tried again.
-func (l *sleeper) wakes(ctx context.Context, c *conn, at *place) bool {
+// tried again. slept: if it was not woken, it slept all the time, or there is nobody to wake. A
+// gateway that is busy with what it has heard needs nobody to wake it.
+func (l *sleeper) wakes(ctx context.Context, c *conn, at *place) (woken, slept bool) {
 	select { // of before
 	case <-l.woken:
 	default:
 	}
+	nap := at.naps.Load()
 	for range bellTries {
 		if !l.t.kill(ctx, c, at.thread) {
-			return false
+			return false, true
 		}
 		select {
 		case <-l.woken:
-			return true
+			return true, true
 		case <-time.After(unheardAfter / bellTries):
 		case <-ctx.Done():
-			return false
+			return false, false
 		}
 	}
-	return false
+	return false, nap%2 == 1 && at.naps.Load() == nap
 }
 
 // announce tells the others, over any connection, where the node sleeps, unless it has moved on.

@@ -43,9 +43,10 @@ type sleeper struct {
 // place is a connection of which others know.
 type place struct {
 	thread   uint64
-	identity string      // of the server
-	nap      string      // lock of the server for which it waits there
-	polls    atomic.Bool // it does not sleep, for nobody can wake it
+	identity string       // of the server
+	nap      string       // lock of the server for which it waits there
+	polls    atomic.Bool  // it does not sleep, for nobody can wake it
+	naps     atomic.Int64 // sleeps that have begun and that have ended
 }
 
 func newSleeper(t *Table) *sleeper {
@@ -186,7 +187,9 @@ func (l *sleeper) sleep(ctx context.Context, c *conn, at *place, box *mailbox) e
 		wait(ctx, pollEach)
 		return nil
 	}
+	at.naps.Add(1)
 	got, err := c.query(ctx, fmt.Sprintf(sleepSQL, at.nap, int(l.asleep.Seconds()), listOf(box.fetched())), []byte(l.t.cfg.Node.ID))
+	at.naps.Add(1)
 	switch {
 	case interrupted(err):
 		l.wokenUp()

@@ -134,6 +134,44 @@ func TestPolls(t *testing.T) {
 	}
 }
 
+// A gateway that does not sleep, as it waits for what it has mail about, is not one that nobody
+// can wake.
+func TestBusyIsNotDeaf(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a, _ := listening(t, s.URL(), "a")
+	until(t, a, "")
+	lock, err := connectFirst(t.Context(), a.hosts.hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := lock.query(t.Context(), "LOCK TABLES lockgw_mail WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; pause(t, 10*time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it is not busy for long enough")
+		}
+		at := a.sleeper.place.Load()
+		if at == nil || at.naps.Load()%2 == 1 || len(sql(t, s, "SELECT 1 FROM information_schema.PROCESSLIST WHERE info LIKE 'SELECT m.id%' AND state LIKE '%metadata lock%'")) == 0 {
+			continue
+		}
+		woken, slept := false, false
+		err := a.requests.with(t.Context(), func(c *conn) error {
+			woken, slept = a.sleeper.wakes(t.Context(), c, at)
+			return nil
+		})
+		if a.sleeper.place.Load() != at { // it listens elsewhere, for it had no answer for seconds
+			continue
+		}
+		if err != nil || woken || slept || at.polls.Load() {
+			t.Errorf("woken %v, slept %v, polls %v: %v", woken, slept, at.polls.Load(), err)
+		}
+		return
+	}
+}
+
 // through is the address of a database of s behind r.
 func through(r *tabletest.Relay, s *mysqltest.Server) string {
 	return strings.Replace(s.URL(), s.Addr, r.Addr, 1)
