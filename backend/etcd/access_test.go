@@ -13,7 +13,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
 	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/tabletest"
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 // refuses: the store says at once that it cannot be used, and why.
@@ -80,13 +80,13 @@ func TestLogin(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	cert, key := tabletest.Certificate(t)
+	cert, key := servertest.Certificate(t)
 	s := etcdtest.StartTLS(t, cert, key)
 	files := url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {cert}, "key_file": {key}}
 	listen(t, etcdtest.URL(s)+"?"+files.Encode(), "a").take("n")
 
 	refuses(t, etcdtest.URL(s)+"?tls=true", "certificate signed by unknown authority")
-	other, otherKey := tabletest.Certificate(t)
+	other, otherKey := servertest.Certificate(t)
 	files.Set("ca_file", other)
 	refuses(t, etcdtest.URL(s)+"?"+files.Encode(), "certificate")
 	files = url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {other}, "key_file": {otherKey}}

@@ -12,7 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
-	"github.com/lockgw/lockgw/backend/tabletest"
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 // wrong: the table cannot be used, and says why in these words.
@@ -152,7 +152,7 @@ func TestSweep(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
-	ca, key := tabletest.Certificate(t)
+	ca, key := servertest.Certificate(t)
 	s.Stop()
 	s.Set("--ssl-cert="+ca, "--ssl-key="+key)
 	s.Launch()
@@ -163,7 +163,7 @@ func TestTLS(t *testing.T) {
 	}
 	held(t, open(t, at("preferred"), "c"), "c")
 	wrong(t, open(t, at("disabled"), "d"), "ssl-mode")
-	other, _ := tabletest.Certificate(t)
+	other, _ := servertest.Certificate(t)
 	wrong(t, open(t, at("verify_identity&ssl-ca="+other), "e"), "certificate")
 	wrong(t, open(t, at("verify_ca&ssl-ca="+other), "f"), "certificate")
 	wrong(t, open(t, strings.Replace(at("verify_identity&ssl-ca="+ca), "127.0.0.1", "localhost", 1), "g"), "certificate")

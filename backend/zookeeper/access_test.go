@@ -13,7 +13,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/tabletest"
+	"github.com/lockgw/lockgw/backend/servertest"
 	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
 )
 
@@ -76,7 +76,7 @@ func TestLogin(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	cert, key := tabletest.Certificate(t)
+	cert, key := servertest.Certificate(t)
 	s := zktest.StartTLS(t, cert, key)
 	with := func(q url.Values) string { return zktest.URL("tls", s) + "&" + q.Encode() }
 	files := url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {cert}, "key_file": {key}}
@@ -87,7 +87,7 @@ func TestTLS(t *testing.T) {
 		t.Errorf("the rights to a record are %+v, %v", acl, err)
 	}
 
-	other, otherKey := tabletest.Certificate(t)
+	other, otherKey := servertest.Certificate(t)
 	refuses(t, with(url.Values{"tls": {"true"}, "cert_file": {cert}, "key_file": {key}}), "unknown authority")
 	refuses(t, with(url.Values{"tls": {"true"}, "ca_file": {other}, "cert_file": {cert}, "key_file": {key}}), "certificate")
 	refuses(t, with(url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {other}, "key_file": {otherKey}}), "zookeeper: ")

@@ -94,6 +94,26 @@ var rules = []rule{
 		why: "the conformance suite is the same for every store, so it names none",
 	},
 	{
+		pkg: "backend/etcd/etcdtest", ours: []string{"backend/servertest"},
+		why: "a server of a test is started without the store that is tested; so it is for those below",
+	},
+	{
+		pkg: "backend/mysql/mysqltest", ours: []string{"backend/servertest"},
+		why: "as etcdtest",
+	},
+	{
+		pkg: "backend/postgres/pgtest", ours: []string{"backend/servertest"},
+		why: "as etcdtest",
+	},
+	{
+		pkg: "backend/redis/redistest", ours: []string{"backend/servertest"},
+		why: "as etcdtest",
+	},
+	{
+		pkg: "backend/zookeeper/zktest", ours: []string{"backend/servertest"},
+		why: "as etcdtest",
+	},
+	{
 		pkg: "backend/servertest", closed: true, theirs: []string{"golang.org/x/sys"},
 		why: "a process that is a server of a test is the same whatever it serves",
 	},
@@ -290,7 +310,9 @@ func TestImportRules(t *testing.T) {
 	}{
 		{"backend/redis", "backend", true},
 		{"backend/redis", "backend/redis/redistest", true},
-		{"backend/redis/redistest", "backend", true},
+		{"backend/redis/redistest", "backend/servertest", true},
+		{"backend/redis/redistest", "backend", false},
+		{"backend/redis", "backend/servertest", false},
 		{"backend/redis", "backend/memory", false},
 		{"backend/redis", "session", false},
 		{"backend/redis/examine", "backend/memory", false},

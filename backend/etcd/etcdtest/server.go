@@ -3,7 +3,6 @@
 package etcdtest
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -13,12 +12,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 const (
@@ -31,15 +31,13 @@ type Server struct {
 	Addr string // host:port for clients, on loopback
 	Dir  string // of its data
 
-	t      testing.TB
-	name   string
-	peer   string // host:port for the other members
-	all    string // the members, as --initial-cluster has them
-	args   []string
-	tls    *tls.Config // of a client; nil: the server has none
-	cmd    *exec.Cmd
-	output *bytes.Buffer // of cmd; read it only after exited
-	exited chan struct{} // closed when cmd is gone
+	t    testing.TB
+	name string
+	peer string // host:port for the other members
+	all  string // the members, as --initial-cluster has them
+	args []string
+	tls  *tls.Config // of a client; nil: the server has none
+	proc *servertest.Process
 }
 
 // Start starts one etcd and waits until it serves. args are further arguments. It ends with
@@ -88,7 +86,7 @@ func ensemble(t testing.TB, n int, args []string, tls *tls.Config) []*Server {
 
 func start(t testing.TB, n int, args []string, tls *tls.Config) (servers []*Server, err error) {
 	t.Helper()
-	ports := freeAddrs(t, 2*n)
+	ports := servertest.FreeAddrs(t, 2*n)
 	var all []string
 	for i := range n {
 		s := &Server{Addr: ports[2*i], peer: ports[2*i+1], t: t, name: fmt.Sprintf("m%d", i), args: args, tls: tls, Dir: filepath.Join(t.TempDir(), "data")}
@@ -103,7 +101,7 @@ func start(t testing.TB, n int, args []string, tls *tls.Config) (servers []*Serv
 		}
 	}
 	for _, s := range servers {
-		if err := s.waitReady(); err != nil {
+		if err := s.proc.Ready(s.answers); err != nil {
 			for _, s := range servers {
 				s.Kill()
 			}
@@ -162,13 +160,7 @@ func Leader(t testing.TB, servers []*Server) *Server {
 }
 
 // Kill ends the server at once, as kill -9 does, and waits until it is gone.
-func (s *Server) Kill() {
-	if s.cmd == nil {
-		return
-	}
-	_ = s.cmd.Process.Kill() // fails only when it is gone already
-	<-s.exited
-}
+func (s *Server) Kill() { s.proc.Kill() }
 
 // Restart kills the server and starts it again with what it has on its disk.
 func (s *Server) Restart() {
@@ -176,7 +168,7 @@ func (s *Server) Restart() {
 	s.Kill()
 	err := s.launch()
 	if err == nil {
-		err = s.waitReady()
+		err = s.proc.Ready(s.answers)
 	}
 	if err != nil {
 		s.t.Fatalf("restart etcd: %v", err)
@@ -209,17 +201,10 @@ func (s *Server) Restore(from string) {
 }
 
 // Pause stops the server's process; its connections stay open.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Pause() { s.t.Helper(); s.proc.Pause(s.t) }
 
 // Resume continues a paused server.
-func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
-
-func (s *Server) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
-		s.t.Fatalf("send %v to etcd: %v", sig, err)
-	}
-}
+func (s *Server) Resume() { s.t.Helper(); s.proc.Resume(s.t) }
 
 func (s *Server) launch() error {
 	path, err := exec.LookPath("etcd")
@@ -234,39 +219,11 @@ func (s *Server) launch() error {
 		// So that a lease may be as short as a second.
 		"--heartbeat-interval", "60", "--election-timeout", "600",
 	}, s.args...)
-	s.output = &bytes.Buffer{}
-	s.cmd = exec.Command(path, args...)
-	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
-	s.cmd.SysProcAttr = dieWithParent() // a test that is killed must not leave servers behind
-	if err := s.cmd.Start(); err != nil {
-		s.cmd = nil
-		return err
-	}
-	cmd, exited := s.cmd, make(chan struct{})
-	s.exited = exited
-	go func() {
-		defer close(exited)
-		_ = cmd.Wait() // it is killed, or waitReady tells what it printed
-	}()
-	return nil
+	s.proc, err = servertest.Launch(exec.Command(path, args...))
+	return err
 }
 
-// waitReady: any answer will do, for one that asks for a user is ready, too.
-func (s *Server) waitReady() error {
-	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		select {
-		case <-s.exited:
-			return fmt.Errorf("it has exited and printed: %s", s.output.String())
-		default:
-		}
-		if s.answers() {
-			return nil
-		}
-	}
-	s.Kill()
-	return fmt.Errorf("no answer at %s in %v, it printed: %s", s.Addr, startTimeout, s.output.String())
-}
-
+// answers: any answer will do, for one that asks for a user is ready, too.
 func (s *Server) answers() bool {
 	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
 	if err != nil {
@@ -282,19 +239,4 @@ func (s *Server) answers() bool {
 	defer cancel()
 	a, err := st.Status(ctx, s.url())
 	return err == nil && a.Leader != 0
-}
-
-// freeAddrs are n different ones.
-func freeAddrs(t testing.TB, n int) []string {
-	t.Helper()
-	var addrs []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatalf("find a free port: %v", err)
-		}
-		defer l.Close()
-		addrs = append(addrs, l.Addr().String())
-	}
-	return addrs
 }

@@ -3,7 +3,6 @@ package pgtest
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -12,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 // template is a cluster as initdb makes it, of which each server gets a copy.
@@ -108,13 +109,11 @@ func find(name string, args ...string) (*exec.Cmd, error) {
 
 func asServer(cmd *exec.Cmd) {
 	cmd.Dir = "/" // it may not be allowed to be where the tests are
-	cmd.SysProcAttr = dieWithParent()
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if uid, gid, ok := another(); ok {
-		if cmd.SysProcAttr == nil {
-			cmd.SysProcAttr = &syscall.SysProcAttr{}
-		}
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uid, Gid: gid}
 	}
+	servertest.DieWithParent(cmd)
 }
 
 // another is the user that servers run as where the tests run as root, which PostgreSQL
@@ -140,14 +139,4 @@ func own(path string) error {
 		return os.Chown(path, int(uid), int(gid))
 	}
 	return nil
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("find a free port: %v", err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -3,7 +3,6 @@
 package pgtest
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 const (
@@ -30,9 +31,7 @@ type Server struct {
 	t        testing.TB
 	dir      string
 	settings []string
-	cmd      *exec.Cmd
-	output   bytes.Buffer  // of cmd; read it only after exited
-	exited   chan struct{} // closed when cmd is gone
+	proc     *servertest.Process
 }
 
 // Start starts a server and waits until it answers. settings are like max_connections=20,
@@ -61,7 +60,7 @@ func (s *Server) start() *Server {
 	s.t.Helper()
 	s.t.Cleanup(s.Kill)
 	for try := 1; ; try++ {
-		s.Addr = freeAddr(s.t)
+		s.Addr = servertest.FreeAddrs(s.t, 1)[0]
 		err := s.launch()
 		if err == nil {
 			return s
@@ -93,15 +92,11 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 // Kill ends the server and all its processes at once, as a crash of the machine would but
 // that the kernel has what was written.
 func (s *Server) Kill() {
-	if s.cmd == nil {
+	if s.proc == nil {
 		return
 	}
 	children := s.children()
-	_ = s.cmd.Process.Kill() // fails only when it is gone already
-	for _, pid := range children {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-	<-s.exited
+	s.proc.Kill(children...)
 	for _, pid := range children { // its shared memory is in use until they are gone
 		for i := 0; syscall.Kill(pid, 0) == nil && i < 1000; i++ {
 			time.Sleep(2 * time.Millisecond)
@@ -112,12 +107,8 @@ func (s *Server) Kill() {
 // Stop ends the server in an orderly way; its clients are cut off.
 func (s *Server) Stop() {
 	s.t.Helper()
-	s.signal(syscall.SIGINT)
-	select {
-	case <-s.exited:
-	case <-time.After(startTimeout):
-		s.t.Fatal("postgres does not stop")
-	}
+	s.proc.Signal(s.t, syscall.SIGINT)
+	s.proc.Ended(s.t)
 }
 
 // Launch starts a server that was stopped or killed, at the same address.
@@ -142,7 +133,7 @@ func (s *Server) Revive() {
 	for end := time.Now().Add(startTimeout); ; time.Sleep(10 * time.Millisecond) {
 		status, _ := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
 		switch {
-		case !s.running():
+		case !s.proc.Running():
 			s.Launch()
 			return
 		case strings.HasSuffix(strings.TrimSpace(string(status)), "ready"):
@@ -205,30 +196,15 @@ func (s *Server) Promote() {
 }
 
 // Pause stops all processes of the server; its connections stay open.
-func (s *Server) Pause() { s.signalAll(syscall.SIGSTOP) }
+func (s *Server) Pause() { s.t.Helper(); s.proc.Pause(s.t, s.children()...) }
 
 // Resume has a paused server go on.
-func (s *Server) Resume() { s.signalAll(syscall.SIGCONT) }
-
-func (s *Server) signalAll(sig syscall.Signal) {
-	s.t.Helper()
-	s.signal(sig)
-	for _, pid := range s.children() {
-		_ = syscall.Kill(pid, sig) // it may have ended by itself
-	}
-}
-
-func (s *Server) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
-		s.t.Fatalf("send %v to postgres: %v", sig, err)
-	}
-}
+func (s *Server) Resume() { s.t.Helper(); s.proc.Resume(s.t, s.children()...) }
 
 // children are the processes that the server has started: each has a process group of its
 // own.
 func (s *Server) children() (pids []int) {
-	pid := s.cmd.Process.Pid
+	pid := s.proc.Pid()
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for field := range strings.FieldsSeq(string(text)) {
 		if n, err := strconv.Atoi(field); err == nil {
@@ -248,41 +224,19 @@ func (s *Server) launch() error {
 	for _, one := range slices.Concat(usual, s.settings) {
 		args = append(args, "-c", one)
 	}
-	s.output.Reset()
-	s.cmd = command(s.t, "postgres", args...)
-	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
-	if err := s.cmd.Start(); err != nil {
-		s.cmd = nil
+	var err error
+	if s.proc, err = servertest.Launch(command(s.t, "postgres", args...)); err != nil {
 		return err
 	}
-	cmd, exited := s.cmd, make(chan struct{})
-	s.exited = exited
-	go func() {
-		defer close(exited)
-		_ = cmd.Wait() // it is killed, or launch tells what it printed
-	}()
-	return s.waitReady()
+	return s.proc.Ready(func() bool { return s.takesConnections(port) })
 }
 
-func (s *Server) waitReady() error {
-	_, port, _ := net.SplitHostPort(s.Addr)
-	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
-		select {
-		case <-s.exited:
-			return fmt.Errorf("it has exited and printed: %s", s.output.String())
-		default:
-		}
-		// The last line of this file says whether connections are taken.
-		status, _ := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
-		lines := strings.Split(strings.TrimSpace(string(status)), "\n")
-		if len(lines) == 8 && lines[0] == strconv.Itoa(s.cmd.Process.Pid) && lines[3] == port &&
-			slices.Contains([]string{"ready", "standby"}, strings.TrimSpace(lines[7])) {
-			return nil
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	s.Kill()
-	return fmt.Errorf("not ready in %v, it printed: %s", startTimeout, s.output.String())
+// takesConnections: the last line of the file says so.
+func (s *Server) takesConnections(port string) bool {
+	status, _ := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	lines := strings.Split(strings.TrimSpace(string(status)), "\n")
+	return len(lines) == 8 && lines[0] == strconv.Itoa(s.proc.Pid()) && lines[3] == port &&
+		slices.Contains([]string{"ready", "standby"}, strings.TrimSpace(lines[7]))
 }
 
 // Crash ends one backend as a defect in it would, whereupon the server ends all others and
@@ -308,17 +262,8 @@ func (s *Server) HBA(lines ...string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if s.running() {
-		s.signal(syscall.SIGHUP)
-	}
-}
-
-func (s *Server) running() bool {
-	select {
-	case <-s.exited:
-		return false
-	default:
-		return true
+	if s.proc.Running() {
+		s.proc.Signal(s.t, syscall.SIGHUP)
 	}
 }
 

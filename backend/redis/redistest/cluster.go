@@ -8,6 +8,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 // nodeTimeout is after how many milliseconds the servers of a Cluster take one that
@@ -55,7 +57,7 @@ const slots = 16384
 
 func (c *Cluster) start(args []string) *Server {
 	c.t.Helper()
-	_, bus, _ := strings.Cut(freeAddr(c.t), ":")
+	_, bus, _ := strings.Cut(servertest.FreeAddrs(c.t, 1)[0], ":")
 	s := Start(c.t, append([]string{
 		"--cluster-enabled", "yes", "--cluster-node-timeout", nodeTimeout, "--cluster-port", bus,
 		"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",

@@ -4,26 +4,24 @@ package redistest
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 const (
-	startTimeout = time.Minute
-	startTries   = 5 // another process may take the free port first
+	startTries = 5 // another process may take the free port first
 )
 
 // Server is a redis-server process of its own.
@@ -36,9 +34,7 @@ type Server struct {
 	config string // a file that comes before all else; "": none
 	args   []string
 	ctl    *goredis.Client // of this package's own
-	cmd    *exec.Cmd
-	output bytes.Buffer  // of cmd; read it only after exited
-	exited chan struct{} // closed when cmd is gone
+	proc   *servertest.Process
 }
 
 // Start starts a redis-server that keeps nothing on disk and waits until it
@@ -55,7 +51,7 @@ func start(s *Server) *Server {
 	t.Helper()
 	t.Cleanup(s.Kill)
 	for try := 1; ; try++ {
-		s.Addr = freeAddr(t)
+		s.Addr = servertest.FreeAddrs(t, 1)[0]
 		err := s.launch()
 		if err == nil {
 			return s
@@ -101,13 +97,7 @@ func (s *Server) control() *goredis.Client {
 }
 
 // Kill ends the server at once, as kill -9 does, and waits until it is gone.
-func (s *Server) Kill() {
-	if s.cmd == nil {
-		return
-	}
-	_ = s.cmd.Process.Kill() // fails only when it is gone already
-	<-s.exited
-}
+func (s *Server) Kill() { s.proc.Kill() }
 
 // Restart kills the server and starts it again at the same addresses, empty.
 func (s *Server) Restart() {
@@ -133,17 +123,10 @@ func (s *Server) RestartEmpty() {
 }
 
 // Pause stops the server's process; its connections stay open.
-func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+func (s *Server) Pause() { s.t.Helper(); s.proc.Pause(s.t) }
 
 // Resume continues a paused server.
-func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
-
-func (s *Server) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
-		s.t.Fatalf("send %v to redis-server: %v", sig, err)
-	}
-}
+func (s *Server) Resume() { s.t.Helper(); s.proc.Resume(s.t) }
 
 func (s *Server) launch() error {
 	path, err := exec.LookPath("redis-server")
@@ -156,38 +139,10 @@ func (s *Server) launch() error {
 	} else {
 		args = append([]string{s.config}, args...)
 	}
-	s.output.Reset()
-	s.cmd = exec.Command(path, append(args, s.args...)...)
-	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
-	// A test binary that is killed must not leave servers behind.
-	s.cmd.SysProcAttr = dieWithParent()
-	if err := s.cmd.Start(); err != nil {
-		s.cmd = nil
+	if s.proc, err = servertest.Launch(exec.Command(path, append(args, s.args...)...)); err != nil {
 		return err
 	}
-	exited := make(chan struct{})
-	s.exited = exited
-	go func() {
-		defer close(exited)
-		_ = s.cmd.Wait() // it is killed, or launch tells what it printed
-	}()
-	return s.waitReady()
-}
-
-func (s *Server) waitReady() error {
-	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
-		select {
-		case <-s.exited:
-			return fmt.Errorf("it has exited and printed: %s", s.output.String())
-		default:
-		}
-		if answers(s.Addr) {
-			return nil
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	s.Kill()
-	return fmt.Errorf("no answer at %s in %v, it printed: %s", s.Addr, startTimeout, s.output.String())
+	return s.proc.Ready(func() bool { return answers(s.Addr) })
 }
 
 // answers: any reply will do, for one that asks for a password is ready too.
@@ -203,16 +158,6 @@ func answers(addr string) bool {
 	}
 	line, err := bufio.NewReader(c).ReadString('\n')
 	return err == nil && !strings.HasPrefix(line, "-LOADING")
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("find a free port: %v", err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // CommandStats returns how often the server has run each command, by its name in

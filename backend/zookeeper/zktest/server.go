@@ -3,10 +3,8 @@
 package zktest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -14,11 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 const (
@@ -49,9 +46,7 @@ type Server struct {
 	secure bool // Addr speaks TLS
 	base   string
 	config string
-	cmd    *exec.Cmd
-	output *bytes.Buffer // of cmd; read it only after exited
-	exited chan struct{} // closed when cmd is gone
+	proc   *servertest.Process
 }
 
 // shared is the server of a test process.
@@ -189,73 +184,18 @@ func start(n int, config string, prepare func(dir string)) (servers []*Server, e
 		}
 	}
 	for _, s := range servers {
-		if err := s.waitReady(); err != nil {
+		if err := s.proc.Ready(s.answers); err != nil {
 			return servers, err
 		}
 	}
 	return servers, nil
 }
 
-// URL is the address as lockgw takes it, of one server or of several, below chroot.
-func URL(chroot string, servers ...*Server) string {
-	var addrs []string
-	for _, s := range servers {
-		addrs = append(addrs, s.Addr)
-	}
-	return "zookeeper://" + strings.Join(addrs, ",") + "/" + chroot + "?" + Settings
-}
-
-// Client returns a client of the servers. It is closed with the test.
-func Client(t testing.TB, servers ...*Server) *zk.Conn {
-	t.Helper()
-	var addrs []string
-	for _, s := range servers {
-		addrs = append(addrs, s.Addr)
-	}
-	c, _, err := zk.Connect(addrs, 4*time.Second, zk.WithLogger(quiet{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-type quiet struct{}
-
-func (quiet) Printf(string, ...any) {}
-
-// Leader is the member that leads, of servers that all run.
-func Leader(t testing.TB, servers []*Server) *Server {
-	t.Helper()
-	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		for _, s := range servers {
-			if strings.Contains(s.ask("srvr"), "Mode: leader") {
-				return s
-			}
-		}
-	}
-	t.Fatal("nobody leads")
-	return nil
-}
-
 // Kill ends the server at once, as kill -9 does, and waits until it is gone.
-func (s *Server) Kill() {
-	if s.cmd == nil {
-		return
-	}
-	_ = s.cmd.Process.Kill() // fails only when it is gone already
-	<-s.exited
-}
+func (s *Server) Kill() { s.proc.Kill() }
 
 // Ended waits until the server has ended by itself.
-func (s *Server) Ended(t testing.TB) {
-	t.Helper()
-	select {
-	case <-s.exited:
-	case <-time.After(startTimeout):
-		t.Fatal("ZooKeeper goes on")
-	}
-}
+func (s *Server) Ended(t testing.TB) { t.Helper(); s.proc.Ended(t) }
 
 func (s *Server) remove() {
 	s.Kill()
@@ -268,7 +208,7 @@ func (s *Server) Restart(t testing.TB) {
 	s.Kill()
 	err := s.launch()
 	if err == nil {
-		err = s.waitReady()
+		err = s.proc.Ready(s.answers)
 	}
 	if err != nil {
 		t.Fatalf("restart ZooKeeper: %v", err)
@@ -301,17 +241,10 @@ func (s *Server) Restore(t testing.TB, from string) {
 }
 
 // Pause stops the server's process; its connections stay open.
-func (s *Server) Pause(t testing.TB) { t.Helper(); s.signal(t, syscall.SIGSTOP) }
+func (s *Server) Pause(t testing.TB) { t.Helper(); s.proc.Pause(t) }
 
 // Resume continues a paused server.
-func (s *Server) Resume(t testing.TB) { t.Helper(); s.signal(t, syscall.SIGCONT) }
-
-func (s *Server) signal(t testing.TB, sig syscall.Signal) {
-	t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
-		t.Fatalf("send %v to ZooKeeper: %v", sig, err)
-	}
-}
+func (s *Server) Resume(t testing.TB) { t.Helper(); s.proc.Resume(t) }
 
 func (s *Server) launch() error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
@@ -327,62 +260,8 @@ func (s *Server) launch() error {
 		"-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
 		"-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg,
 	}
-	s.output = &bytes.Buffer{}
-	s.cmd = exec.Command("java", args...)
-	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
-	s.cmd.SysProcAttr = dieWithParent() // a test that is killed must not leave servers behind
-	if err := s.cmd.Start(); err != nil {
-		s.cmd = nil
-		return err
-	}
-	cmd, exited := s.cmd, make(chan struct{})
-	s.exited = exited
-	go func() {
-		defer close(exited)
-		_ = cmd.Wait() // it is killed, or waitReady tells what it printed
-	}()
-	return nil
-}
-
-func (s *Server) waitReady() error {
-	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		select {
-		case <-s.exited:
-			return fmt.Errorf("it has exited and printed: %s", s.output.String())
-		default:
-		}
-		if s.answers() {
-			return nil
-		}
-	}
-	s.Kill()
-	return fmt.Errorf("no answer at %s in %v, it printed: %s", s.Addr, startTimeout, s.output.String())
-}
-
-func (s *Server) answers() bool {
-	if !s.secure {
-		return strings.Contains(s.ask("srvr"), "Mode: ")
-	}
-	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
-	if err != nil {
-		return false
-	}
-	return c.Close() == nil
-}
-
-// ask sends a command of four letters.
-func (s *Server) ask(command string) string {
-	c, err := net.DialTimeout("tcp", s.Addr, time.Second)
-	if err != nil {
-		return ""
-	}
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(time.Second))
-	if _, err := io.WriteString(c, command); err != nil {
-		return ""
-	}
-	b, _ := io.ReadAll(c) // what has come
-	return string(b)
+	s.proc, err = servertest.Launch(exec.Command("java", args...))
+	return err
 }
 
 // freePorts are n different ones, none of which the kernel gives to a connection meanwhile: a

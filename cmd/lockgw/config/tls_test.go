@@ -3,10 +3,10 @@ package config
 import (
 	"testing"
 
-	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 func writeCert(t *testing.T) TLS {
-	cert, key, ca := e2e.Certificate(t)
-	return TLS{CertFile: cert, KeyFile: key, ClientCAFile: ca}
+	cert, key := servertest.Certificate(t)
+	return TLS{CertFile: cert, KeyFile: key, ClientCAFile: cert}
 }

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockgw/lockgw/backend/servertest"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
@@ -87,14 +88,14 @@ func (n *network) connect(from, address string) (c net.Conn, err error) {
 // tlsGateway serves in the network, to those who have a certificate.
 func (n *network) tlsGateway() (g *gateway, cert tls.Certificate) {
 	n.t.Helper()
-	certFile, keyFile, caFile := e2e.Certificate(n.t)
+	certFile, keyFile := servertest.Certificate(n.t)
 	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	err = n.in(func() error {
 		g = start(n.t, setup{limit: limit, config: fmt.Sprintf(
-			"http: {allowed_hosts: [%q], tls: {cert_file: %q, key_file: %q, client_ca_file: %q}}\n", gatewayIP, certFile, keyFile, caFile,
+			"http: {allowed_hosts: [%q], tls: {cert_file: %q, key_file: %q, client_ca_file: %q}}\n", gatewayIP, certFile, keyFile, certFile,
 		), args: []string{"--http-listen=" + gatewayIP + ":0"}})
 		return nil
 	})

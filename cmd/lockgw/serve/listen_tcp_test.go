@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"github.com/lockgw/lockgw/api"
+	"github.com/lockgw/lockgw/backend/servertest"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 func writeCert(t *testing.T) config.TLS {
-	cert, key, ca := e2e.Certificate(t)
-	return config.TLS{CertFile: cert, KeyFile: key, ClientCAFile: ca}
+	cert, key := servertest.CertificateOf(t, "test")
+	return config.TLS{CertFile: cert, KeyFile: key, ClientCAFile: cert}
 }
 
 // With client_ca_file nobody gets in without a certificate of it.

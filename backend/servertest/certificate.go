@@ -1,4 +1,4 @@
-package tabletest
+package servertest
 
 import (
 	"crypto/ecdsa"
@@ -19,12 +19,18 @@ import (
 // PEM files.
 func Certificate(t testing.TB) (certFile, keyFile string) {
 	t.Helper()
+	return CertificateOf(t, rand.Text())
+}
+
+// CertificateOf is Certificate with that common name.
+func CertificateOf(t testing.TB, name string) (certFile, keyFile string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	about := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: rand.Text()}, NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
