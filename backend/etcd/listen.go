@@ -1,0 +1,215 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/selftest"
+)
+
+const (
+	listenTTL   = 6 * time.Second // after which others know that a node does not listen
+	probeEvery  = 2 * time.Second
+	probeTime   = 3 * time.Second // for the answer to a probe
+	writesEvery = 5               // probes: the key of the node is written anew, so that it shows if etcd goes back
+	retryAfter  = 200 * time.Millisecond
+)
+
+// Listen implements ledger.Table.
+func (t *Table) Listen(f func(ledger.Addressed)) {
+	t.work.Go(func() {
+		told := ""
+		for first := true; t.life.Err() == nil; {
+			since := time.Now()
+			heard, err := t.hear(f, first)
+			first = first && !heard
+			if t.life.Err() != nil {
+				return
+			}
+			if heard && time.Since(since) > retryAfter {
+				t.start.failed(nil)
+			} else {
+				t.start.failed(err)
+			}
+			switch {
+			case heard:
+				t.cfg.Log.Warn("messages of other gateways may have been missed; what is waited for is looked at again", "why", err)
+			case errors.Is(err, backend.ErrRefused) && err.Error() != told:
+				told = err.Error()
+				t.cfg.Log.Error("etcd is not used", "why", err)
+			}
+			select {
+			case <-t.life.Done():
+			case <-time.After(retryAfter):
+			}
+		}
+	})
+	t.work.Go(t.sweep)
+}
+
+// ear is one watch of the node's own key.
+type ear struct {
+	t     *Table
+	f     func(ledger.Addressed)
+	lease clientv3.LeaseID
+	heard int64 // newest revision of the key that has arrived
+	owed  int64 // one that a probe has seen, and that has not arrived then
+}
+
+// hear makes the key of this node and tells f what is written to it, until something goes
+// wrong. began: it has come as far as to hear.
+func (t *Table) hear(f func(ledger.Addressed), first bool) (began bool, err error) {
+	ctx, cancel := context.WithTimeout(t.life, listenTTL)
+	defer cancel()
+	c, err := t.link.client(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := t.inspect(ctx, c); err != nil {
+		return false, err
+	}
+	grant, err := c.Grant(ctx, int64(listenTTL/time.Second))
+	if err != nil {
+		return false, outcome(ctx, err)
+	}
+	defer t.deafen(c, grant.ID)
+	put, err := c.Put(ctx, t.keys.mail(t.cfg.Node.ID), "{}", clientv3.WithLease(grant.ID))
+	if err != nil {
+		return false, outcome(ctx, err)
+	}
+	t.guard.beat(put.Header.Revision, true)
+	if first {
+		if err := selftest.Run(ctx, unheard{t}, t.cfg.Node.ID); err != nil {
+			return false, err
+		}
+	}
+	e := &ear{t: t, f: f, lease: grant.ID, heard: put.Header.Revision}
+	life, stop := context.WithCancel(clientv3.WithRequireLeader(t.life))
+	defer stop()
+	// A revision that is past by now is served some 100 ms late, once.
+	events := c.Watch(life, t.keys.mail(t.cfg.Node.ID), clientv3.WithRev(e.heard+1))
+	t.start.ready()
+	if !first {
+		f(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Resync}})
+	}
+	return true, e.listen(life, c, events)
+}
+
+// unheard is a Table that need not listen.
+type unheard struct{ t *Table }
+
+func (u unheard) Look(ctx context.Context, name string) (ledger.Reply, error) {
+	return u.t.Look(ctx, name)
+}
+
+func (u unheard) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	return u.t.swap(ctx, s)
+}
+
+// deafen has others know at once that this node does not listen, if it has closed.
+func (t *Table) deafen(c *clientv3.Client, id clientv3.LeaseID) {
+	if t.life.Err() == nil {
+		return // the next one takes the key over
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.life), time.Second)
+	defer cancel()
+	_, _ = c.Revoke(ctx, id)
+}
+
+func (e *ear) listen(ctx context.Context, c *clientv3.Client, events clientv3.WatchChan) error {
+	tick := time.NewTicker(probeEvery)
+	defer tick.Stop()
+	probed := make(chan probed, 1)
+	busy := false
+	for n := 1; ; {
+		select {
+		case <-e.t.start.kick:
+			return errors.New("etcd does not have the key of this node's messages as it was")
+		case <-ctx.Done():
+			return ctx.Err()
+		case r, ok := <-events:
+			if !ok {
+				return errors.New("etcd has ended the watch")
+			}
+			if err := r.Err(); err != nil {
+				return outcome(ctx, err)
+			}
+			if err := e.take(r); err != nil {
+				return err
+			}
+		case <-tick.C:
+			if e.owed > e.heard {
+				return errors.New("etcd has not told a message that it has")
+			}
+			if !busy {
+				busy = true
+				n++
+				writes := n%writesEvery == 0
+				e.t.work.Go(func() { probed <- e.probe(ctx, c, writes) })
+			}
+		case p := <-probed:
+			if busy, e.owed = false, p.rev; p.err != nil {
+				return p.err
+			}
+		}
+	}
+}
+
+// probed is the answer to a probe.
+type probed struct {
+	rev int64 // of the last write to the key
+	err error
+}
+
+// probe keeps the key of the node alive, and asks what was written to it last.
+func (e *ear) probe(ctx context.Context, c *clientv3.Client, writes bool) probed {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	if _, err := e.t.link.keepAlive(ctx, e.lease); err != nil {
+		return probed{err: err}
+	}
+	key := e.t.keys.mail(e.t.cfg.Node.ID)
+	then := []clientv3.Op{clientv3.OpGet(key, clientv3.WithKeysOnly()), clientv3.OpGet(e.t.keys.quarantine())}
+	if writes {
+		then = append(then, clientv3.OpPut(key, "{}", clientv3.WithIgnoreLease()))
+	}
+	before, newest := e.t.guard.last(), e.t.guard.seen()
+	r, err := c.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "!=", 0)).Then(then...).Commit()
+	switch {
+	case err != nil:
+		return probed{err: outcome(ctx, err)}
+	case e.t.guard.older(r.Header, newest):
+		return probed{err: errors.New("etcd has gone back")}
+	case !r.Succeeded:
+		return probed{err: errors.New("the key of this node's messages was deleted, or has expired")}
+	}
+	rev := r.Responses[0].GetResponseRange().Kvs[0].ModRevision
+	if rev < before {
+		return probed{err: errors.New("etcd has gone back")}
+	}
+	if writes {
+		rev = r.Header.Revision
+		e.t.guard.beat(rev, false)
+	}
+	return probed{rev: rev, err: e.t.quarantined(ctx, c, (*clientv3.GetResponse)(r.Responses[1].GetResponseRange()))}
+}
+
+// take tells what was written.
+func (e *ear) take(r clientv3.WatchResponse) error {
+	for _, ev := range r.Events {
+		e.heard = max(e.heard, ev.Kv.ModRevision)
+		e.t.guard.beat(e.heard, false)
+		if ev.Type == clientv3.EventTypeDelete {
+			return errors.New("the key of this node's messages was deleted, or has expired")
+		}
+		for _, m := range e.t.open(ev.Kv.Value, ev.Kv.ModRevision) {
+			e.f(m)
+		}
+	}
+	return nil
+}
