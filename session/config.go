@@ -24,7 +24,6 @@ type Config struct {
 	// package journal. nil: the next process is a new node.
 	Journal *journal.Journal
 	Past    journal.State
-	// Rebind is the proof of life of a process that a session of the Past is bound
 	// Rebind is the proof of life of a process that a session of the Past, of that Peer, is
 	// bound to; an error if that is gone.
 	Rebind func(Process, Peer) (Liveness, error)

@@ -85,12 +85,6 @@ func (l *Lease) signal() {
 	}
 }
 
-// Name is the lock's name.
-func (l *Lease) Name() string { return l.name }
-
-// Thread is the second part of the owner id.
-func (l *Lease) Thread() int64 { return l.thread }
-
 // Owner is the owner id.
 func (l *Lease) Owner() backend.Owner { return l.c.Owner }
 

@@ -68,7 +68,6 @@ type Acquired struct {
 // Given is a Release that is over: an entry of a hold was given back.
 type Given struct {
 	Name  string
-	Took  time.Duration
 	Err   error
 	Count int             // entries left
 	Grant context.Context // Detach of the acquire; nil: none
@@ -124,14 +123,13 @@ func (s *Session) release(ctx context.Context, name string, thread int64, all bo
 	if o == nil {
 		return s.surrender(ctx, name, thread, all, answer)
 	}
-	began := time.Now()
 	var grant context.Context
 	if l, err := s.Lease(name, thread); err == nil {
 		grant = l.parentCtx
 	}
 	ctx = o.Begin(ctx, OpRelease)
 	r, err := s.surrender(ctx, name, thread, all, answer)
-	o.Given(ctx, Given{Name: name, Took: time.Since(began), Err: err, Count: r.Count, Grant: grant})
+	o.Given(ctx, Given{Name: name, Err: err, Count: r.Count, Grant: grant})
 	return r, err
 }
 
