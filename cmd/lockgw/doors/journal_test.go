@@ -43,7 +43,7 @@ func TestFloodOnASmallDisk(t *testing.T) {
 	if err := os.Mkdir(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	small := setup{within: withTmpfs(t, state, "16m"), args: []string{"--state-dir", state}}
+	small := setup{within: withTmpfs(t, state, "8m"), args: []string{"--state-dir", state}}
 	g := start(t, small)
 	token := g.must(201, alice, "unix", "POST", "/v1/sessions", "", `{"keepalive":"2m","ttl":"10s"}`).field("token")
 	g.must(201, alice, "unix", "PUT", "/v1/locks/hers", token, "")
@@ -61,7 +61,7 @@ func TestFloodOnASmallDisk(t *testing.T) {
 		}()
 		go func() {
 			w := bufio.NewWriter(c)
-			for i := range 16384 {
+			for i := range 8192 {
 				_, _ = fmt.Fprintf(w, "LOCK %s REQ l%d\r\nUNLOCK %s REQ u%d\r\nUNLOCK %s REQ f%d\r\n", name, i, name, i, name, i)
 			}
 			done <- w.Flush()
