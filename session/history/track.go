@@ -162,7 +162,10 @@ func (t *tracker) tick(now time.Time) {
 		}
 	}
 	t.young = t.young[n:]
-	if now.Sub(t.rolled) >= window {
+	switch {
+	case t.rolled.IsZero(): // the first window has just begun
+		t.rolled = now
+	case now.Sub(t.rolled) >= window:
 		t.roll(now)
 	}
 }

@@ -31,3 +31,21 @@ func TestManyLinesGoInPieces(t *testing.T) {
 		t.Errorf("%d lines in %d pieces, want %d in many", lines, pieces, maxWindows)
 	}
 }
+
+// The first window is as long as the others, whenever the first lines are written.
+func TestFirstWindow(t *testing.T) {
+	lines := 0
+	tr := newTracker(Config{Keep: time.Hour, MaxSize: 1 << 20}, func() {})
+	now := time.Now()
+	tr.windows["busy"] = &counted{from: now, more: Totals{Attempts: 1}}
+	for _, at := range []struct {
+		after time.Duration
+		lines int
+	}{{time.Second, 0}, {window, 0}, {window + time.Second, 1}} {
+		tr.tick(now.Add(at.after))
+		_, n := tr.lines()
+		if lines += n; lines != at.lines {
+			t.Errorf("%d lines after %v, want %d", lines, at.after, at.lines)
+		}
+	}
+}
