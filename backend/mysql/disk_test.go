@@ -37,7 +37,7 @@ func take(t *testing.T, table *Table, name string) error {
 func takeMost(t *testing.T, table *Table) (granted []string, err error) {
 	t.Helper()
 	about := strings.Repeat("x", 200) // so that it does not take long
-	for i := 0; i < 100_000; i++ {
+	for i := range 100_000 {
 		name := fmt.Sprintf("n-%d-%s", i, about)
 		if err := take(t, table, name); err != nil {
 			return granted, err
