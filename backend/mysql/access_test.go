@@ -59,7 +59,7 @@ func TestLeastRights(t *testing.T) {
 	}
 	hears(t, told, ledger.Waits)
 	// Who logs in as another user cannot wake them; they find out in time.
-	if err := admin.Send(t.Context(), waits("b")); err != nil {
+	if err := admin.Send(t.Context(), waitsFor("b")); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, told, ledger.Waits)

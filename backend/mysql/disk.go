@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,8 +19,11 @@ const (
 	fullMost = 4 * time.Second
 )
 
-// errFull is the error of what is not sent because the server has no room for it.
-var errFull = fmt.Errorf("%w: %s", backend.ErrRefused, fullWords)
+// waitWords are those of a server that does not say so itself.
+const waitWords = "the server lets commits wait, as it does while its disk is full: make room there; until then nothing new is granted, and what is held may be lost when its lease is over"
+
+// errFull is the error of what is not sent because it would wait, too.
+var errFull = fmt.Errorf("%w: %s", backend.ErrRefused, waitWords)
 
 // disk is what is known of that of the server. Where that is full, some writes fail. But a
 // server that cannot write its binary log waits, and tries again once a minute; all commits wait
@@ -30,8 +34,25 @@ type disk struct {
 	asks chan struct{} // a request had no answer
 }
 
-// waitForRoom are the states of threads that wait for room, in the words of MariaDB and MySQL.
-var waitForRoom = []string{"Waiting for someone to free space", "Waiting for disk space"}
+// waitForRoom are the states, in small letters, of threads that wait for room: of MariaDB, and of
+// MySQL, which has one for all commits. So it has to last.
+var (
+	waitForRoom = "waiting for someone to free space"
+	commits     = []string{"commit", "waiting for handler commit"}
+)
+
+// commitMost is how long a commit may take, in seconds, before it counts as one that waits.
+const commitMost = 2
+
+// waits: the thread of which row tells, of SHOW PROCESSLIST, waits for room.
+func waits(row []value) bool {
+	const seconds, state = 5, 6 // the columns
+	if len(row) <= state {
+		return false
+	}
+	is, since := strings.ToLower(row[state].text), reader{row: row[seconds:]}
+	return is == waitForRoom || slices.Contains(commits, is) && since.number() >= commitMost
+}
 
 // watchDisk looks whether the disk is full when it is asked to, and then until it is not, or ctx
 // is over.
@@ -44,9 +65,9 @@ func (t *Table) watchDisk(ctx context.Context) {
 		}
 		for full := t.looksFull(ctx); ; full = t.looksFull(ctx) {
 			if was := t.disk.full.Swap(full); full && !was {
-				t.cfg.Log.Warn("new locks are refused: the server waits for room on its disk; it goes on within a minute after there is some")
+				t.cfg.Log.Warn("new locks are refused: " + waitWords)
 			} else if was && !full {
-				t.cfg.Log.Info("the server does not wait for room on its disk any more")
+				t.cfg.Log.Info("the server lets commits wait no more")
 			}
 			if !full || !wait(ctx, fullAgain) {
 				break
@@ -68,8 +89,7 @@ func (t *Table) looksFull(ctx context.Context) bool {
 	if err != nil || len(got) != 1 {
 		return false
 	}
-	const state = 6 // the column
-	return slices.ContainsFunc(got[0], func(row []value) bool { return len(row) > state && slices.Contains(waitForRoom, row[state].text) })
+	return slices.ContainsFunc(got[0], waits)
 }
 
 // room is why nothing may be sent that can wait; nil: it may.

@@ -132,13 +132,13 @@ func TestDiskIsFullOfTheLog(t *testing.T) {
 			t.Errorf("join while the log has no room: %v", err)
 		}
 	}
-	waits := map[string]func(context.Context) error{
+	requests := map[string]func(context.Context) error{
 		"sign of life": func(ctx context.Context) error {
 			return a.requests.with(ctx, func(c *conn) error { return a.sleeper.announce(ctx, c, a.sleeper.place.Load()) })
 		},
 		"deletion": func(ctx context.Context) error { return a.burn(ctx, map[uint64]bool{1: true}) },
 	}
-	for what, send := range waits {
+	for what, send := range requests {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if err := send(ctx); !errors.Is(err, errFull) {
 			t.Errorf("a %s is sent to wait there: %v", what, err)
@@ -151,4 +151,27 @@ func TestDiskIsFullOfTheLog(t *testing.T) {
 	free()
 	recovers(t, b, append(granted, "before"), time.Now().Add(3*time.Minute))
 	until(t, a, "")
+}
+
+// Which threads wait for room, as MariaDB and MySQL say it.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		seconds, state string
+		want           bool
+	}{
+		{"0", "Waiting for someone to free space", true},
+		{"1", "Commit", false},
+		{"2", "Commit", true},
+		{"1", "waiting for handler commit", false},
+		{"7", "waiting for handler commit", true},
+		{"7", "User lock", false},
+	} {
+		if got := waits([]value{{text: "1"}, {}, {}, {}, {}, {text: tt.seconds}, {text: tt.state}, {}}); got != tt.want {
+			t.Errorf("%s for %s s: %v", tt.state, tt.seconds, got)
+		}
+	}
+	if waits(nil) {
+		t.Error("no thread waits")
+	}
 }

@@ -118,7 +118,7 @@ func (t *Table) noticed(err error) error {
 	case errors.Is(err, context.DeadlineExceeded) && errors.Is(err, backend.ErrUnavailable):
 		signal(t.disk.asks)
 		if t.disk.full.Load() {
-			err = fmt.Errorf("%w: %s", backend.ErrUnavailable, fullWords)
+			err = fmt.Errorf("%w: %s", backend.ErrUnavailable, waitWords)
 		}
 	}
 	return err

@@ -58,7 +58,7 @@ func until(t *testing.T, table *Table, want string) {
 	t.Fatalf("ping = %v, want %q", err, want)
 }
 
-func waits(node string) []ledger.Addressed {
+func waitsFor(node string) []ledger.Addressed {
 	return []ledger.Addressed{{Name: "n", Message: ledger.Message{Node: node, Kind: ledger.Waits}}}
 }
 
@@ -74,7 +74,7 @@ func TestWakeUp(t *testing.T) {
 	until(t, a, "")
 	b := open(t, s.URL(), "b")
 	for range 300 {
-		if err := b.Send(t.Context(), waits("a")); err != nil {
+		if err := b.Send(t.Context(), waitsFor("a")); err != nil {
 			t.Fatal(err)
 		}
 		hears(t, told, ledger.Waits)
@@ -92,7 +92,7 @@ func TestSleeperIsCutOff(t *testing.T) {
 	sql(t, s, fmt.Sprintf("KILL CONNECTION %d", a.sleeper.place.Load().thread))
 	hears(t, told, ledger.Resync)
 	until(t, a, "")
-	if err := b.Send(t.Context(), waits("a")); err != nil {
+	if err := b.Send(t.Context(), waitsFor("a")); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, told, ledger.Waits)
@@ -187,7 +187,7 @@ func TestDeadWhileCleaning(t *testing.T) {
 	b := open(t, s.URL(), "b")
 	r.Mute("DELETE FROM lockgw_mail")
 	for range 2 * fetchedMost / 50 {
-		if err := b.Send(t.Context(), slices.Repeat(waits("a"), 50)); err != nil {
+		if err := b.Send(t.Context(), slices.Repeat(waitsFor("a"), 50)); err != nil {
 			t.Fatal(err)
 		}
 		for range 50 {
@@ -279,7 +279,7 @@ func TestMailIsDeleted(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	a, told := listening(t, s.URL(), "a")
-	if err := a.Send(t.Context(), append(waits("a"), waits("nobody")...)); err != nil {
+	if err := a.Send(t.Context(), append(waitsFor("a"), waitsFor("nobody")...)); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, told, ledger.Waits)
