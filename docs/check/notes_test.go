@@ -28,11 +28,11 @@ var withRedis = map[string]bool{
 const whileHeld = "lockgw run nightly -- sleep 60 & until lockgw status nightly | grep -q 'pid [0-9]* (sleep)'; do sleep 0.1; done\n"
 
 // night is before the block that looks back at one: a report that waits for a backup, and
-// a check that does not.
-const night = "for job in backup report check; do printf '#!/bin/sh\nsleep 2\n' >$job.sh; chmod +x $job.sh; done\n" +
+// a check that does not. The backup goes on until both have asked, however slow the machine is.
+const night = "for job in backup report check; do printf '#!/bin/sh\nuntil [ -e morning ]; do sleep 0.1; done\nsleep 1\n' >$job.sh; chmod +x $job.sh; done\n" +
 	"lockgw run nightly -- ./backup.sh & while [ -z \"$(lockgw ls -o name)\" ]; do sleep 0.1; done\n" +
 	"lockgw run nightly -q -- ./report.sh & while ! lockgw status nightly | grep -q 'Waiters: *1'; do sleep 0.1; done\n" +
-	"! lockgw run nightly -n -q -- ./check.sh\nwait\n"
+	"! lockgw run nightly -n -q -- ./check.sh\ntouch morning\nwait\n"
 
 // notes are for the block of a page that begins so.
 var notes = map[string]map[string]note{
