@@ -23,7 +23,7 @@ var lifeBugs = []bug{
 	},
 	{
 		name: "a hold that is left to the next process is not held", file: "session/lease.go",
-		old: "case !there && !over:", new: "case false:",
+		old: "case !there && !over:", new: "case false && !there && !over:",
 	},
 	{
 		name: "silence is not looked at again", file: "session/session.go",
