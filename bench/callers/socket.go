@@ -142,11 +142,12 @@ func One(int) string { return "bench" }
 // Reply sends a request and returns an answer of one line, without what ends it. An error
 // of the gateway is an error.
 func (w *Wire) Reply(args ...string) (string, error) {
-	if _, err := w.Write(Encode(args...)); err != nil {
-		return "", err
-	}
-	line, err := w.r.ReadString('\n')
+	_, failed := w.Write(Encode(args...))
+	line, err := w.r.ReadString('\n') // a gateway that refuses a connection says so and closes it, perhaps before it is asked
 	line = strings.TrimRight(line, "\r\n")
+	if err != nil && failed != nil {
+		err = failed
+	}
 	switch {
 	case err != nil || line != "" && (line[0] == ':' || line[0] == '+'):
 		return line, err
