@@ -104,7 +104,7 @@ func (r *Rig) StartGateway(ctx context.Context, name, url string, flags ...strin
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Start(ctx, name, Accepts("unix", g.RESP), r.lockgw, args...); err != nil {
+	if err := r.Start(ctx, name, open(g.RESP), r.lockgw, args...); err != nil {
 		return nil, err
 	}
 	g.Process = r.servers[len(r.servers)-1]
@@ -144,6 +144,23 @@ func Accepts(network, addr string) func(context.Context) error {
 			return err
 		}
 		return c.Close()
+	}
+}
+
+// open tells whether everybody can connect to a gateway's socket: it is made closed, and then
+// opened, and to root it never is closed.
+func open(path string) func(context.Context) error {
+	accepts := Accepts("unix", path)
+	return func(ctx context.Context) error {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return err
+		case info.Mode().Perm()&0o002 == 0:
+			return fmt.Errorf("%s is not open yet", path)
+		default:
+			return accepts(ctx)
+		}
 	}
 }
 
