@@ -42,9 +42,7 @@ func (e *env) list() {
 	e.until(func() bool { // a server that was slow may just be getting what a majority has
 		return len(e.listed(name+":l:", want)) == len(want)
 	})
-	if err := e.a.Ping(e.ctx()); err != nil {
-		e.Error(err)
-	}
+	e.until(func() bool { return e.a.Ping(e.ctx()) == nil }) // messages may be late where the machine is busy
 }
 
 // listed are the names that begin with prefix, all of want.
