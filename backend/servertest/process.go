@@ -40,7 +40,7 @@ func Launch(cmd *exec.Cmd) (*Process, error) {
 func (p *Process) Ready(answers func() bool) error {
 	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if !p.Running() {
-			return fmt.Errorf("it has exited and printed: %s", p.output.String())
+			return fmt.Errorf("it has ended: %s", p.Last())
 		}
 		if answers() {
 			return nil
@@ -48,6 +48,12 @@ func (p *Process) Ready(answers func() bool) error {
 	}
 	p.Kill()
 	return fmt.Errorf("no answer in %v, it printed: %s", startTimeout, p.output.String())
+}
+
+// Last waits until it has ended, and tells how, and what it has printed.
+func (p *Process) Last() string {
+	<-p.exited
+	return fmt.Sprintf("%v, and printed: %s", p.cmd.ProcessState, p.output.String())
 }
 
 // Pid is the number of the process.

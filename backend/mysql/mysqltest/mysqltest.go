@@ -3,23 +3,19 @@
 package mysqltest
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
-const (
-	startTimeout = 60 * time.Second
-	startTries   = 5 // another process may take the free port first
-)
+const startTries = 5 // another process may take the free port first
 
 // Server is a server of its own. Its user is root, without a password, its database locks.
 type Server struct {
@@ -29,19 +25,8 @@ type Server struct {
 	dir      string
 	settings []string
 	whole    bool // its files have no holes
-	cmd      *exec.Cmd
-	output   bytes.Buffer  // of cmd; read it only after exited
-	exited   chan struct{} // closed when cmd is gone
-	ended    bool          // it was meant to
-}
-
-func (s *Server) running() bool {
-	select {
-	case <-s.exited:
-		return false
-	default:
-		return true
-	}
+	proc     *servertest.Process
+	ended    bool // it was meant to
 }
 
 // Start starts a server and waits until it answers. settings are like --max-connections=20,
@@ -65,7 +50,7 @@ func StartWith(t testing.TB, prepare func(dir string), settings ...string) *Serv
 	}
 	t.Cleanup(s.Kill)
 	for try := 1; ; try++ {
-		s.Addr = freeAddr(t)
+		s.Addr = servertest.FreeAddrs(t, 1)[0]
 		err := s.launch()
 		if err == nil {
 			return s
@@ -93,29 +78,24 @@ func (s *Server) Dir() string { return s.dir }
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 // Kill ends the server at once, as a crash of the machine would but that the kernel has what
-// was written.
+// was written. One that has ended by itself fails the test.
 func (s *Server) Kill() {
-	if s.cmd == nil {
+	if s.proc == nil {
 		return
 	}
-	if !s.running() && !s.ended {
-		s.t.Errorf("the server has ended by itself (%v) and printed: %s", s.cmd.ProcessState, s.output.String())
+	if !s.proc.Running() && !s.ended {
+		s.t.Errorf("the server has ended by itself: %s", s.proc.Last())
 	}
 	s.ended = true
-	_ = s.cmd.Process.Kill() // fails only when it is gone already
-	<-s.exited
+	s.proc.Kill()
 }
 
 // Stop ends the server in an orderly way; its clients are cut off.
 func (s *Server) Stop() {
 	s.t.Helper()
 	s.ended = true
-	s.signal(syscall.SIGTERM)
-	select {
-	case <-s.exited:
-	case <-time.After(startTimeout):
-		s.t.Fatal("the server does not stop")
-	}
+	s.proc.Signal(s.t, syscall.SIGTERM)
+	s.proc.Ended(s.t)
 }
 
 // Launch starts a server that was stopped or killed, at the same address.
@@ -169,42 +149,10 @@ func (s *Server) copyData(from, to string) {
 func (s *Server) Set(settings ...string) { s.settings = append(s.settings, settings...) }
 
 // Pause stops the server; its connections stay open.
-func (s *Server) Pause() {
-	s.signal(syscall.SIGSTOP)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if s.stopped() {
-			return
-		}
-		if time.Now().After(end) {
-			s.t.Fatal("the server does not stop")
-		}
-	}
-}
-
-// stopped: none of its threads runs.
-func (s *Server) stopped() bool {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.cmd.Process.Pid))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, path := range threads {
-		// PID (COMMAND) STATE ...; a thread that has ended meanwhile does not run
-		if stat, err := os.ReadFile(path); err == nil && !strings.HasPrefix(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " T") {
-			return false
-		}
-	}
-	return true
-}
+func (s *Server) Pause() { s.t.Helper(); s.proc.Pause(s.t) }
 
 // Resume has a paused server go on.
-func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
-
-func (s *Server) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
-		s.t.Fatalf("send %v to the server: %v", sig, err)
-	}
-}
+func (s *Server) Resume() { s.t.Helper(); s.proc.Resume(s.t) }
 
 // initial is what a server carries out when it starts.
 const initial = `CREATE DATABASE IF NOT EXISTS locks;
@@ -226,37 +174,14 @@ func (s *Server) launch() error {
 	args = append(args,
 		"--datadir="+s.data(), "--port="+port, "--bind-address=127.0.0.1", "--skip-name-resolve", "--init-file="+file,
 		"--socket="+filepath.Join(s.dir, "s.sock"), "--pid-file="+filepath.Join(s.dir, "pid"), "--max-connections=400")
-	s.output.Reset()
-	s.cmd = exec.Command(program.path, append(args, s.settings...)...)
-	s.cmd.SysProcAttr = dieWithParent()
-	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
-	if err := s.cmd.Start(); err != nil {
-		s.cmd = nil
+	proc, err := servertest.Launch(exec.Command(program.path, append(args, s.settings...)...))
+	if err != nil {
 		return err
 	}
-	cmd, exited := s.cmd, make(chan struct{})
-	s.exited, s.ended = exited, false
-	go func() {
-		defer close(exited)
-		_ = cmd.Wait() // it is killed, or launch tells what it printed
-	}()
-	return s.waitReady()
-}
-
-func (s *Server) waitReady() error {
-	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
-		select {
-		case <-s.exited:
-			return fmt.Errorf("it has exited and printed: %s", s.output.String())
-		default:
-		}
-		if s.greets() {
-			return nil
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	s.Kill()
-	return fmt.Errorf("not ready in %v, it printed: %s", startTimeout, s.output.String())
+	s.proc = proc
+	err = proc.Ready(s.greets)
+	s.ended = err != nil // which says why
+	return err
 }
 
 // greets: the server takes connections, and says so in the tenth version of the protocol.

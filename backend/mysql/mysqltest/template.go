@@ -136,16 +136,6 @@ func newDir(t testing.TB) string {
 	return dir
 }
 
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("find a free port: %v", err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // Replicates are settings of a server that others follow, or that follows others.
 func Replicates(id int) []string {
 	all := []string{fmt.Sprint("--server-id=", id), "--log-bin=binlog", "--binlog-format=ROW"}
