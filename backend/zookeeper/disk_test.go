@@ -29,7 +29,7 @@ func TestDiskIsFull(t *testing.T) {
 			granted = append(granted, name)
 		}
 	}
-	s.Ended(t)
+	s.Ended()
 	if len(granted) < 10 {
 		t.Errorf("%d were granted in 64 KiB, then: %v", len(granted), full)
 	}
@@ -40,7 +40,7 @@ func TestDiskIsFull(t *testing.T) {
 		t.Error("there is no server, and all is well")
 	}
 	free()
-	s.Restart(t)
+	s.Restart()
 	until(t, "nothing is granted although there is room", func() bool {
 		for _, name := range granted {
 			if r, err := b.try(name, ledger.Op{Want: 1}); err == nil && r.Record.Firm("b") != nil {

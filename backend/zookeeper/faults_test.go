@@ -22,8 +22,8 @@ func TestMembersAway(t *testing.T) {
 	a, b := listen(t, url, "a"), listen(t, url, "b")
 	first := a.takeFor("n", time.Hour)
 	for name, fault := range map[string]struct{ begin, end func(*zktest.Server) }{
-		"paused": {func(s *zktest.Server) { s.Pause(t) }, func(s *zktest.Server) { s.Resume(t) }},
-		"killed": {func(s *zktest.Server) { s.Kill() }, func(s *zktest.Server) { s.Restart(t) }},
+		"paused": {func(s *zktest.Server) { s.Pause() }, func(s *zktest.Server) { s.Resume() }},
+		"killed": {func(s *zktest.Server) { s.Kill() }, func(s *zktest.Server) { s.Restart() }},
 	} {
 		leader := zktest.Leader(t, members)
 		fault.begin(leader)
@@ -51,8 +51,8 @@ func TestMembersAway(t *testing.T) {
 	if err := a.Ping(ctx); !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
 		t.Errorf("ping = %v", err)
 	}
-	members[0].Restart(t)
-	members[1].Restart(t)
+	members[0].Restart()
+	members[1].Restart()
 	a.take("third")
 }
 
@@ -66,8 +66,8 @@ func TestServerAway(t *testing.T) {
 	got := a.takeFor("n", time.Hour)
 	id := got.Record.Firm("a").ID
 	for name, fault := range map[string]func(){
-		"paused":    func() { s.Pause(t); _, _ = b.try("n", ledger.Op{Want: 1}); s.Resume(t) },
-		"restarted": func() { s.Restart(t) },
+		"paused":    func() { s.Pause(); _, _ = b.try("n", ledger.Op{Want: 1}); s.Resume() },
+		"restarted": func() { s.Restart() },
 	} {
 		fault()
 		until(t, name+": the hold is not renewed", func() bool { return a.renew("n", id, time.Hour) == nil })

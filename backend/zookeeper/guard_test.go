@@ -22,14 +22,14 @@ func TestRestored(t *testing.T) {
 	a, b := guarded("a"), guarded("b")
 	a.take("before")
 	s.Kill()
-	copied := s.Copy(t)
-	s.Restart(t)
+	copied := s.Copy()
+	s.Restart()
 	b.take("else")
 	held := a.hold("n", time.Hour)
 	for _, c := range []*client{a, b} { // as after ten seconds by itself
 		until(t, "the pulse is not written", func() bool { return c.start.present() != nil && c.start.present().beat(t.Context()) == nil })
 	}
-	s.Restore(t, copied)
+	s.Restore(copied)
 	var late *backend.Later
 	var err error
 	for end := time.Now().Add(patience); late == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -80,14 +80,14 @@ func TestRemembered(t *testing.T) {
 	a, b := guarded("a"), guarded("b")
 	a.take("other")
 	s.Kill()
-	copied := s.Copy(t)
-	s.Restart(t)
+	copied := s.Copy()
+	s.Restart()
 	a.take("n")
 	a.leave("n")
 	remembered, err := ledger.Reply{}, error(nil)
 	until(t, "the store does not answer", func() bool { remembered, err = a.Look(t.Context(), "n"); return err == nil })
 	before := a.start.present()
-	s.Restore(t, copied)
+	s.Restore(copied)
 	until(t, "the restored store is not used", func() bool { is := a.start.present(); return is != nil && is != before && a.distrust() == nil })
 	b.takeFor("n", time.Hour)
 	z := zktest.Client(t, s)

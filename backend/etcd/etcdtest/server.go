@@ -6,9 +6,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -28,16 +28,14 @@ const (
 
 // Server is an etcd process of its own.
 type Server struct {
+	servertest.Keeper
 	Addr string // host:port for clients, on loopback
-	Dir  string // of its data
 
-	t    testing.TB
 	name string
 	peer string // host:port for the other members
 	all  string // the members, as --initial-cluster has them
 	args []string
 	tls  *tls.Config // of a client; nil: the server has none
-	proc *servertest.Process
 }
 
 // Start starts one etcd and waits until it serves. args are further arguments. It ends with
@@ -89,19 +87,20 @@ func start(t testing.TB, n int, args []string, tls *tls.Config) (servers []*Serv
 	ports := servertest.FreeAddrs(t, 2*n)
 	var all []string
 	for i := range n {
-		s := &Server{Addr: ports[2*i], peer: ports[2*i+1], t: t, name: fmt.Sprintf("m%d", i), args: args, tls: tls, Dir: filepath.Join(t.TempDir(), "data")}
+		s := &Server{Addr: ports[2*i], peer: ports[2*i+1], name: fmt.Sprintf("m%d", i), args: args, tls: tls}
+		s.Keeper = servertest.Keeper{T: t, Product: "etcd", Dir: filepath.Join(t.TempDir(), "data"), Command: s.command, Answers: s.answers}
 		all = append(all, s.name+"=http://"+s.peer)
 		servers = append(servers, s)
 	}
 	for _, s := range servers {
 		s.all = strings.Join(all, ",")
 		t.Cleanup(s.Kill)
-		if err := s.launch(); err != nil {
+		if err := s.Launch(); err != nil {
 			return nil, err
 		}
 	}
 	for _, s := range servers {
-		if err := s.proc.Ready(s.answers); err != nil {
+		if err := s.Ready(); err != nil {
 			for _, s := range servers {
 				s.Kill()
 			}
@@ -159,57 +158,10 @@ func Leader(t testing.TB, servers []*Server) *Server {
 	return nil
 }
 
-// Kill ends the server at once, as kill -9 does, and waits until it is gone.
-func (s *Server) Kill() { s.proc.Kill() }
-
-// Restart kills the server and starts it again with what it has on its disk.
-func (s *Server) Restart() {
-	s.t.Helper()
-	s.Kill()
-	err := s.launch()
-	if err == nil {
-		err = s.proc.Ready(s.answers)
-	}
-	if err != nil {
-		s.t.Fatalf("restart etcd: %v", err)
-	}
-}
-
-// Copy is what the server has on its disk, which it must not be using: a directory for
-// Restore.
-func (s *Server) Copy() string {
-	s.t.Helper()
-	dir := filepath.Join(s.t.TempDir(), "copy")
-	if err := os.CopyFS(dir, os.DirFS(s.Dir)); err != nil {
-		s.t.Fatal(err)
-	}
-	return dir
-}
-
-// Restore kills the server and starts it again with what was copied.
-func (s *Server) Restore(from string) {
-	s.t.Helper()
-	s.Kill()
-	err := os.RemoveAll(s.Dir)
-	if err == nil {
-		err = os.CopyFS(s.Dir, os.DirFS(from))
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.Restart()
-}
-
-// Pause stops the server's process; its connections stay open.
-func (s *Server) Pause() { s.t.Helper(); s.proc.Pause(s.t) }
-
-// Resume continues a paused server.
-func (s *Server) Resume() { s.t.Helper(); s.proc.Resume(s.t) }
-
-func (s *Server) launch() error {
+func (s *Server) command() (*exec.Cmd, error) {
 	path, err := exec.LookPath("etcd")
 	if err != nil {
-		s.t.Fatal("these tests need an etcd: apt-get install etcd-server")
+		return nil, errors.New("these tests need an etcd: apt-get install etcd-server")
 	}
 	client, peer := s.url(), "http://"+s.peer
 	args := append([]string{
@@ -219,8 +171,7 @@ func (s *Server) launch() error {
 		// So that a lease may be as short as a second.
 		"--heartbeat-interval", "60", "--election-timeout", "600",
 	}, s.args...)
-	s.proc, err = servertest.Launch(exec.Command(path, args...))
-	return err
+	return exec.Command(path, args...), nil
 }
 
 // answers: any answer will do, for one that asks for a user is ready, too.
@@ -235,7 +186,7 @@ func (s *Server) answers() bool {
 		return false
 	}
 	defer st.Close()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(s.T.Context(), time.Second)
 	defer cancel()
 	a, err := st.Status(ctx, s.url())
 	return err == nil && a.Leader != 0

@@ -39,14 +39,13 @@ const (
 
 // Server is a ZooKeeper process of its own.
 type Server struct {
+	servertest.Keeper
 	Addr string // host:port for clients, on loopback
-	Dir  string // of its data
 
 	id     int
 	secure bool // Addr speaks TLS
 	base   string
 	config string
-	proc   *servertest.Process
 }
 
 // shared is the server of a test process.
@@ -131,6 +130,7 @@ func started(t testing.TB, n int, config string, prepare func(dir string)) []*Se
 		t.Fatalf("start ZooKeeper: %v", err)
 	}
 	for _, s := range servers {
+		s.T = t
 		t.Cleanup(s.remove)
 	}
 	return servers
@@ -162,7 +162,8 @@ func start(n int, config string, prepare func(dir string)) (servers []*Server, e
 		if err != nil {
 			return servers, err
 		}
-		s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), id: i + 1, base: base, Dir: filepath.Join(base, "data"), secure: strings.Contains(config, "ssl.")}
+		s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), id: i + 1, base: base, secure: strings.Contains(config, "ssl.")}
+		s.Keeper = servertest.Keeper{Product: "ZooKeeper", Dir: filepath.Join(base, "data"), Command: s.command, Answers: s.answers}
 		servers = append(servers, s)
 		if n > 1 {
 			all += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
@@ -179,89 +180,38 @@ func start(n int, config string, prepare func(dir string)) (servers []*Server, e
 			return servers, err
 		}
 		prepare(s.Dir)
-		if err := s.launch(); err != nil {
+		if err := s.Launch(); err != nil {
 			return servers, err
 		}
 	}
 	for _, s := range servers {
-		if err := s.proc.Ready(s.answers); err != nil {
+		if err := s.Ready(); err != nil {
 			return servers, err
 		}
 	}
 	return servers, nil
 }
 
-// Kill ends the server at once, as kill -9 does, and waits until it is gone.
-func (s *Server) Kill() { s.proc.Kill() }
-
-// Ended waits until the server has ended by itself.
-func (s *Server) Ended(t testing.TB) { t.Helper(); s.proc.Ended(t) }
-
 func (s *Server) remove() {
 	s.Kill()
 	_ = os.RemoveAll(s.base)
 }
 
-// Restart kills the server and starts it again with what it has on its disk.
-func (s *Server) Restart(t testing.TB) {
-	t.Helper()
-	s.Kill()
-	err := s.launch()
-	if err == nil {
-		err = s.proc.Ready(s.answers)
-	}
-	if err != nil {
-		t.Fatalf("restart ZooKeeper: %v", err)
-	}
-}
-
-// Copy is what the server has on its disk, which it must not be using: a directory for
-// Restore.
-func (s *Server) Copy(t testing.TB) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(dir, os.DirFS(s.Dir)); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// Restore kills the server and starts it again with what was copied.
-func (s *Server) Restore(t testing.TB, from string) {
-	t.Helper()
-	s.Kill()
-	err := os.RemoveAll(s.Dir)
-	if err == nil {
-		err = os.CopyFS(s.Dir, os.DirFS(from))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Restart(t)
-}
-
-// Pause stops the server's process; its connections stay open.
-func (s *Server) Pause(t testing.TB) { t.Helper(); s.proc.Pause(t) }
-
-// Resume continues a paused server.
-func (s *Server) Resume(t testing.TB) { t.Helper(); s.proc.Resume(t) }
-
-func (s *Server) launch() error {
+func (s *Server) command() (*exec.Cmd, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	cfg := filepath.Join(s.base, "zoo.cfg")
 	err := errors.Join(os.WriteFile(cfg, []byte(s.config), 0o600), os.WriteFile(filepath.Join(s.Dir, "myid"), fmt.Append(nil, s.id), 0o600))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// What costs a JVM time at its start is left out.
 	args := []string{
 		"-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
 		"-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg,
 	}
-	s.proc, err = servertest.Launch(exec.Command("java", args...))
-	return err
+	return exec.Command("java", args...), nil
 }
 
 // freePorts are n different ones, none of which the kernel gives to a connection meanwhile: a

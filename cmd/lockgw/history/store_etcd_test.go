@@ -15,31 +15,18 @@ import (
 )
 
 type etcdStore struct {
-	*etcdtest.Server
-	t      testing.TB
+	keeperStore
 	client *clientv3.Client
-	empty  string // a copy of what it had at the beginning
 }
 
 func startEtcd(t testing.TB) store {
-	s := &etcdStore{Server: etcdtest.Start(t), t: t}
-	s.Kill()
-	s.empty = s.Copy()
-	s.Restart()
-	s.client = etcdtest.Client(t, s.Server)
-	return s
+	s := etcdtest.Start(t)
+	return &etcdStore{keeper(&s.Keeper, s.Addr), etcdtest.Client(t, s)}
 }
-
-func (s *etcdStore) server() string { return s.Addr }
 
 func (s *etcdStore) config(addr string, _ bool) string {
 	return fmt.Sprintf(`{url: "etcd://%s"}`, addr)
 }
-
-// listens: messages come by the connection of all requests.
-func (*etcdStore) listens([]byte) bool { return false }
-
-func (*etcdStore) scripts(testing.TB) int64 { return 0 }
 
 func (s *etcdStore) left(ctx context.Context) (left []string) {
 	r, err := s.client.Get(ctx, "lockgw/l/", clientv3.WithPrefix())
@@ -59,14 +46,8 @@ func (s *etcdStore) tell(do func(ctx context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := do(ctx); err != nil {
-		s.t.Errorf("nemesis: etcd: %v", err)
+		s.T.Errorf("nemesis: etcd: %v", err)
 	}
-}
-
-func (s *etcdStore) slow(d time.Duration) {
-	s.Pause()
-	time.Sleep(d)
-	s.Resume()
 }
 
 // upset has it forget all older versions of its keys.
@@ -90,10 +71,3 @@ func (s *etcdStore) cut() {
 		return err
 	})
 }
-
-func (s *etcdStore) restart() bool {
-	s.Restart()
-	return true
-}
-
-func (s *etcdStore) forget() { s.Restore(s.empty) }

@@ -14,31 +14,18 @@ import (
 )
 
 type zkStore struct {
-	*zktest.Server
-	t      testing.TB
+	keeperStore
 	client *zk.Conn
-	empty  string // a copy of what it had at the beginning
 }
 
 func startZooKeeper(t testing.TB) store {
-	s := &zkStore{Server: zktest.Start(t), t: t}
-	s.Kill()
-	s.empty = s.Copy(t)
-	s.Server.Restart(t)
-	s.client = zktest.Client(t, s.Server)
-	return s
+	s := zktest.Start(t)
+	return &zkStore{keeper(&s.Keeper, s.Addr), zktest.Client(t, s)}
 }
-
-func (s *zkStore) server() string { return s.Addr }
 
 func (s *zkStore) config(addr string, _ bool) string {
 	return fmt.Sprintf(`{url: "zookeeper://%s?session=4s&tick=200ms"}`, addr)
 }
-
-// listens: messages come by the connection of all requests.
-func (*zkStore) listens([]byte) bool { return false }
-
-func (*zkStore) scripts(testing.TB) int64 { return 0 }
 
 // each has f look at the children of path, which may be deleted meanwhile.
 func (s *zkStore) each(path string, f func(child string) error) error {
@@ -67,15 +54,6 @@ func (s *zkStore) left(context.Context) (left []string) {
 	return left
 }
 
-func (s *zkStore) Pause()  { s.Server.Pause(s.t) }
-func (s *zkStore) Resume() { s.Server.Resume(s.t) }
-
-func (s *zkStore) slow(d time.Duration) {
-	s.Pause()
-	time.Sleep(d)
-	s.Resume()
-}
-
 // upset has all messages overwritten that were not read yet.
 func (s *zkStore) upset() {
 	s.tell(func(path string) error {
@@ -94,13 +72,6 @@ func (s *zkStore) tell(f func(path string) error) {
 		err = s.each("/lockgw/m", f)
 	}
 	if err != nil {
-		s.t.Errorf("nemesis: ZooKeeper: %v", err)
+		s.T.Errorf("nemesis: ZooKeeper: %v", err)
 	}
 }
-
-func (s *zkStore) restart() bool {
-	s.Server.Restart(s.t)
-	return true
-}
-
-func (s *zkStore) forget() { s.Restore(s.t, s.empty) }
