@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	server "github.com/lockgw/lockgw/cmd/lockgw/e2e/process"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e/process"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 )
 
 // Process is a server that was started here and is stopped here, by its pid.
-type Process struct{ *server.Process }
+type Process struct{ *process.Process }
 
 // Start runs a server and returns once ready says so.
 func Start(ctx context.Context, dir, name string, ready func(context.Context) error, program string, args ...string) (*Process, error) {
@@ -31,7 +31,7 @@ func Start(ctx context.Context, dir, name string, ready func(context.Context) er
 func startAs(ctx context.Context, dir, name string, ready func(context.Context) error, cmd *exec.Cmd, as *syscall.Credential) (*Process, error) {
 	// Its own group, so that Ctrl-C does not end it before it was asked.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: as}
-	p, err := server.StartReady(ctx, name, cmd, filepath.Join(dir, name+".log"), startTimeout, ready)
+	p, err := process.StartReady(ctx, name, cmd, filepath.Join(dir, name+".log"), startTimeout, ready)
 	if err != nil {
 		return nil, err
 	}

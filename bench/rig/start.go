@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e/process"
 )
 
 // Pause waits, unless ctx is done first.
@@ -32,11 +33,12 @@ func (r *Rig) TimedStart(ctx context.Context, url string) (took time.Duration, g
 	if err != nil {
 		return 0, nil, err
 	}
+	client := process.Over(g.HTTP, 0)
 	began := time.Now()
 	// It asks each millisecond for a while, and then lets the process be looked at.
 	ready := func(ctx context.Context) (err error) {
 		for range 1000 {
-			if err = isReady(ctx, g.HTTP); err == nil {
+			if err = process.Serves(ctx, client); err == nil {
 				took = time.Since(began)
 				return nil
 			}
@@ -52,25 +54,6 @@ func (r *Rig) TimedStart(ctx context.Context, url string) (took time.Duration, g
 	}
 	r.servers = append(r.servers, g.Process)
 	return took, g, nil
-}
-
-func isReady(ctx context.Context, path string) error {
-	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
-	}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lockgw/readyz", nil)
-	if err != nil {
-		return err
-	}
-	answer, err := (&http.Client{Transport: tr}).Do(req)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("readyz is %d", answer.StatusCode)
-	}
-	return nil
 }
 
 // Start runs a server that the rig stops, and returns once ready says so.

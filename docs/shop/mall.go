@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -110,40 +109,14 @@ func (m *mall) startGateway(ctx context.Context, name, lockgw string) error {
 	if err := os.WriteFile(file, fmt.Appendf(nil, config, name, dir, m.redisSocket()), 0o600); err != nil {
 		return err
 	}
-	g := gateway{socket: filepath.Join(dir, "resp.sock"), http: over(filepath.Join(dir, "http.sock"))}
-	p, err := start(ctx, m.dir, name, g.ready, lockgw, "serve", "--config", file)
+	g := gateway{socket: filepath.Join(dir, "resp.sock"), http: process.Over(filepath.Join(dir, "http.sock"), 1000)} // the callers keep theirs
+	ready := func(ctx context.Context) error { return process.Serves(ctx, g.http) }
+	p, err := start(ctx, m.dir, name, ready, lockgw, "serve", "--config", file)
 	if err != nil {
 		return err
 	}
 	m.servers = append(m.servers, p)
 	m.gateways = append(m.gateways, g)
-	return nil
-}
-
-// over makes an HTTP client that talks to a Unix socket, as curl --unix-socket.
-func over(socket string) *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", socket)
-		},
-		MaxIdleConnsPerHost: 1000, // the callers keep theirs
-	}}
-}
-
-// ready: the gateway answers, and says that its store does.
-func (g gateway) ready(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lockgw/readyz", nil)
-	if err != nil {
-		return err
-	}
-	resp, err := g.http.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("readyz: %s", resp.Status)
-	}
 	return nil
 }
 

@@ -13,7 +13,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -52,12 +51,7 @@ func NewGateway(t testing.TB, dir, name, program, config string) *Gateway {
 		t.Fatal(err)
 	}
 	g.Configure(t, fmt.Sprintf("node: %s\nstate_dir: %s\nsocket: {dir: %s}\n%s", name, g.State(), g.Dir, config))
-	g.HTTP = &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", g.Path("http.sock"))
-		},
-		MaxIdleConnsPerHost: 100,
-	}}
+	g.HTTP = process.Over(g.Path("http.sock"), 100)
 	t.Cleanup(func() {
 		g.Kill()
 		g.HTTP.CloseIdleConnections()
@@ -146,28 +140,13 @@ func (g *Gateway) Signal(s syscall.Signal) { g.process().Signal(s) }
 func (g *Gateway) Await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
-	if err := g.process().Await(ctx, g.isReady); err != nil {
+	ready := func(ctx context.Context) error { return process.Serves(ctx, g.HTTP) }
+	if err := g.process().Await(ctx, ready); err != nil {
 		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ready = session.Boottime()
-	return nil
-}
-
-func (g *Gateway) isReady(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lockgw/readyz", nil)
-	if err != nil {
-		return err
-	}
-	resp, err := g.HTTP.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("readyz: %s", resp.Status)
-	}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -18,6 +17,7 @@ import (
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e/process"
 )
 
 // drained is a gateway that tests stop.
@@ -98,10 +98,8 @@ func (d *drained) expect(r *bufio.Reader, begin string) {
 // request over http.sock.
 func (d *drained) request(method, path string, header ...string) *http.Response {
 	d.t.Helper()
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", d.path(cli.HTTPSocket))
-	}
-	c := http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: 2 * e2e.Patience}
+	c := process.Over(d.path(cli.HTTPSocket), 0)
+	c.Timeout = 2 * e2e.Patience
 	req, err := http.NewRequest(method, "http://localhost"+path, nil)
 	if err != nil {
 		d.t.Fatal(err)

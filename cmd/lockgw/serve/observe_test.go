@@ -2,10 +2,8 @@ package serve
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -16,16 +14,16 @@ import (
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e/process"
 )
 
 // unixClient speaks HTTP to the gateway in dir.
 func unixClient(t *testing.T, dir string) *http.Client {
 	t.Helper()
-	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, cli.HTTPSocket))
-	}}
-	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: e2e.Patience}
+	c := process.Over(filepath.Join(dir, cli.HTTPSocket), 10)
+	c.Timeout = e2e.Patience
+	t.Cleanup(c.CloseIdleConnections)
+	return c
 }
 
 func call(t *testing.T, c *http.Client, method, path, token string) (answer map[string]any) {

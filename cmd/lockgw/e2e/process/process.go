@@ -1,5 +1,5 @@
-// Package process starts servers and stops them again, by their process ids. What they
-// write goes to a file, which an error about them shows.
+// Package process starts servers and stops them again, by their process ids, and asks gateways
+// whether they serve. What a server writes goes to a file, which an error about it shows.
 package process
 
 import (

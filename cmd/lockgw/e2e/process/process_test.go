@@ -3,6 +3,9 @@ package process
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -57,5 +60,35 @@ func TestStop(t *testing.T) {
 	<-gone.Done()
 	if err := gone.Stop(time.Minute); err != nil {
 		t.Errorf("one that is gone: %v", err)
+	}
+}
+
+// A gateway serves once it says so itself, whoever answers at its socket before.
+func TestServes(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	client := Over(socket, 0)
+	if err := Serves(t.Context(), client); err == nil {
+		t.Error("nobody listens, and it serves")
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := http.StatusServiceUnavailable
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" {
+			t.Errorf("it asks for %s", r.URL.Path)
+		}
+		w.WriteHeader(status)
+	}))
+	s.Listener = l
+	s.Start()
+	t.Cleanup(s.Close)
+	if err := Serves(t.Context(), client); err == nil || !strings.Contains(err.Error(), "503") {
+		t.Errorf("err = %v, want that it is not ready", err)
+	}
+	status = http.StatusOK
+	if err := Serves(t.Context(), client); err != nil {
+		t.Errorf("err = %v, and it is ready", err)
 	}
 }
