@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"context"
 	"crypto/tls"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -136,7 +135,7 @@ func (c *conn) dial(network, addr string, timeout time.Duration) (net.Conn, erro
 	if c.tcp != nil {
 		_ = c.tcp.Close()
 	}
-	c.tcp = &heard{Conn: tcp, timeout: &c.given}
+	c.tcp = inOrder(tcp, &c.given)
 	return c.tcp, nil
 }
 
@@ -156,27 +155,6 @@ func secured(tcp net.Conn, cfg *tls.Config, addr string, timeout time.Duration) 
 // dialTime bounds a handshake: the library has a second for it all, which is short for a
 // server that has just started.
 const dialTime = 3 * time.Second
-
-// heard is a connection that reads along in the first answer: its length, the version of the
-// protocol, and the timeout, of four bytes each.
-type heard struct {
-	net.Conn
-	timeout *atomic.Int32
-	first   []byte
-}
-
-const firstPart = 12
-
-func (h *heard) Read(b []byte) (int, error) {
-	n, err := h.Conn.Read(b)
-	if missing := firstPart - len(h.first); missing > 0 && n > 0 {
-		h.first = append(h.first, b[:min(n, missing)]...)
-		if len(h.first) == firstPart {
-			h.timeout.Store(int32(binary.BigEndian.Uint32(h.first[8:])))
-		}
-	}
-	return n, err
-}
 
 // timeout of the session.
 func (c *conn) timeout() time.Duration { return time.Duration(c.given.Load()) * time.Millisecond }
