@@ -300,6 +300,25 @@ func TestRequestsWaitForTheKey(t *testing.T) {
 	}
 }
 
+// The same if the key is gone as soon as it is there.
+func TestRequestsWaitForTheKeyAgain(t *testing.T) {
+	t.Parallel()
+	a := listen(t, etcdtest.URL(etcdtest.Start(t)), "a")
+	a.take("n")
+	for range 4 {
+		before := a.resync.Load()
+		a.start.lost()
+		for begin := time.Now(); a.resync.Load() == before; {
+			if _, err := a.Join(t.Context(), "nobodys", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
+				t.Fatalf("%v after the key was gone, which had just been made, a request fails: %v", time.Since(begin), err)
+			}
+			if time.Since(begin) > patience {
+				t.Fatal("a does not listen again")
+			}
+		}
+	}
+}
+
 // Somebody who may write the keys writes nonsense.
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()

@@ -31,10 +31,13 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 			if t.life.Err() != nil {
 				return
 			}
-			if heard && time.Since(since) > retryAfter {
-				t.start.failed(nil)
-			} else {
+			switch {
+			case !heard:
 				t.start.failed(err)
+			case time.Since(since) > retryAfter:
+				t.start.again(nil)
+			default:
+				t.start.again(err)
 			}
 			switch {
 			case heard:

@@ -13,27 +13,31 @@ import (
 type start struct {
 	mu      sync.Mutex // guards the fields below
 	done    bool
-	err     error         // of the last time that it was tried
+	err     error         // why it does not; nil: it does, or it is nothing to speak of
+	soon    bool          // it will in a moment
 	changed chan struct{} // closed when one of them changes
 	kick    chan struct{} // has an element when the node is to begin anew to listen
 }
 
-// failed: the node could not begin to listen, because of err; nil: it will in a moment, and
-// who wants to write waits for it.
-func (s *start) failed(err error) { s.set(false, err) }
+// failed: the node could not begin to listen, because of err, and requests fail.
+func (s *start) failed(err error) { s.set(false, err, false) }
+
+// again: the node does not listen any more, and who asks waits until it does. It did for so
+// short a time because of err; nil: it did not.
+func (s *start) again(err error) { s.set(false, err, true) }
 
 func (s *start) ready() {
 	select {
 	case <-s.kick: // which was about what the node listened to before
 	default:
 	}
-	s.set(true, nil)
+	s.set(true, nil, false)
 }
 
-func (s *start) set(done bool, err error) {
+func (s *start) set(done bool, err error, soon bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.done, s.err = s.done || done, err
+	s.done, s.err, s.soon = s.done || done, err, soon
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -53,12 +57,12 @@ func (s *start) lost() {
 func (s *start) wait(ctx context.Context) error {
 	for {
 		s.mu.Lock()
-		done, err, changed := s.done, s.err, s.changed
+		done, err, soon, changed := s.done, s.err, s.soon, s.changed
 		s.mu.Unlock()
 		switch {
 		case done:
 			return nil
-		case err != nil:
+		case err != nil && !soon:
 			return unsent(err)
 		}
 		select {

@@ -239,3 +239,27 @@ func TestNoSession(t *testing.T) {
 		}
 	}
 }
+
+// Somebody ends each session as soon as it has begun. Who asks between waits for the next
+// one, and gets no error: with errors the gateway would take ZooKeeper for broken.
+func TestRequestsWaitForTheSession(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t)
+	a := listen(t, zktest.URL("again", s), "a")
+	a.take("n")
+	for range 4 {
+		before := a.start.present()
+		a.start.lost(before) // as a write says that finds it gone
+		for begin := time.Now(); ; {
+			if _, err := a.Look(t.Context(), "n"); err != nil {
+				t.Fatalf("%v after the session was over, which had just begun, a request fails: %v", time.Since(begin), err)
+			}
+			if is := a.start.present(); is != nil && is != before {
+				break
+			}
+			if time.Since(begin) > patience {
+				t.Fatal("no other session begins")
+			}
+		}
+	}
+}

@@ -14,23 +14,27 @@ import (
 type start struct {
 	mu      sync.Mutex // guards the fields below
 	session *session
-	err     error         // of the last time that one was begun
+	err     error         // why there is none; nil: there is one, or it is nothing to speak of
+	soon    bool          // there will be another in a moment
 	changed chan struct{} // closed when one of them changes
 	kick    chan struct{} // has an element when a new session is to be begun
 }
 
-func (s *start) ready(n *session) { s.set(n, nil) }
+func (s *start) ready(n *session) { s.set(n, nil, false) }
 
-// failed: there is no session, because of err; nil: there will be one in a moment, and who
-// wants to write waits for it.
-func (s *start) failed(err error) { s.set(nil, err) }
+// failed: a session could not be begun, because of err, and requests fail.
+func (s *start) failed(err error) { s.set(nil, err, false) }
+
+// again: the session is over, and who asks waits for the next one. It lasted so short because
+// of err; nil: it did not.
+func (s *start) again(err error) { s.set(nil, err, true) }
 
 func (s *start) present() *session { s.mu.Lock(); defer s.mu.Unlock(); return s.session }
 
-func (s *start) set(n *session, err error) {
+func (s *start) set(n *session, err error, soon bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.session, s.err = n, err
+	s.session, s.err, s.soon = n, err, soon
 	select {
 	case <-s.kick: // which was about an earlier one
 	default:
@@ -57,14 +61,14 @@ func (s *start) lost(n *session) {
 func (s *start) wait(ctx context.Context) (*session, error) {
 	for {
 		s.mu.Lock()
-		n, err, changed := s.session, s.err, s.changed
+		n, err, soon, changed := s.session, s.err, s.soon, s.changed
 		s.mu.Unlock()
 		switch {
 		case ctx.Err() != nil:
 			return nil, backend.NotSent("given up before it was sent to ZooKeeper: " + ctx.Err().Error())
 		case n != nil:
 			return n, nil
-		case err != nil:
+		case err != nil && !soon:
 			return nil, unasked(err)
 		}
 		select {
