@@ -7,33 +7,24 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
 	"github.com/lockgw/lockgw/backend/servertest"
+	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
-
-// wrong: the table cannot be used, and says why in these words.
-func wrong(t *testing.T, table *Table, want string) {
-	t.Helper()
-	_, err := table.Look(t.Context(), "n")
-	if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
-		t.Errorf("err = %v, want %v with %q, without the password", err, backend.ErrRefused, want)
-	}
-}
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	sql(t, s, "CREATE USER locker@'%' IDENTIFIED BY 'geheim'", "GRANT ALL ON locks.* TO locker@'%'")
-	wrong(t, open(t, s.At("locker:geheim2", "locks"), "a"), "check user and password")
-	wrong(t, open(t, s.At("nobody", "locks"), "a"), "check user and password")
-	wrong(t, open(t, s.At("root", "none"), "a"), "no such database")
-	wrong(t, open(t, s.At("locker:geheim", "mysql"), "a"), "lacks a right")
-	held(t, open(t, s.At("locker:geheim", "locks"), "a"), "n")
-	held(t, open(t, "mysql://locker:geheim@/locks?socket="+filepath.Join(s.Dir(), "s.sock"), "b"), "m")
+	sqltest.Wrong(t, open(t, s.At("locker:geheim2", "locks"), "a"), "check user and password")
+	sqltest.Wrong(t, open(t, s.At("nobody", "locks"), "a"), "check user and password")
+	sqltest.Wrong(t, open(t, s.At("root", "none"), "a"), "no such database")
+	sqltest.Wrong(t, open(t, s.At("locker:geheim", "mysql"), "a"), "lacks a right")
+	sqltest.Held(t, open(t, s.At("locker:geheim", "locks"), "a"), "n")
+	sqltest.Held(t, open(t, "mysql://locker:geheim@/locks?socket="+filepath.Join(s.Dir(), "s.sock"), "b"), "m")
 }
 
 // With the tables made by somebody else, no right to make any is needed.
@@ -41,28 +32,28 @@ func TestLeastRights(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	admin := open(t, s.URL(), "admin", guarded)
-	held(t, admin, "n")
+	sqltest.Held(t, admin, "n")
 	sql(t, s, "CREATE USER app@'%' IDENTIFIED BY 'x'")
 	app := s.At("app:x", "locks")
-	wrong(t, open(t, app, "a", guarded), "lacks a right")
+	sqltest.Wrong(t, open(t, app, "a", guarded), "lacks a right")
 	sql(t, s, "GRANT SELECT, INSERT, UPDATE, DELETE ON locks.* TO app@'%'")
 	a, _ := listening(t, app, "a", guarded)
 	b, told := listening(t, app, "b", guarded)
-	until(t, a, "")
-	until(t, b, "")
+	sqltest.Until(t, a, "")
+	sqltest.Until(t, b, "")
 	if err := a.sweep(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
-	held(t, b, "m")
+	sqltest.Held(t, b, "m")
 	if _, err := a.Join(t.Context(), "m", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, told, ledger.Waits)
+	sqltest.Hears(t, told, ledger.Waits)
 	// Who logs in as another user cannot wake them; they find out in time.
 	if err := admin.Send(t.Context(), waitsFor("b")); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, told, ledger.Waits)
+	sqltest.Hears(t, told, ledger.Waits)
 }
 
 // A limit of time for statements would end the sleeps, and the wait for a row.
@@ -74,7 +65,7 @@ func TestNoLimitOfTime(t *testing.T) {
 	}
 	s := mysqltest.Start(t, "--"+setting+"=1000")
 	a := open(t, s.URL(), "a")
-	held(t, a, "n")
+	sqltest.Held(t, a, "n")
 	got, err := a.requests.query(t.Context(), "SELECT @@SESSION."+setting+" + 0, @@GLOBAL."+setting+" > 0")
 	if err != nil || got[0][0][0].text != "0" || got[0][0][1].text != "1" {
 		t.Errorf("%s of a session and of others: %v, %v", setting, got, err)
@@ -89,23 +80,23 @@ func TestTablesAreMadeOnce(t *testing.T) {
 	for i := range 12 {
 		table := open(t, s.URL()+"&pool_max_conns=2", fmt.Sprint("n", i), guarded)
 		wg.Go(func() {
-			if r, err := step(t, table, fmt.Sprint("name", i), ledger.Op{Want: 1}); err != nil || !r.Written {
+			if r, err := sqltest.Step(t, table, fmt.Sprint("name", i), ledger.Op{Want: 1}); err != nil || !r.Written {
 				t.Errorf("%d: %+v, %v", i, r, err)
 			}
 		})
 	}
 	wg.Wait()
 	sql(t, s, "UPDATE locks.lockgw_state SET layout = 2")
-	wrong(t, open(t, s.URL(), "old"), "layout 2, and this lockgw knows 1")
+	sqltest.Wrong(t, open(t, s.URL(), "old"), "layout 2, and this lockgw knows 1")
 }
 
 // What makes the database lie about its writes is found before the first lock is granted.
 func TestSelfTest(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
-	held(t, open(t, s.URL(), "a"), "n")
+	sqltest.Held(t, open(t, s.URL(), "a"), "n")
 	sql(t, s, "CREATE TRIGGER locks.no BEFORE UPDATE ON locks.lockgw_names FOR EACH ROW SET NEW.ends = REPLACE(NEW.ends, 'f1', 'f0')")
-	wrong(t, open(t, s.URL(), "b"), "compare-and-set does not work")
+	sqltest.Wrong(t, open(t, s.URL(), "b"), "compare-and-set does not work")
 }
 
 // Rows that nobody uses go, and the fences of the next ones are above those of before, also
@@ -114,39 +105,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	a := open(t, s.URL(), "a")
-	kept := held(t, a, "kept")
-	high := backend.Fence(1 << 51)
-	r, err := step(t, a, "gone", ledger.Op{Want: 1, Floor: high})
-	if err != nil || !r.Written {
-		t.Fatal(r, err)
-	}
-	if _, err := step(t, a, "gone", ledger.Op{Verb: ledger.Leave, Hold: r.Record.Firm("a").ID}); err != nil {
-		t.Fatal(err)
-	}
-	if newest, err := a.Newest(t.Context()); err != nil || newest < r.Record.Top {
-		t.Errorf("the newest fence is %d, %v, although %d is reserved", newest, err, r.Record.Top)
-	}
-	if err := a.sweep(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if seen, err := a.Look(t.Context(), "gone"); err != nil || seen.Version == "" {
-		t.Fatalf("swept although a late request may come: %+v, %v", seen, err)
-	}
-	if err := a.sweep(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	if seen, err := a.Look(t.Context(), "gone"); err != nil || seen.Version != "" {
-		t.Fatalf("still there: %+v, %v", seen, err)
-	}
-	if seen, err := a.Look(t.Context(), "kept"); err != nil || seen.Record.Firm("a") == nil || seen.Record.Firm("a").ID != kept {
-		t.Fatalf("what is held was swept: %+v, %v", seen, err)
-	}
-	if newest, err := a.Newest(t.Context()); err != nil || newest <= high {
-		t.Errorf("the newest fence is %d, %v, although %d was given", newest, err, high)
-	}
-	if next := held(t, a, "gone"); next <= high {
-		t.Errorf("after fence %d came %d", high, next)
-	}
+	sqltest.Sweep(t, a, a.sweep)
 }
 
 func TestTLS(t *testing.T) {
@@ -159,14 +118,14 @@ func TestTLS(t *testing.T) {
 	sql(t, s, "CREATE USER tls@'%' IDENTIFIED BY 'x' REQUIRE SSL", "GRANT ALL ON locks.* TO tls@'%'")
 	at := func(more string) string { return "mysql://tls:x@" + s.Addr + "/locks?ssl-mode=" + more }
 	for mode, node := range map[string]string{"verify_identity": "a", "verify_ca": "b"} {
-		held(t, open(t, at(mode+"&ssl-ca="+ca), node), node)
+		sqltest.Held(t, open(t, at(mode+"&ssl-ca="+ca), node), node)
 	}
-	held(t, open(t, at("preferred"), "c"), "c")
-	wrong(t, open(t, at("disabled"), "d"), "ssl-mode")
+	sqltest.Held(t, open(t, at("preferred"), "c"), "c")
+	sqltest.Wrong(t, open(t, at("disabled"), "d"), "ssl-mode")
 	other, _ := servertest.Certificate(t)
-	wrong(t, open(t, at("verify_identity&ssl-ca="+other), "e"), "certificate")
-	wrong(t, open(t, at("verify_ca&ssl-ca="+other), "f"), "certificate")
-	wrong(t, open(t, strings.Replace(at("verify_identity&ssl-ca="+ca), "127.0.0.1", "localhost", 1), "g"), "certificate")
+	sqltest.Wrong(t, open(t, at("verify_identity&ssl-ca="+other), "e"), "certificate")
+	sqltest.Wrong(t, open(t, at("verify_ca&ssl-ca="+other), "f"), "certificate")
+	sqltest.Wrong(t, open(t, strings.Replace(at("verify_identity&ssl-ca="+ca), "127.0.0.1", "localhost", 1), "g"), "certificate")
 }
 
 // What a server is refused for in earnest.
@@ -175,22 +134,22 @@ func TestRefusals(t *testing.T) {
 	s := mysqltest.Start(t)
 	sql(t, s, "SET GLOBAL innodb_flush_log_at_trx_commit = 2")
 	a := open(t, s.URL(), "a", guarded)
-	wrong(t, a, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+	sqltest.Wrong(t, a, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
 	sql(t, s, "SET GLOBAL innodb_flush_log_at_trx_commit = 1")
-	held(t, a, "n")
+	sqltest.Held(t, a, "n")
 	sql(t, s, "CREATE USER app@'%' IDENTIFIED BY 'x'", "GRANT ALL ON locks.* TO app@'%'", "SET GLOBAL read_only = 1")
 	b := open(t, s.At("app:x", "locks"), "b", guarded)
-	wrong(t, b, "replica or read-only")
+	sqltest.Wrong(t, b, "replica or read-only")
 	sql(t, s, "SET GLOBAL read_only = 0")
-	held(t, b, "m")
+	sqltest.Held(t, b, "m")
 	sql(t, s, "SET GLOBAL read_only = 1") // while there are connections
-	if _, err := step(t, b, "o", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !contains(err, "replica or read-only") {
+	if _, err := sqltest.Step(t, b, "o", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !contains(err, "replica or read-only") {
 		t.Errorf("a server that has become read-only: %v", err)
 	}
 	s.Stop()
 	s.Set("--sysdate-is-now")
 	s.Launch()
-	wrong(t, open(t, s.URL(), "c"), "without --sysdate-is-now")
+	sqltest.Wrong(t, open(t, s.URL(), "c"), "without --sysdate-is-now")
 }
 
 // Through a proxy that sends requests over other connections than it was asked to settle them
@@ -199,12 +158,12 @@ func TestAnotherConnection(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	a := open(t, s.URL(), "a", guarded)
-	held(t, a, "n")
+	sqltest.Held(t, a, "n")
 	if _, err := a.requests.query(t.Context(), "SET @lockgw_session = NULL"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.Swap(t.Context(), ledger.Swap{Name: "m", Record: ledger.Record{Top: 1}, Absolute: true}); !errors.Is(err, backend.ErrRefused) || !contains(err, "a proxy in between") {
 		t.Errorf("err = %v", err)
 	}
-	held(t, a, "m") // over a new one
+	sqltest.Held(t, a, "m") // over a new one
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,60 +11,8 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
 	"github.com/lockgw/lockgw/backend/servertest"
+	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
-
-// forLong is a lease that lasts for the test.
-const forLong = time.Hour
-
-func take(t *testing.T, table *Table, name string) error {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	seen, err := table.Look(ctx, name)
-	if err != nil {
-		return err
-	}
-	next, effects := ledger.Step(seen.Record, ledger.Op{Node: table.Node(), Want: 1, Turns: 1, TTL: forLong, OfferTTL: time.Second}, 0)
-	r, err := table.Swap(ctx, ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects})
-	if err == nil && r.Record.Firm(table.Node()) == nil {
-		err = fmt.Errorf("%w: somebody else has it", backend.ErrRefused)
-	}
-	return err
-}
-
-// takeMost takes names until that fails.
-func takeMost(t *testing.T, table *Table) (granted []string, err error) {
-	t.Helper()
-	about := strings.Repeat("x", 200) // so that it does not take long
-	for i := range 100_000 {
-		name := fmt.Sprintf("n-%d-%s", i, about)
-		if err := take(t, table, name); err != nil {
-			return granted, err
-		}
-		granted = append(granted, name)
-	}
-	t.Fatal("the disk does not become full")
-	return nil, nil
-}
-
-// recovers: names are granted again, but none that somebody has.
-func recovers(t *testing.T, table *Table, granted []string, end time.Time) {
-	t.Helper()
-	for ; ; pause(t, 50*time.Millisecond) {
-		err := take(t, table, "after")
-		if err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("nothing is granted although there is room: %v", err)
-		}
-	}
-	for _, name := range granted {
-		if err := take(t, table, name); err == nil {
-			t.Fatalf("%s is held, and was granted again", name)
-		}
-	}
-}
 
 // While the disk of the server is full, nothing new is granted for which it has no room, and it
 // says why; what is held goes on.
@@ -73,22 +20,22 @@ func TestDiskIsFull(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.StartWith(t, func(dir string) { servertest.SmallDisk(t, dir, "256m") })
 	a, b := open(t, s.URL(), "a", guarded), open(t, s.URL(), "b", guarded)
-	id := held(t, a, "before")
+	id := sqltest.Held(t, a, "before")
 	free := servertest.Fill(t, s.Dir(), 64<<10)
-	granted, full := takeMost(t, a)
+	granted, full := sqltest.TakeMost(t, a)
 	if !errors.Is(full, backend.ErrRefused) || !contains(full, "make room") {
 		t.Errorf("with a full disk the error is %v, want one that tells of it", full)
 	}
-	errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "before", ID: id, TTL: forLong}})
+	errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "before", ID: id, TTL: sqltest.ForLong}})
 	if err != nil || errs[0] != nil {
 		t.Errorf("what is held is not renewed: %v, %v", errs, err)
 	}
 	last := granted[len(granted)-1]
-	if _, err := step(t, a, last, ledger.Op{Verb: ledger.Leave}); err != nil {
+	if _, err := sqltest.Step(t, a, last, ledger.Op{Verb: ledger.Leave}); err != nil {
 		t.Errorf("nobody may leave: %v", err)
 	}
 	free()
-	recovers(t, b, append(granted[:len(granted)-1], "before"), time.Now().Add(time.Minute))
+	sqltest.Recovers(t, b, append(granted[:len(granted)-1], "before"), time.Now().Add(time.Minute))
 }
 
 // A server that has no room for its binary log lets all commits wait, and tries again once a
@@ -101,9 +48,9 @@ func TestDiskIsFullOfTheLog(t *testing.T) {
 	s := mysqltest.StartWith(t, func(dir string) { servertest.SmallDisk(t, dir, "256m") }, "--log-bin=binlog", "--sync-binlog=1", "--server-id=1")
 	a, _ := listening(t, s.URL(), "a", guarded)
 	b, _ := listening(t, s.URL(), "b", guarded)
-	until(t, a, "")
-	until(t, b, "")
-	if err := take(t, a, "before"); err != nil {
+	sqltest.Until(t, a, "")
+	sqltest.Until(t, b, "")
+	if err := sqltest.Take(t, a, "before"); err != nil {
 		t.Fatal(err)
 	}
 	free := servertest.Fill(t, s.Dir(), 8<<10)
@@ -111,9 +58,9 @@ func TestDiskIsFullOfTheLog(t *testing.T) {
 	var full error
 	for i := 0; full == nil; i++ { // in rows that are there
 		name := fmt.Sprint("n-", i%10)
-		if full = take(t, a, name); full == nil {
+		if full = sqltest.Take(t, a, name); full == nil {
 			granted = append(granted, name)
-			if _, full = step(t, a, name, ledger.Op{Verb: ledger.Leave}); full == nil {
+			if _, full = sqltest.Step(t, a, name, ledger.Op{Verb: ledger.Leave}); full == nil {
 				granted = granted[:len(granted)-1]
 			}
 		}
@@ -122,9 +69,9 @@ func TestDiskIsFullOfTheLog(t *testing.T) {
 		t.Errorf("the first that waits: %v, want %v", full, backend.ErrUnavailable)
 	}
 	for _, table := range []*Table{a, b} {
-		until(t, table, "make room")
+		sqltest.Until(t, table, "make room")
 		for range 50 {
-			if err := take(t, table, "other"); !errors.Is(err, backend.ErrRefused) || !contains(err, "make room") {
+			if err := sqltest.Take(t, table, "other"); !errors.Is(err, backend.ErrRefused) || !contains(err, "make room") {
 				t.Fatalf("while the log has no room: %v", err)
 			}
 		}
@@ -149,8 +96,8 @@ func TestDiskIsFullOfTheLog(t *testing.T) {
 		t.Errorf("the server has %d connections", len(got))
 	}
 	free()
-	recovers(t, b, append(granted, "before"), time.Now().Add(3*time.Minute))
-	until(t, a, "")
+	sqltest.Recovers(t, b, append(granted, "before"), time.Now().Add(3*time.Minute))
+	sqltest.Until(t, a, "")
 }
 
 // Which threads wait for room, as MariaDB and MySQL say it.

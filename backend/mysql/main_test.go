@@ -10,7 +10,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
 )
 
@@ -69,19 +68,4 @@ func sql(t *testing.T, s *mysqltest.Server, statements ...string) (told rows) {
 		}
 	}
 	return told
-}
-
-// step carries out op for the node of the table on what is there now.
-func step(t *testing.T, table ledger.Table, name string, op ledger.Op) (ledger.Reply, error) {
-	t.Helper()
-	seen, err := table.Look(t.Context(), name)
-	if err != nil {
-		return ledger.Reply{}, err
-	}
-	op.Node, op.Turns = table.Node(), 1
-	if op.TTL == 0 {
-		op.TTL, op.OfferTTL = 30*1e9, 1e9
-	}
-	next, effects := ledger.Step(seen.Record, op, 0)
-	return table.Swap(t.Context(), ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects, Absolute: op.Restore})
 }

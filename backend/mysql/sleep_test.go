@@ -12,6 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
@@ -30,34 +31,6 @@ func listen(table *Table) chan ledger.Addressed {
 	return told
 }
 
-func hears(t *testing.T, told chan ledger.Addressed, k ledger.Kind) ledger.Addressed {
-	t.Helper()
-	end := time.After(time.Minute)
-	for {
-		select {
-		case m := <-told:
-			if m.Kind == k {
-				return m
-			}
-		case <-end:
-			t.Fatalf("kind %d was not heard", k)
-		}
-	}
-}
-
-// until asks until Ping says what is wanted; "": that all is well.
-func until(t *testing.T, table *Table, want string) {
-	t.Helper()
-	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); pause(t, 10*time.Millisecond) {
-		err = table.Ping(t.Context())
-		if want == "" && err == nil || want != "" && err != nil && contains(err, want) {
-			return
-		}
-	}
-	t.Fatalf("ping = %v, want %q", err, want)
-}
-
 func waitsFor(node string) []ledger.Addressed {
 	return []ledger.Addressed{{Name: "n", Message: ledger.Message{Node: node, Kind: ledger.Waits}}}
 }
@@ -71,13 +44,13 @@ func TestWakeUp(t *testing.T) {
 	a := open(t, s.URL(), "a")
 	a.sleeper.asleep, a.sleeper.beats = time.Hour, time.Hour
 	told := listen(a)
-	until(t, a, "")
+	sqltest.Until(t, a, "")
 	b := open(t, s.URL(), "b")
 	for range 300 {
 		if err := b.Send(t.Context(), waitsFor("a")); err != nil {
 			t.Fatal(err)
 		}
-		hears(t, told, ledger.Waits)
+		sqltest.Hears(t, told, ledger.Waits)
 	}
 }
 
@@ -87,15 +60,15 @@ func TestSleeperIsCutOff(t *testing.T) {
 	s := mysqltest.Start(t)
 	a, told := listening(t, s.URL(), "a")
 	b, _ := listening(t, s.URL(), "b")
-	until(t, a, "")
-	hears(t, told, ledger.Resync)
+	sqltest.Until(t, a, "")
+	sqltest.Hears(t, told, ledger.Resync)
 	sql(t, s, fmt.Sprintf("KILL CONNECTION %d", a.sleeper.place.Load().thread))
-	hears(t, told, ledger.Resync)
-	until(t, a, "")
+	sqltest.Hears(t, told, ledger.Resync)
+	sqltest.Until(t, a, "")
 	if err := b.Send(t.Context(), waitsFor("a")); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, told, ledger.Waits)
+	sqltest.Hears(t, told, ledger.Waits)
 }
 
 // Where nobody can wake the gateway, as through a proxy with other numbers for connections, it
@@ -106,26 +79,26 @@ func TestPolls(t *testing.T) {
 	proxy := tabletest.NewRelay(t, s.Addr)
 	proxy.Lie("CONNECTION_ID()", "1099511627776  ")
 	a, told := listening(t, through(proxy, s), "a", guarded)
-	until(t, a, "KILL QUERY does not reach")
+	sqltest.Until(t, a, "KILL QUERY does not reach")
 	if err := a.Ping(t.Context()); !errors.Is(err, backend.ErrPartly) {
 		t.Errorf("ping = %v, want %v", err, backend.ErrPartly)
 	}
 	if got := sql(t, s, "SELECT thread FROM locks.lockgw_nodes"); len(got) != 1 || got[0][0].text != "0" {
 		t.Errorf("the others know %v, want that nobody can wake it", got)
 	}
-	hears(t, told, ledger.Resync)
+	sqltest.Hears(t, told, ledger.Resync)
 	b := open(t, s.URL(), "b")
 	for range 20 {
-		id := held(t, b, "n")
+		id := sqltest.Held(t, b, "n")
 		if _, err := a.Join(t.Context(), "n", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
 			t.Fatal(err)
 		}
-		r, err := step(t, b, "n", ledger.Op{Verb: ledger.Leave, Hold: id, OfferTTL: time.Minute, TTL: time.Minute})
+		r, err := sqltest.Step(t, b, "n", ledger.Op{Verb: ledger.Leave, Hold: id, OfferTTL: time.Minute, TTL: time.Minute})
 		if err != nil || !r.Written || len(r.Unheard) > 0 {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		hears(t, told, ledger.Look)
-		if _, err := step(t, a, "n", ledger.Op{Verb: ledger.Leave}); err != nil {
+		sqltest.Hears(t, told, ledger.Look)
+		if _, err := sqltest.Step(t, a, "n", ledger.Op{Verb: ledger.Leave}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,7 +113,7 @@ func TestBusyIsNotDeaf(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	a, _ := listening(t, s.URL(), "a")
-	until(t, a, "")
+	sqltest.Until(t, a, "")
 	lock, err := connectFirst(t.Context(), a.hosts.hosts)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +122,7 @@ func TestBusyIsNotDeaf(t *testing.T) {
 	if _, err := lock.query(t.Context(), "LOCK TABLES lockgw_mail WRITE"); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; pause(t, 10*time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; sqltest.Pause(t, 10*time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is not busy for long enough")
 		}
@@ -183,7 +156,7 @@ func TestDeadWhileCleaning(t *testing.T) {
 	s := mysqltest.Start(t)
 	r := tabletest.NewRelay(t, s.Addr)
 	a, told := listening(t, through(r, s), "a")
-	until(t, a, "")
+	sqltest.Until(t, a, "")
 	b := open(t, s.URL(), "b")
 	r.Mute("DELETE FROM lockgw_mail")
 	for range 2 * fetchedMost / 50 {
@@ -191,7 +164,7 @@ func TestDeadWhileCleaning(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 50 {
-			hears(t, told, ledger.Waits)
+			sqltest.Hears(t, told, ledger.Waits)
 		}
 	}
 	if r.Muted() != 1 {
@@ -207,7 +180,7 @@ func TestDeadWhilePreparing(t *testing.T) {
 	r := tabletest.NewRelay(t, s.Addr)
 	r.Mute(layoutSQL)
 	a, _ := listening(t, through(r, s), "a")
-	until(t, a, "")
+	sqltest.Until(t, a, "")
 	if r.Muted() != 1 {
 		t.Errorf("%d connections have died, want 1", r.Muted())
 	}
@@ -219,13 +192,13 @@ func TestLateSign(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	a, told := listening(t, s.URL(), "a")
-	until(t, a, "")
-	hears(t, told, ledger.Resync)
+	sqltest.Until(t, a, "")
+	sqltest.Hears(t, told, ledger.Resync)
 	old := a.sleeper.place.Load()
 	n, _ := a.sleeper.signs.number(old)
 	sql(t, s, fmt.Sprintf("KILL CONNECTION %d", old.thread))
-	hears(t, told, ledger.Resync)
-	until(t, a, "")
+	sqltest.Hears(t, told, ledger.Resync)
+	sqltest.Until(t, a, "")
 	known := func(who *Table) {
 		t.Helper()
 		want := fmt.Sprint(who.sleeper.place.Load().thread)
@@ -250,7 +223,7 @@ func TestLateSign(t *testing.T) {
 	}
 	sql(t, s, "UPDATE locks.lockgw_nodes SET beats = 1000000")
 	b, told := listening(t, s.URL(), "a")
-	hears(t, told, ledger.Resync)
+	sqltest.Hears(t, told, ledger.Resync)
 	known(b)
 }
 
@@ -260,16 +233,16 @@ func TestMessageBringsTheRecord(t *testing.T) {
 	s := mysqltest.Start(t)
 	a, _ := listening(t, s.URL(), "a")
 	b, told := listening(t, s.URL(), "b")
-	until(t, b, "")
-	id := held(t, a, "n")
+	sqltest.Until(t, b, "")
+	id := sqltest.Held(t, a, "n")
 	if _, err := b.Join(t.Context(), "n", ledger.Entry{Node: "b", Want: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
-	r, err := step(t, a, "n", ledger.Op{Verb: ledger.Leave, Hold: id, OfferTTL: 20 * time.Second, TTL: time.Minute})
+	r, err := sqltest.Step(t, a, "n", ledger.Op{Verb: ledger.Leave, Hold: id, OfferTTL: 20 * time.Second, TTL: time.Minute})
 	if err != nil || !r.Written {
 		t.Fatal(r, err)
 	}
-	if m := hears(t, told, ledger.Look); m.Name != "n" || m.Reply == nil || m.Reply.Version != r.Version || !m.Reply.Record.Same(&r.Record) {
+	if m := sqltest.Hears(t, told, ledger.Look); m.Name != "n" || m.Reply == nil || m.Reply.Version != r.Version || !m.Reply.Record.Same(&r.Record) {
 		t.Errorf("the message brings %+v, written was %+v", m, r)
 	}
 }
@@ -282,9 +255,9 @@ func TestMailIsDeleted(t *testing.T) {
 	if err := a.Send(t.Context(), append(waitsFor("a"), waitsFor("nobody")...)); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, told, ledger.Waits)
+	sqltest.Hears(t, told, ledger.Waits)
 	left := func() int { return len(sql(t, s, "SELECT 1 FROM locks.lockgw_mail")) }
-	for end := time.Now().Add(20 * time.Second); left() != 1; pause(t, 20*time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); left() != 1; sqltest.Pause(t, 20*time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("there are %d messages, want that to nobody", left())
 		}
@@ -303,8 +276,8 @@ func TestPause(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	a, _ := listening(t, s.URL(), "a", guarded)
-	until(t, a, "")
-	id := held(t, a, "n")
+	sqltest.Until(t, a, "")
+	id := sqltest.Held(t, a, "n")
 	s.Pause()
 	defer s.Resume()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -315,7 +288,7 @@ func TestPause(t *testing.T) {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 	s.Resume()
-	for end := time.Now().Add(20 * time.Second); ; pause(t, 20*time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); ; sqltest.Pause(t, 20*time.Millisecond) {
 		errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Minute}})
 		if err == nil && errs[0] == nil {
 			break

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
@@ -18,7 +19,7 @@ func TestJoinLocked(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	a := open(t, s.URL(), "a")
-	held(t, a, "n")
+	sqltest.Held(t, a, "n")
 	vanished, err := connectFirst(t.Context(), a.hosts.hosts)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -18,19 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
+	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
-
-// wrong: the table cannot be used, and says why in these words.
-func wrong(t *testing.T, table *Table, want string) {
-	t.Helper()
-	_, err := table.Look(t.Context(), "n")
-	if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "geheim") {
-		t.Errorf("err = %v, want %v with %q, without the password", err, backend.ErrRefused, want)
-	}
-}
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
@@ -41,16 +31,16 @@ func TestLogin(t *testing.T) {
 	at := func(login, more string) string {
 		return "postgres://" + login + "@" + s.Addr + "/postgres?sslmode=disable" + more
 	}
-	wrong(t, open(t, at("locker:geheim2", ""), "a"), "check user and password")
-	wrong(t, open(t, at("nobody", ""), "a"), "check user and password")
-	wrong(t, open(t, strings.Replace(at("locker:geheim", ""), "/postgres?", "/none?", 1), "a"), "no such database")
-	held(t, open(t, at("locker:geheim", ""), "a"), "n")
+	sqltest.Wrong(t, open(t, at("locker:geheim2", ""), "a"), "check user and password")
+	sqltest.Wrong(t, open(t, at("nobody", ""), "a"), "check user and password")
+	sqltest.Wrong(t, open(t, strings.Replace(at("locker:geheim", ""), "/postgres?", "/none?", 1), "a"), "no such database")
+	sqltest.Held(t, open(t, at("locker:geheim", ""), "a"), "n")
 	host, port, _ := net.SplitHostPort(s.Addr)
 	file := filepath.Join(t.TempDir(), "pass")
 	if err := os.WriteFile(file, []byte(host+":"+port+":*:locker:geheim\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	held(t, open(t, at("locker", "&passfile="+file), "b"), "m")
+	sqltest.Held(t, open(t, at("locker", "&passfile="+file), "b"), "m")
 }
 
 // With the tables made by somebody else, no right to make any is needed.
@@ -58,21 +48,21 @@ func TestLeastRights(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
 	admin := open(t, s.URL(), "admin", guarded)
-	held(t, admin, "n")
+	sqltest.Held(t, admin, "n")
 	psql(t, s, "CREATE ROLE app LOGIN")
 	app := strings.Replace(s.URL(), "postgres@", "app@", 1)
-	wrong(t, open(t, app, "a", guarded), "lacks a right")
+	sqltest.Wrong(t, open(t, app, "a", guarded), "lacks a right")
 	psql(t, s, "GRANT USAGE ON SCHEMA lockgw TO app; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA lockgw TO app")
 	a, told := listening(t, app, "a", guarded)
-	until(t, a, "")
-	held(t, a, "m")
+	sqltest.Until(t, a, "")
+	sqltest.Held(t, a, "m")
 	if err := a.sweep(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
 	if _, err := admin.Join(t.Context(), "m", ledger.Entry{Node: "admin", Want: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, told, ledger.Waits)
+	sqltest.Hears(t, told, ledger.Waits)
 }
 
 // Many gateways may meet an empty database at the same time.
@@ -83,24 +73,24 @@ func TestTablesAreMadeOnce(t *testing.T) {
 	for i := range 12 {
 		table := open(t, s.URL()+"&pool_max_conns=2", fmt.Sprint("n", i), guarded)
 		wg.Go(func() {
-			if r, err := step(t, table, fmt.Sprint("name", i), ledger.Op{Want: 1}); err != nil || !r.Written {
+			if r, err := sqltest.Step(t, table, fmt.Sprint("name", i), ledger.Op{Want: 1}); err != nil || !r.Written {
 				t.Errorf("%d: %+v, %v", i, r, err)
 			}
 		})
 	}
 	wg.Wait()
 	psql(t, s, "UPDATE lockgw.state SET layout = 2")
-	wrong(t, open(t, s.URL(), "old"), "layout 2, and this lockgw knows 1")
+	sqltest.Wrong(t, open(t, s.URL(), "old"), "layout 2, and this lockgw knows 1")
 }
 
 // What makes the database lie about its writes is found before the first lock is granted.
 func TestSelfTest(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
-	held(t, open(t, s.URL(), "a"), "n")
+	sqltest.Held(t, open(t, s.URL(), "a"), "n")
 	psql(t, s, `CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.ends = ARRAY[0]; RETURN NEW; END';
 		CREATE TRIGGER no BEFORE INSERT OR UPDATE ON lockgw.names FOR EACH ROW WHEN (cardinality(NEW.ids) > 0) EXECUTE FUNCTION no()`)
-	wrong(t, open(t, s.URL(), "b"), "compare-and-set does not work")
+	sqltest.Wrong(t, open(t, s.URL(), "b"), "compare-and-set does not work")
 }
 
 // Rows that nobody uses go, and the fences of the next ones are above those of before, also
@@ -109,39 +99,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
 	a := open(t, s.URL(), "a")
-	kept := held(t, a, "kept")
-	high := backend.Fence(1 << 51)
-	r, err := step(t, a, "gone", ledger.Op{Want: 1, Floor: high})
-	if err != nil || !r.Written {
-		t.Fatal(r, err)
-	}
-	if _, err := step(t, a, "gone", ledger.Op{Verb: ledger.Leave, Hold: r.Record.Firm("a").ID}); err != nil {
-		t.Fatal(err)
-	}
-	if newest, err := a.Newest(t.Context()); err != nil || newest < r.Record.Top {
-		t.Errorf("the newest fence is %d, %v, although %d is reserved", newest, err, r.Record.Top)
-	}
-	if err := a.sweep(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if seen, err := a.Look(t.Context(), "gone"); err != nil || seen.Version == "" {
-		t.Fatalf("swept although a late request may come: %+v, %v", seen, err)
-	}
-	if err := a.sweep(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
-	if seen, err := a.Look(t.Context(), "gone"); err != nil || seen.Version != "" {
-		t.Fatalf("still there: %+v, %v", seen, err)
-	}
-	if seen, err := a.Look(t.Context(), "kept"); err != nil || seen.Record.Firm("a") == nil || seen.Record.Firm("a").ID != kept {
-		t.Fatalf("what is held was swept: %+v, %v", seen, err)
-	}
-	if newest, err := a.Newest(t.Context()); err != nil || newest <= high {
-		t.Errorf("the newest fence is %d, %v, although %d was given", newest, err, high)
-	}
-	if next := held(t, a, "gone"); next <= high {
-		t.Errorf("after fence %d came %d", high, next)
-	}
+	sqltest.Sweep(t, a, a.sweep)
 }
 
 func TestTLS(t *testing.T) {
@@ -154,10 +112,10 @@ func TestTLS(t *testing.T) {
 	s.Launch()
 	psql(t, s, "CREATE ROLE tls LOGIN; GRANT CREATE ON DATABASE postgres TO tls")
 	at := func(more string) string { return "postgres://tls@" + s.Addr + "/postgres?sslmode=" + more }
-	held(t, open(t, at("verify-full&sslrootcert="+ca), "a"), "n")
-	wrong(t, open(t, at("disable"), "b"), "pg_hba.conf")
+	sqltest.Held(t, open(t, at("verify-full&sslrootcert="+ca), "a"), "n")
+	sqltest.Wrong(t, open(t, at("disable"), "b"), "pg_hba.conf")
 	other := pgtest.Start(t)
-	wrong(t, open(t, at("verify-full&sslrootcert="+certify(t, other)), "c"), "certificate")
+	sqltest.Wrong(t, open(t, at("verify-full&sslrootcert="+certify(t, other)), "c"), "certificate")
 }
 
 // certify puts a key and a certificate of its own into the server's directory, and returns

@@ -17,6 +17,7 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
 	"github.com/lockgw/lockgw/backend/sqltable"
+	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
@@ -29,34 +30,6 @@ func listening(t *testing.T, url, node string, with ...func(*Config)) (*Table, c
 	return table, told
 }
 
-func hears(t *testing.T, told chan ledger.Addressed, k ledger.Kind) ledger.Addressed {
-	t.Helper()
-	end := time.After(time.Minute)
-	for {
-		select {
-		case m := <-told:
-			if m.Kind == k {
-				return m
-			}
-		case <-end:
-			t.Fatalf("kind %d was not heard", k)
-		}
-	}
-}
-
-// until asks until Ping says what is wanted; nil: that all is well.
-func until(t *testing.T, table *Table, want string) {
-	t.Helper()
-	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); pause(t, 10*time.Millisecond) {
-		err = table.Ping(t.Context())
-		if want == "" && err == nil || want != "" && err != nil && strings.Contains(err.Error(), want) {
-			return
-		}
-	}
-	t.Fatalf("ping = %v, want %q", err, want)
-}
-
 // A connection that dies before the gateway has ever listened does not keep it from that: no
 // caller's deadline ends what is asked for it.
 func TestDeadWhilePreparing(t *testing.T) {
@@ -65,7 +38,7 @@ func TestDeadWhilePreparing(t *testing.T) {
 	r := tabletest.NewRelay(t, s.Addr)
 	r.Mute("SELECT layout FROM ")
 	a, _ := listening(t, strings.Replace(s.URL(), s.Addr, r.Addr, 1), "a")
-	until(t, a, "")
+	sqltest.Until(t, a, "")
 	if r.Muted() != 1 {
 		t.Errorf("%d connections have died, want 1", r.Muted())
 	}
@@ -77,15 +50,15 @@ func TestListenerIsCutOff(t *testing.T) {
 	s := pgtest.Start(t)
 	a, told := listening(t, s.URL(), "a")
 	b, _ := listening(t, s.URL(), "b")
-	until(t, a, "")
-	hears(t, told, ledger.Resync)
+	sqltest.Until(t, a, "")
+	sqltest.Hears(t, told, ledger.Resync)
 	psql(t, s, fmt.Sprintf("SELECT pg_terminate_backend(%d)", a.listener.pid.Load()))
-	hears(t, told, ledger.Resync)
-	until(t, a, "")
+	sqltest.Hears(t, told, ledger.Resync)
+	sqltest.Until(t, a, "")
 	if err := b.Send(t.Context(), []ledger.Addressed{{Name: "n", Message: ledger.Message{Node: "a", Kind: ledger.Waits}}}); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, told, ledger.Waits)
+	sqltest.Hears(t, told, ledger.Waits)
 }
 
 // One over which nothing comes any more, although it stands, is noticed by that; and however
@@ -97,20 +70,20 @@ func TestListenerIsSilent(t *testing.T) {
 	}
 	s := pgtest.Start(t)
 	a, told := listening(t, s.URL(), "a")
-	until(t, a, "")
-	hears(t, told, ledger.Resync)
+	sqltest.Until(t, a, "")
+	sqltest.Hears(t, told, ledger.Resync)
 	pid := int(a.listener.pid.Load())
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	defer syscall.Kill(pid, syscall.SIGCONT)
-	hears(t, told, ledger.Resync)
-	until(t, a, "")
+	sqltest.Hears(t, told, ledger.Resync)
+	sqltest.Until(t, a, "")
 	least := time.Hour
 	for n := range 8 {
 		cut := time.Now()
 		psql(t, s, fmt.Sprintf("SELECT pg_terminate_backend(%d)", a.listener.pid.Load()))
-		hears(t, told, ledger.Resync)
+		sqltest.Hears(t, told, ledger.Resync)
 		if n >= 4 {
 			least = min(least, time.Since(cut))
 		}
@@ -131,10 +104,10 @@ func TestMessageBringsTheRecord(t *testing.T) {
 	s := pgtest.Start(t)
 	a, _ := listening(t, s.URL(), "a")
 	b, told := listening(t, s.URL(), "b")
-	until(t, b, "")
+	sqltest.Until(t, b, "")
 	for name, about := range map[string]string{"small": "x", "large": strings.Repeat("x", 9000)} {
 		held := ledger.Op{Want: 1}
-		r, err := step(t, a, name, held)
+		r, err := sqltest.Step(t, a, name, held)
 		if err != nil || !r.Written {
 			t.Fatal(r, err)
 		}
@@ -150,7 +123,7 @@ func TestMessageBringsTheRecord(t *testing.T) {
 		if r, err = a.Swap(t.Context(), ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects}); err != nil || !r.Written {
 			t.Fatal(r, err)
 		}
-		m := hears(t, told, ledger.Look)
+		m := sqltest.Hears(t, told, ledger.Look)
 		if m.Name != name || (m.Reply != nil) != (name == "small") {
 			t.Errorf("%s: heard %+v", name, m)
 		}
@@ -192,7 +165,7 @@ func pgbouncer(t *testing.T, s *pgtest.Server, mode string) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	for end := time.Now().Add(time.Minute); ; pause(t, 10*time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; sqltest.Pause(t, 10*time.Millisecond) {
 		c, err := net.Dial("tcp", addr)
 		if err == nil {
 			c.Close()
@@ -210,13 +183,13 @@ func TestPooler(t *testing.T) {
 	s := pgtest.Start(t)
 	pooled := pgbouncer(t, s, "transaction")
 	a, _ := listening(t, pooled, "a")
-	until(t, a, "backend.postgres.listen_url")
-	if _, err := step(t, a, "n", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "pooler") {
+	sqltest.Until(t, a, "backend.postgres.listen_url")
+	if _, err := sqltest.Step(t, a, "n", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("granted without messages: %v", err)
 	}
 	b, told := listening(t, pooled, "b", func(c *Config) { c.ListenURL = s.URL() })
-	until(t, b, "")
-	r, err := step(t, b, "n", ledger.Op{Want: 1})
+	sqltest.Until(t, b, "")
+	r, err := sqltest.Step(t, b, "n", ledger.Op{Want: 1})
 	if err != nil || r.Record.Firm("b") == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -228,7 +201,7 @@ func TestPooler(t *testing.T) {
 	if _, err := a.Join(t.Context(), "n", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, told, ledger.Waits)
+	sqltest.Hears(t, told, ledger.Waits)
 }
 
 // A server that stands still is noticed, and so is that it goes on.
@@ -236,8 +209,8 @@ func TestPause(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
 	a, _ := listening(t, s.URL(), "a", guarded)
-	until(t, a, "")
-	id := held(t, a, "n")
+	sqltest.Until(t, a, "")
+	id := sqltest.Held(t, a, "n")
 	s.Pause()
 	defer s.Resume()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -248,7 +221,7 @@ func TestPause(t *testing.T) {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 	s.Resume()
-	for end := time.Now().Add(time.Minute); ; pause(t, 20*time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; sqltest.Pause(t, 20*time.Millisecond) {
 		errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Minute}})
 		if err == nil && errs[0] == nil {
 			break

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
 )
 
@@ -59,19 +58,4 @@ func carryOut(t *testing.T, c *pgx.Conn, sql string) {
 	if _, err := c.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// step carries out op for the node of the table on what is there now.
-func step(t *testing.T, table ledger.Table, name string, op ledger.Op) (ledger.Reply, error) {
-	t.Helper()
-	seen, err := table.Look(t.Context(), name)
-	if err != nil {
-		return ledger.Reply{}, err
-	}
-	op.Node, op.Turns = table.Node(), 1
-	if op.TTL == 0 {
-		op.TTL, op.OfferTTL = 30*1e9, 1e9
-	}
-	next, effects := ledger.Step(seen.Record, op, 0)
-	return table.Swap(t.Context(), ledger.Swap{Name: name, Base: seen.Version, Record: next, Effects: effects, Absolute: op.Restore})
 }

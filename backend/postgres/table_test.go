@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
+	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
@@ -32,11 +33,11 @@ func TestPlannedOnce(t *testing.T) {
 	t.Parallel()
 	table := open(t, pgtest.Start(t).URL()+"&pool_max_conns=1", "a")
 	for range 3 {
-		held, err := step(t, table, "n", ledger.Op{Want: 1})
+		held, err := sqltest.Step(t, table, "n", ledger.Op{Want: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := step(t, table, "n", ledger.Op{Verb: ledger.Leave, Hold: held.Record.Firm("a").ID}); err != nil {
+		if _, err := sqltest.Step(t, table, "n", ledger.Op{Verb: ledger.Leave, Hold: held.Record.Firm("a").ID}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -62,6 +62,10 @@ var rules = []rule{
 		why: "what tables over SQL have in common is the same for each database, so this names none",
 	},
 	{
+		pkg: "backend/sqltable/sqltest", ours: []string{"backend", "backend/ledger"}, closed: true,
+		why: "what tests of tables over SQL have in common is the same for each database, as tabletest",
+	},
+	{
 		pkg: "backend/redis/conn", ours: []string{"backend", "backend/dialer", "backend/resplimit"},
 		why: "addresses, connections and replies of Redis are the same for every store that is kept there",
 	},

@@ -1,0 +1,62 @@
+package sqltest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// ForLong is a lease that lasts for the test.
+const ForLong = time.Hour
+
+// Take has the table hold a name for long; it waits two seconds for the server. A name that
+// somebody else has is a backend.ErrRefused.
+func Take(t *testing.T, table ledger.Table, name string) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	r, err := stepIn(ctx, table, name, ledger.Op{Want: 1, TTL: ForLong, OfferTTL: time.Second})
+	if err == nil && r.Record.Firm(table.Node()) == nil {
+		err = fmt.Errorf("%w: somebody else has it", backend.ErrRefused)
+	}
+	return err
+}
+
+// TakeMost takes names until that fails, as it does where the disk is full.
+func TakeMost(t *testing.T, table ledger.Table) (granted []string, err error) {
+	t.Helper()
+	about := strings.Repeat("x", 200) // so that it does not take long
+	for i := range 100_000 {
+		name := fmt.Sprintf("n-%d-%s", i, about)
+		if err := Take(t, table, name); err != nil {
+			return granted, err
+		}
+		granted = append(granted, name)
+	}
+	t.Fatal("the disk does not become full")
+	return nil, nil
+}
+
+// Recovers wants that names are granted again before end, but none that somebody has.
+func Recovers(t *testing.T, table ledger.Table, granted []string, end time.Time) {
+	t.Helper()
+	for ; ; Pause(t, 50*time.Millisecond) {
+		for _, name := range granted {
+			if err := Take(t, table, name); err == nil {
+				t.Fatalf("%s is held, and was granted again", name)
+			}
+		}
+		err := Take(t, table, "after")
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nothing is granted although there is room: %v", err)
+		}
+	}
+}
