@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -70,11 +71,13 @@ func TestAttachAsTheLastLeaves(t *testing.T) {
 	})
 }
 
-// The same for one that comes back in the last moment after a restart.
+// The same for one that comes back in the last moment after a restart. Both find the session
+// busy, one after the other, for so long that its mutex goes from hand to hand: between any
+// two steps under it the other one has its turn.
 func TestReturnInTheLastMoment(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := begin(t, memory.NewRows(), session.Config{})
-		tokens := make([]session.Token, many)
+		tokens := make([]session.Token, 20)
 		for i := range tokens {
 			_, tokens[i] = p.open(session.Options{Conns: true})
 		}
@@ -83,8 +86,18 @@ func TestReturnInTheLastMoment(t *testing.T) {
 		for _, token := range tokens {
 			s := p.lookup(token)
 			wg.Go(func() {
-				time.Sleep(10 * time.Second)
-				err := s.Attach()
+				time.Sleep(10*time.Second - 1)
+				free := s.Hold()
+				time.Sleep(1) // until it is to end
+				yield()
+				came := make(chan error, 1)
+				wg.Go(func() { came <- s.Attach() })
+				yield()
+				free()
+				free = s.Hold() // before the first of them is awake, which asks to be handed the mutex
+				yield()
+				free()
+				err := <-came
 				time.Sleep(time.Second)
 				if ended := s.Err(); err == nil && ended != nil {
 					t.Errorf("came back, and was closed: %v", ended)
@@ -93,6 +106,14 @@ func TestReturnInTheLastMoment(t *testing.T) {
 		}
 		wg.Wait()
 	})
+}
+
+// yield lets all others run for some milliseconds: a mutex for which somebody has waited for
+// one is handed over.
+func yield() {
+	for range 20_000 {
+		runtime.Gosched()
+	}
 }
 
 // A session of one lock ends with it: what it asks for in that moment is refused, not
