@@ -13,6 +13,9 @@
 -- and, unless there is nothing of the kind: how many holds ended, their ids; of each
 -- message the channel and the text; of "~" fields and numbers, as many as holds.
 --
+-- The answer to what is written is a number, the clock in us, or 1 where it was not looked at, if
+-- all leases begin with it and nobody is told; else a list: 1, "id=end" of each hold, the clock,
+-- what the fences count from, rest of the lock of somebody else, how many have heard each message.
 -- What is refused leaves the loop, and there.lua answers. Nothing is changed before all is
 -- checked, but for a field of the lock whose removal is the last check.
 repeat
@@ -156,10 +159,7 @@ repeat
   local shown = (will == '' or will == '!') and ' 000' or ' ' .. will
   local all = ARGV[2] .. ' ' .. cap .. ' ' .. till .. shown .. line .. '\n' .. json
   if short then
-    call('SET', record, all, 'PX', minute)
-    if not ARGV[after] then
-      return 1
-    end
+    call('SET', record, all, 'PX', '60000')
   elseif will == '!' then
     left = call('PTTL', lock)
     call('SET', record, all, 'PXAT', math.max(last, ms + left) + 1.5 * minute)
@@ -168,9 +168,13 @@ repeat
   else
     call('SET', record, all, 'PXAT', last + minute)
   end
-  local answer = { 1, line, clock and clock[1] or 0, clock and clock[2] or 0, base, left }
   local some = #ARGV - (several and after - 11 or 0)
-  if some > after + ended then
+  local tells = some > after + ended
+  if not tells and (short or base == 0 and will ~= '!' and ARGV[9] ~= '') then -- the rest is known to who asked
+    return clock and clock[1] * 1000000 + clock[2] or 1
+  end
+  local answer = { 1, line, clock and clock[1] or 0, clock and clock[2] or 0, base, left }
+  if tells then
     clock = clock or call('TIME')
     local tail = #all > 2048 and '' or ' ' .. clock[1] .. ' ' .. clock[2] .. ' ' .. all
     for i = after + ended + 1, some, 2 do

@@ -115,7 +115,7 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		return ledger.Reply{}, err
 	}
 	var r ledger.Reply
-	if a.Number(0) == 1 {
+	if a.Number(0) > 0 {
 		r = t.written(ctx, s, next, a)
 	} else if r, err = t.there(ctx, raw, a); err != nil {
 		return ledger.Reply{}, err

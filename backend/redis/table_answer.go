@@ -18,9 +18,9 @@ import (
 
 // answer is what a script has said, or why it has not.
 func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
-	switch {
-	case err == nil && v == int64(1): // written, and there is nothing to tell
-		return conn.Reply{v}, nil
+	switch n, alone := v.(int64); {
+	case err == nil && alone: // written, and at most the clock is to be told
+		return conn.Reply{n}, nil
 	case err == nil:
 		return conn.AsReply(v)
 	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrRefused), errors.Is(err, backend.ErrConflict):
@@ -44,11 +44,16 @@ func (t *Table) there(ctx context.Context, raw string, a conn.Reply) (ledger.Rep
 	return r, nil
 }
 
-// written is what is there once s was carried out.
+// written is what is there once s was carried out. The answer is the clock alone, or 1 where
+// that was not looked at, if what is there is as s has it, with no lease but those that begin.
 func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.Reply) ledger.Reply {
 	r := ledger.Reply{Version: ledger.Version(next), Record: s.Record.Clone(), Clock: micros(a.Number(2), a.Number(3))}
 	if base := a.Fence(4); base != 0 {
 		r.Record.Rebase(base)
+	}
+	short := len(a) == 1
+	if n := a.Number(0); short && n > 1 {
+		r.Clock = n
 	}
 	ends := ends(a.Text(1))
 	raw := t.cfg.KeyPrefix + s.Name
@@ -62,6 +67,11 @@ func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.
 		if s.Record.Holds[i].ID == 0 {
 			h.ID = 0
 			h.End = outsider{left: time.Duration(a.Number(5)) * time.Millisecond}.hold().End
+			continue
+		}
+		if short {
+			ttl, _ := leaseOf(s.Effects.Stamps, h.ID)
+			h.End = toTheMillisecond(ttl)
 			continue
 		}
 		h.End = time.Duration(ends.of(h.ID)-r.Clock/1000) * time.Millisecond

@@ -25,6 +25,20 @@ func alien(r ledger.Reply) *ledger.Hold {
 	return nil
 }
 
+// Who waits for a lock of a program outside lockgw is told of its rest by each write, not by
+// the first one alone.
+func TestTableTellsTheRestOfForeignLocks(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	a, b := openNode(t, s.URL(), "a", redis.GuardNone), openNode(t, s.URL(), "b", redis.GuardNone)
+	s.Client().SetNX(t.Context(), "x", "token", time.Hour)
+	for _, r := range []ledger.Reply{a.does("x", ledger.Op{Want: 1}), b.does("x", ledger.Op{Want: 1})} {
+		if h := alien(r); h == nil || h.End < 50*time.Minute {
+			t.Errorf("after a write the holder is %+v", h)
+		}
+	}
+}
+
 // Whatever a program outside lockgw has under the name is seen, waited for, and not touched.
 func TestTableSeesForeignLocks(t *testing.T) {
 	t.Parallel()

@@ -84,11 +84,16 @@ func withHolds(m requests.Message, r *ledger.Record, begin []ledger.Stamp) reque
 			id = fence(h.ID) + "?"
 		}
 		if d, ok := leaseOf(begin, h.ID); ok {
-			ttl = strconv.FormatInt(max(d.Milliseconds(), 1), 10)
+			ttl = strconv.FormatInt(toTheMillisecond(d).Milliseconds(), 10)
 		}
 		m = append(m, id, ttl)
 	}
 	return m
+}
+
+// toTheMillisecond is a lease as Redis has it.
+func toTheMillisecond(ttl time.Duration) time.Duration {
+	return max(ttl.Truncate(time.Millisecond), time.Millisecond)
 }
 
 // leaseOf is the lease of a hold that begins; false: none does.
