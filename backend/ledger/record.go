@@ -99,7 +99,7 @@ type Caller struct {
 	Owner backend.Owner `json:"owner"`
 	// Entries is how often the owner has entered.
 	Entries int           `json:"entries"`
-	Fence   backend.Fence `json:"fence"`
+	Fence   backend.Fence `json:"fence,omitempty"`
 	// Since is when it was let in, in microseconds of the store's clock; 0: it waits.
 	Since int64 `json:"since,omitempty"`
 	// About is opaque: process, note and so on.
