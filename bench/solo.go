@@ -33,6 +33,7 @@ const (
 	plainName     = "go-redis, SET NX + compare-and-delete"
 	redislockName = "bsm/redislock"
 	limitName     = "limit: Unix socket echo"
+	keptName      = "lockgw socket, redis://, retain 1s"
 )
 
 func trips(r *rig.Rig) []callers.Contestant {
@@ -51,6 +52,7 @@ func pairs(r *rig.Rig, p rig.Plan) []callers.Contestant {
 		{Name: "lockgw's scripts, no gateway", Trips: 2, Open: stores.Requests(stores.RedisTable("redis://" + r.Addr))},
 		{Name: "lockgw socket, memory://", Trips: 2, Open: callers.SocketPairs(callers.Own, r.Memory)},
 		{Name: callers.SocketName, Trips: 2, Open: callers.SocketPairs(callers.Own, r.First)},
+		{Name: keptName, Trips: 2, Open: callers.SocketPairs(callers.Kept, r.Keeper)},
 		{Name: "lockgw HTTP, memory://", Trips: 2, Open: callers.HTTPPairs(r.Memory, callers.Own)},
 		{Name: "lockgw HTTP, redis://", Trips: 2, Open: callers.HTTPPairs(r.First, callers.Own)},
 	}

@@ -34,6 +34,22 @@ var targets = []figures.Target{
 			return figures.Compare(t, soloGroup, 32, func(s []figures.Sample) float64 { return s[0].Rate / s[1].Rate }, callers.SocketName, redislockName)
 		},
 	},
+	{
+		Name:  "1 caller alone, the same with fairness.retain: speed of bsm/redislock used directly",
+		Bound: 0.8, Least: true, Ratio: keptAgainst(1),
+	},
+	{
+		Name:  "32 callers alone, with fairness.retain: speed of bsm/redislock used directly",
+		Bound: 1, Least: true, Ratio: keptAgainst(32),
+	},
+}
+
+// keptAgainst is the speed of callers of names that their gateway retains, compared with that
+// of bsm/redislock.
+func keptAgainst(n int) func(t *figures.Table) (float64, bool) {
+	return func(t *figures.Table) (float64, bool) {
+		return figures.Compare(t, soloGroup, n, func(s []figures.Sample) float64 { return s[0].Rate / s[1].Rate }, keptName, redislockName)
+	}
 }
 
 // crowdAgainst is how much longer one row of a crowd took than another.

@@ -136,6 +136,10 @@ func SocketPairs(name func(i int) string, gateways ...*rig.Gateway) func(n int) 
 // Own is a name of the caller's own, one is the same for all.
 func Own(i int) string { return "bench" + strconv.Itoa(i) }
 
+// Kept is one of the caller's own that no other row asks for: a gateway that retains it would
+// be asked for it.
+func Kept(i int) string { return "kept" + strconv.Itoa(i) }
+
 // One is the name that all callers want.
 func One(int) string { return "bench" }
 

@@ -31,6 +31,7 @@ type Rig struct {
 	Started int             // gateways that came and went
 
 	Memory, First, Second, Distant *Gateway // over memory, Redis twice, and far Redis
+	Keeper                         *Gateway // over Redis, with fairness.retain
 	Third, Fourth                  *Gateway // over another store, if that is measured
 }
 
@@ -67,7 +68,7 @@ func (r *Rig) open(ctx context.Context) (err error) {
 	return r.startRedis(ctx)
 }
 
-// StartAll starts what the tables compare: what shows the limits, and four gateways.
+// StartAll starts what the tables compare: what shows the limits, and five gateways.
 func (r *Rig) StartAll(ctx context.Context) (err error) {
 	if err := r.startRoles(ctx); err != nil {
 		return err
@@ -75,13 +76,15 @@ func (r *Rig) StartAll(ctx context.Context) (err error) {
 	for _, g := range []struct {
 		name, url string
 		to        **Gateway
+		flags     []string
 	}{
-		{"memory", "memory://", &r.Memory},
-		{"first", "redis://" + r.Addr, &r.First},
-		{"second", "redis://" + r.Addr, &r.Second},
-		{"distant", "redis://" + r.Far, &r.Distant},
+		{"memory", "memory://", &r.Memory, nil},
+		{"first", "redis://" + r.Addr, &r.First, nil},
+		{"second", "redis://" + r.Addr, &r.Second, nil},
+		{"distant", "redis://" + r.Far, &r.Distant, nil},
+		{"keeper", "redis://" + r.Addr, &r.Keeper, []string{"--fairness-retain", "1s"}},
 	} {
-		if *g.to, err = r.StartGateway(ctx, g.name, g.url); err != nil {
+		if *g.to, err = r.StartGateway(ctx, g.name, g.url, g.flags...); err != nil {
 			return err
 		}
 	}
