@@ -13,6 +13,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // client is a Table and what was told to it.
@@ -279,7 +280,7 @@ func TestRequestsWaitForTheKey(t *testing.T) {
 	c := etcdtest.Client(t, s)
 	a.take("n")
 	for range 4 {
-		time.Sleep(2 * retryAfter)
+		time.Sleep(2 * quorum.RetryAfter)
 		before := a.resync.Load()
 		if _, err := c.Delete(t.Context(), "lockgw/mail/a"); err != nil {
 			t.Fatal(err)
@@ -288,12 +289,12 @@ func TestRequestsWaitForTheKey(t *testing.T) {
 			if _, err := a.Join(t.Context(), "nobodys", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
 				t.Fatal(err)
 			}
-			a.start.lost() // as a write says that finds it gone
+			a.listening.Lost(true) // as a write says that finds it gone
 			if time.Now().After(end) {
 				t.Fatal("a does not listen again")
 			}
 		}
-		time.Sleep(2 * retryAfter)
+		time.Sleep(2 * quorum.RetryAfter)
 		if n := a.resync.Load() - before; n > 2 { // one may come of the last request
 			t.Errorf("the key was made %d times", n)
 		}
@@ -307,7 +308,7 @@ func TestRequestsWaitForTheKeyAgain(t *testing.T) {
 	a.take("n")
 	for range 4 {
 		before := a.resync.Load()
-		a.start.lost()
+		a.listening.Lost(true)
 		for begin := time.Now(); a.resync.Load() == before; {
 			if _, err := a.Join(t.Context(), "nobodys", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
 				t.Fatalf("%v after the key was gone, which had just been made, a request fails: %v", time.Since(begin), err)

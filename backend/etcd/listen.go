@@ -7,7 +7,6 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/selftest"
 )
@@ -17,40 +16,12 @@ const (
 	probeEvery  = 2 * time.Second
 	probeTime   = 3 * time.Second // for the answer to a probe
 	writesEvery = 5               // probes: the key of the node is written anew, so that it shows if etcd goes back
-	retryAfter  = 200 * time.Millisecond
 )
 
 // Listen implements ledger.Table.
 func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.work.Go(func() {
-		told := ""
-		for first := true; t.life.Err() == nil; {
-			since := time.Now()
-			heard, err := t.hear(f, first)
-			first = first && !heard
-			if t.life.Err() != nil {
-				return
-			}
-			switch {
-			case !heard:
-				t.start.failed(err)
-			case time.Since(since) > retryAfter:
-				t.start.again(nil)
-			default:
-				t.start.again(err)
-			}
-			switch {
-			case heard:
-				t.cfg.Log.Warn("messages of other gateways may have been missed; what is waited for is looked at again", "why", err)
-			case errors.Is(err, backend.ErrRefused) && err.Error() != told:
-				told = err.Error()
-				t.cfg.Log.Error("etcd is not used", "why", err)
-			}
-			select {
-			case <-t.life.Done():
-			case <-time.After(retryAfter):
-			}
-		}
+		t.listening.Run(t.life, func(first bool) (bool, error) { return t.hear(f, first) })
 	})
 	t.work.Go(t.sweep)
 }
@@ -96,7 +67,7 @@ func (t *Table) hear(f func(ledger.Addressed), first bool) (began bool, err erro
 	defer stop()
 	// A revision that is past by now is served some 100 ms late, once.
 	events := c.Watch(life, t.keys.mail(t.cfg.Node.ID), clientv3.WithRev(e.heard+1))
-	t.start.ready()
+	t.listening.Ready(true)
 	if !first {
 		f(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Resync}})
 	}
@@ -131,7 +102,7 @@ func (e *ear) listen(ctx context.Context, c *clientv3.Client, events clientv3.Wa
 	busy := false
 	for n := 1; ; {
 		select {
-		case <-e.t.start.kick:
+		case <-e.t.listening.Kicked():
 			return errors.New("etcd does not have the key of this node's messages as it was")
 		case <-ctx.Done():
 			return ctx.Err()

@@ -43,7 +43,7 @@ func (t *Table) read(ctx context.Context, c *clientv3.Client, name string) (row,
 
 // Join implements ledger.Table. It reads and swaps, until nobody else has written between.
 func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend.Fence) (ledger.Reply, error) {
-	if err := t.start.wait(ctx); err != nil {
+	if _, err := t.listening.Wait(ctx); err != nil {
 		return ledger.Reply{}, err
 	}
 	c, err := t.link.client(ctx)

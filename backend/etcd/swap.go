@@ -111,7 +111,7 @@ const tries = 5
 
 // Swap implements ledger.Table.
 func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
-	if err := t.start.wait(ctx); err != nil {
+	if _, err := t.listening.Wait(ctx); err != nil {
 		return ledger.Reply{}, err
 	}
 	return t.swap(ctx, s)
@@ -201,10 +201,10 @@ func (t *Table) granting(w *write, is there) error {
 		if err := t.distrust(); err != nil {
 			return err
 		}
-		t.start.lost() // it has just begun
+		t.listening.Lost(true) // it has just begun
 		return fmt.Errorf("%w: etcd was restored from an older copy", backend.ErrRefused)
 	case is.pulse < t.guard.last():
-		t.start.lost()
+		t.listening.Lost(true)
 		return fmt.Errorf("%w: etcd does not have the messages of this node any more; it is looked into", backend.ErrRefused)
 	}
 	return nil

@@ -34,13 +34,13 @@ type Table struct {
 	keys keys
 	link link
 
-	leases  leases
-	remains remains
-	seen    seen
-	mark    mark
-	unused  quorum.Unused[leftover]
-	start   start
-	guard   guard
+	leases    leases
+	remains   remains
+	seen      seen
+	mark      mark
+	unused    quorum.Unused[leftover]
+	listening *quorum.Listening[bool] // true: the node listens, or has
+	guard     guard
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
@@ -63,7 +63,9 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.link.busy = make(chan struct{}, 1)
 	t.link.open = func() (*clientv3.Client, error) { return connect(context.Background(), a) }
 	t.leases.t = t
-	t.start.changed, t.start.kick = make(chan struct{}), make(chan struct{}, 1)
+	t.listening = quorum.NewListening[bool](quorum.Listens{
+		Store: "etcd", Over: "messages of other gateways may have been missed", Stays: true, Unsent: unsent, Log: cfg.Log,
+	})
 	return t, nil
 }
 
@@ -96,7 +98,7 @@ func (t *Table) Ping(ctx context.Context) error {
 	if err := t.distrust(); err != nil {
 		return err
 	}
-	return t.start.trouble()
+	return t.listening.Trouble()
 }
 
 // keys are those of a store. All begin with the prefix of the address:

@@ -67,7 +67,7 @@ func TestLogin(t *testing.T) {
 	}
 	// What the gateways have made is for their user alone.
 	z := zktest.Client(t, s)
-	for _, path := range []string{a.paths.record("n"), a.paths.mail("a"), a.paths.birth(), a.start.present().alive(), a.paths.pulse("a"), a.paths.bucket("n")} {
+	for _, path := range []string{a.paths.record("n"), a.paths.mail("a"), a.paths.birth(), a.listening.Present().alive(), a.paths.pulse("a"), a.paths.bucket("n")} {
 		if _, _, err := z.Get(path); !errors.Is(err, zk.ErrNoAuth) {
 			t.Errorf("who is not the user reads %s: %v", path, err)
 		}
@@ -83,7 +83,7 @@ func TestTLS(t *testing.T) {
 	a := listen(t, with(files), "a")
 	a.take("n")
 	// A certificate is a name, for which alone the znodes are.
-	if acl, _, err := a.start.present().c.z.GetACL(a.paths.record("n")); err != nil || len(acl) != 1 || acl[0].Scheme != "x509" {
+	if acl, _, err := a.listening.Present().c.z.GetACL(a.paths.record("n")); err != nil || len(acl) != 1 || acl[0].Scheme != "x509" {
 		t.Errorf("the rights to a record are %+v, %v", acl, err)
 	}
 

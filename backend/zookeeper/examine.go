@@ -79,7 +79,7 @@ func lock(ctx context.Context, cfg Config) []backend.Finding {
 	t.Listen(func(ledger.Addressed) {})
 	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
 	defer cancel()
-	s, err := t.start.wait(ctx)
+	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return []backend.Finding{failure("lock", err)}
 	}

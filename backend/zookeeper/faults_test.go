@@ -97,10 +97,10 @@ func TestSilentMember(t *testing.T) {
 		_ = a.Close()
 		a = listen(t, w.url(at, s.Addr), fmt.Sprint("a", n))
 	}
-	before := a.start.present().id
+	before := a.listening.Present().id
 	w.set(func() { w.mute = true })
 	a.take("other")
-	if now := a.start.present(); now == nil || now.id != before {
+	if now := a.listening.Present(); now == nil || now.id != before {
 		t.Error("the session was lost with the member")
 	}
 }
@@ -144,7 +144,7 @@ func TestExpired(t *testing.T) {
 	a, b := listen(t, brief(w.url(at)), "a"), listen(t, zktest.URL(at, s), "b")
 	taken := a.hold("taken", time.Second).ID
 	kept := a.takeFor("kept", time.Minute)
-	before := a.start.present().id
+	before := a.listening.Present().id
 	w.set(func() { w.off = true })
 	b.take("taken")
 	if r := b.ask("kept", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil {
@@ -152,7 +152,7 @@ func TestExpired(t *testing.T) {
 	}
 	w.set(func() { w.off = false })
 	until(t, "it is not told that messages may have been missed", func() bool { return a.resync.Load() > 0 })
-	if a.start.present().id == before {
+	if a.listening.Present().id == before {
 		t.Error("a session that has ended goes on")
 	}
 	if err := a.renew("taken", taken, time.Second); !errors.Is(err, backend.ErrNotHeld) {
@@ -232,9 +232,13 @@ func TestLostAnswer(t *testing.T) {
 func TestNoSession(t *testing.T) {
 	t.Parallel()
 	for _, why := range []error{errDeleted, errBack, errors.New("it has expired"), fmt.Errorf("%w: x", backend.ErrUnavailable), backend.NotSent("x")} {
-		s := &start{changed: make(chan struct{})}
-		s.failed(why)
-		if _, err := s.wait(t.Context()); !errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnavailable) {
+		table, err := OpenTable(Config{URL: "zookeeper://127.0.0.1:1", Node: backend.Node{ID: "a"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = table.Close() })
+		table.work.Go(func() { table.listening.Run(table.life, func(bool) (bool, error) { return false, why }) })
+		if _, err := table.listening.Wait(t.Context()); !errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnavailable) {
 			t.Errorf("after %q: %v", why, err)
 		}
 	}
@@ -248,13 +252,13 @@ func TestRequestsWaitForTheSession(t *testing.T) {
 	a := listen(t, zktest.URL("again", s), "a")
 	a.take("n")
 	for range 4 {
-		before := a.start.present()
-		a.start.lost(before) // as a write says that finds it gone
+		before := a.listening.Present()
+		a.listening.Lost(before) // as a write says that finds it gone
 		for begin := time.Now(); ; {
 			if _, err := a.Look(t.Context(), "n"); err != nil {
 				t.Fatalf("%v after the session was over, which had just begun, a request fails: %v", time.Since(begin), err)
 			}
-			if is := a.start.present(); is != nil && is != before {
+			if is := a.listening.Present(); is != nil && is != before {
 				break
 			}
 			if time.Since(begin) > patience {

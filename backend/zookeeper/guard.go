@@ -209,7 +209,7 @@ func (s *session) verify(ctx context.Context) error {
 		err = s.felt(ctx)
 	}
 	if errors.Is(err, errBack) || isGone(err) {
-		s.t.start.lost(s)
+		s.t.listening.Lost(s)
 		return backend.NotSent("ZooKeeper does not have what this gateway has written; it is looked into")
 	}
 	if err == nil {

@@ -27,7 +27,7 @@ func TestRestored(t *testing.T) {
 	b.take("else")
 	held := a.hold("n", time.Hour)
 	for _, c := range []*client{a, b} { // as after ten seconds by itself
-		until(t, "the pulse is not written", func() bool { return c.start.present() != nil && c.start.present().beat(t.Context()) == nil })
+		until(t, "the pulse is not written", func() bool { return c.listening.Present() != nil && c.listening.Present().beat(t.Context()) == nil })
 	}
 	s.Restore(copied)
 	var late *backend.Later
@@ -86,9 +86,9 @@ func TestRemembered(t *testing.T) {
 	a.leave("n")
 	remembered, err := ledger.Reply{}, error(nil)
 	until(t, "the store does not answer", func() bool { remembered, err = a.Look(t.Context(), "n"); return err == nil })
-	before := a.start.present()
+	before := a.listening.Present()
 	s.Restore(copied)
-	until(t, "the restored store is not used", func() bool { is := a.start.present(); return is != nil && is != before && a.distrust() == nil })
+	until(t, "the restored store is not used", func() bool { is := a.listening.Present(); return is != nil && is != before && a.distrust() == nil })
 	b.takeFor("n", time.Hour)
 	z := zktest.Client(t, s)
 	path := a.paths.record("n")

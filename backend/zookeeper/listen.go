@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 const (
@@ -20,36 +20,7 @@ const (
 // Listen implements ledger.Table.
 func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.told = f
-	t.work.Go(func() {
-		told := ""
-		for first := true; t.life.Err() == nil; {
-			since := time.Now()
-			began, err := t.serve(first)
-			first = first && !began
-			if t.life.Err() != nil {
-				return
-			}
-			switch {
-			case !began:
-				t.start.failed(err)
-			case time.Since(since) > retryAfter:
-				t.start.again(nil)
-			default:
-				t.start.again(err)
-			}
-			switch {
-			case began:
-				t.cfg.Log.Warn("the session with ZooKeeper is over, and another one begins; what is waited for is looked at again", "why", err)
-			case errors.Is(err, backend.ErrRefused) && err.Error() != told:
-				told = err.Error()
-				t.cfg.Log.Error("ZooKeeper is not used", "why", err)
-			}
-			select {
-			case <-t.life.Done():
-			case <-time.After(retryAfter):
-			}
-		}
-	})
+	t.work.Go(func() { t.listening.Run(t.life, t.serve) })
 	t.work.Go(t.expire)
 	t.work.Go(t.sweep)
 }
@@ -61,7 +32,7 @@ func (t *Table) serve(first bool) (began bool, err error) {
 		return false, err
 	}
 	defer s.finish()
-	t.start.ready(s)
+	t.listening.Ready(s)
 	t.resync(!first)
 	return true, s.listen(t.life)
 }
@@ -87,7 +58,7 @@ func (s *session) listen(ctx context.Context) error {
 		return ctx.Err()
 	case <-s.c.over:
 		return errors.New("it has expired")
-	case <-s.t.start.kick:
+	case <-s.t.listening.Kicked():
 		return errors.New("ZooKeeper does not have what this gateway has written")
 	case err := <-ended:
 		return err
@@ -117,7 +88,7 @@ func (e *ear) hear(ctx context.Context) error {
 		case err != nil:
 			select {
 			case <-ctx.Done():
-			case <-time.After(retryAfter):
+			case <-time.After(quorum.RetryAfter):
 			}
 			continue
 		}

@@ -139,7 +139,7 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 	if err := ledger.Texts(ms); err != nil {
 		return err
 	}
-	s, err := t.start.wait(ctx)
+	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return err
 	}

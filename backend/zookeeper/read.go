@@ -15,7 +15,7 @@ import (
 
 // Look implements ledger.Table.
 func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
-	s, err := t.start.wait(ctx)
+	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return ledger.Reply{}, err
 	}
@@ -65,7 +65,7 @@ func (s *session) read(ctx context.Context, name string) (row, error) {
 
 // Join implements ledger.Table. It reads and swaps, until nobody else has written between.
 func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend.Fence) (ledger.Reply, error) {
-	s, err := t.start.wait(ctx)
+	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return ledger.Reply{}, err
 	}
@@ -110,7 +110,7 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 // List implements ledger.Table. The cursor is the parent and the last name told. A name that
 // nobody uses is left out.
 func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
-	s, err := t.start.wait(ctx)
+	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return nil, "", err
 	}

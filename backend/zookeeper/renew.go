@@ -19,7 +19,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 	if len(rs) == 0 {
 		return errs, nil
 	}
-	s, err := t.start.wait(ctx)
+	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (t *Table) expire() {
 		case <-tick.C:
 		}
 		due := t.stakes.due(now())
-		s := t.start.present()
+		s := t.listening.Present()
 		if s == nil || len(due) == 0 {
 			continue
 		}

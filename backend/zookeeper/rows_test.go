@@ -81,7 +81,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("the newest fence is %d %s, %v, although %d was given", is, when, err, ahead)
 		}
 	}
-	of, own := a.start.present(), b.start.present()
+	of, own := a.listening.Present(), b.listening.Present()
 	used, err := own.newest(t.Context(), "used")
 	if err != nil {
 		t.Fatal(err)
@@ -184,14 +184,14 @@ func TestTooLarge(t *testing.T) {
 	if _, err := a.Swap(t.Context(), large(950_000)); !errors.Is(err, backend.ErrRefused) {
 		t.Errorf("the error is %v", err)
 	}
-	before := a.start.present()
+	before := a.listening.Present()
 	if r, err := a.Swap(t.Context(), large(800_000)); err != nil || !r.Written {
 		t.Fatalf("%v, %v", r.Written, err)
 	}
 	if m := a.hears(ledger.Waits); m.Reply != nil {
 		t.Error("the message has the record")
 	}
-	if a.start.present() != before {
+	if a.listening.Present() != before {
 		t.Error("the session has ended")
 	}
 }
@@ -226,12 +226,12 @@ func TestForeignZnodes(t *testing.T) {
 	}
 	a.take("other")
 	// The znodes of a session go: it begins another.
-	for _, of := range []func() string{func() string { return a.paths.mail("a") }, func() string { return a.start.present().alive() }} {
-		path, before := of(), a.start.present().id
+	for _, of := range []func() string{func() string { return a.paths.mail("a") }, func() string { return a.listening.Present().alive() }} {
+		path, before := of(), a.listening.Present().id
 		if err := c.Delete(path, -1); err != nil {
 			t.Fatal(err)
 		}
-		until(t, path+" was deleted, and nobody has noticed", func() bool { s := a.start.present(); return s != nil && s.id != before })
+		until(t, path+" was deleted, and nobody has noticed", func() bool { s := a.listening.Present(); return s != nil && s.id != before })
 	}
 	a.take("third")
 }

@@ -34,9 +34,8 @@ type session struct {
 func newSession() string { return rand.Text() }
 
 const (
-	beginTime  = 8 * time.Second // for all that has to be there before the first request
-	retryAfter = 200 * time.Millisecond
-	closeTime  = time.Second
+	beginTime = 8 * time.Second // for all that has to be there before the first request
+	closeTime = time.Second
 )
 
 // sessionTime is the timeout to ask for: a session lasts as long as the usual lease.

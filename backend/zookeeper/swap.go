@@ -16,7 +16,7 @@ const tries = 5
 
 // Swap implements ledger.Table.
 func (t *Table) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
-	s, err := t.start.wait(ctx)
+	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return ledger.Reply{}, err
 	}
@@ -113,7 +113,7 @@ func (s *session) under(ctx context.Context, name string, is row) (bucket, error
 func (s *session) refused(ctx context.Context, failed *part) error {
 	switch failed.what {
 	case ended:
-		s.t.start.lost(s)
+		s.t.listening.Lost(s)
 		return backend.NotSent("the session of this gateway with ZooKeeper has ended; it begins another")
 	case trusted:
 		return s.verify(ctx)

@@ -51,7 +51,7 @@ func (t *Table) sweep() {
 			return
 		case <-tick.C:
 		}
-		s := t.start.present()
+		s := t.listening.Present()
 		if s == nil {
 			continue
 		}
@@ -166,7 +166,7 @@ func (s *session) each(ctx context.Context, f func(name string, is *row) error) 
 
 // Newest implements floor.Keeper.
 func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
-	s, err := t.start.wait(ctx)
+	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return 0, err
 	}

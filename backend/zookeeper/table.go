@@ -35,13 +35,13 @@ type Table struct {
 	paths paths
 	acl   []zk.ACL
 
-	start   start
-	stakes  stakes
-	remains remains
-	posted  posted
-	unused  quorum.Unused[place]
-	guard   guard
-	told    func(ledger.Addressed) // set by Listen
+	listening *quorum.Listening[*session]
+	stakes    stakes
+	remains   remains
+	posted    posted
+	unused    quorum.Unused[place]
+	guard     guard
+	told      func(ledger.Addressed) // set by Listen
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
@@ -64,7 +64,9 @@ func OpenTable(cfg Config) (*Table, error) {
 		t.acl = zk.AuthACL(zk.PermAll)
 	}
 	t.life, t.end = context.WithCancel(context.Background())
-	t.start.changed, t.start.kick = make(chan struct{}), make(chan struct{}, 1)
+	t.listening = quorum.NewListening[*session](quorum.Listens{
+		Store: "ZooKeeper", Over: "the session with ZooKeeper is over, and another one begins", Unsent: unasked, Log: cfg.Log,
+	})
 	t.remains.t = t
 	t.posted.me, t.guard.me = newSession(), newSession()
 	t.guard.since = quorum.Clock()
@@ -89,7 +91,7 @@ func (t *Table) Close() error {
 
 // Ping implements ledger.Table: a majority of the members answers.
 func (t *Table) Ping(ctx context.Context) error {
-	s, err := t.start.wait(ctx)
+	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,7 @@ func (t *Table) Ping(ctx context.Context) error {
 	if err := t.distrust(); err != nil {
 		return err
 	}
-	return t.start.trouble()
+	return t.listening.Trouble()
 }
 
 // now is the time of deadlines.
