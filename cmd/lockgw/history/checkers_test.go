@@ -236,6 +236,37 @@ func TestStalls(t *testing.T) {
 	}
 }
 
+// What was given back just before a crash may be held again, until its lease is over.
+func TestTakenBack(t *testing.T) {
+	released := took(1, 10, 0, 5*ms, 95*ms, 96*ms)
+	released.Deadline = 3000 * ms
+	waits := history.Op{Name: "n", Call: 1100 * ms, Answer: 2900 * ms, Wait: time.Second, Outcome: history.Refused}
+	crash := history.Fault{Kind: "restart store", From: 100 * ms, To: 500 * ms}
+	const stalls = "it could have been had from 1.1s to 2.9s"
+	tests := []struct {
+		name  string
+		ops   []history.Op
+		fault history.Fault
+		want  string
+	}{
+		{"just before", []history.Op{released, waits}, crash, ""},
+		{"long before", []history.Op{with(released, func(o *history.Op) { o.EndCall, o.EndAnswer = 80*ms, 81*ms }), waits}, crash, stalls},
+		{"after it", []history.Op{with(released, func(o *history.Op) { o.EndCall, o.EndAnswer = 501*ms, 502*ms }), waits}, crash, stalls},
+		{"no crash", []history.Op{released, waits}, history.Fault{Kind: "pause store", From: crash.From, To: crash.To}, stalls},
+		{"the lease is over", []history.Op{with(released, func(o *history.Op) { o.Deadline = 1100 * ms }), waits}, crash, stalls},
+		{"somebody had it since", []history.Op{released, took(2, 11, 600*ms, 601*ms, 602*ms, 603*ms), waits}, crash, stalls},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ops := history.TakenBack(tt.ops, []history.Fault{tt.fault}, 10*ms, func(f history.Fault) bool { return f.Kind == "restart store" })
+			if len(ops) != len(tt.ops) {
+				t.Errorf("%d operations of %d", len(ops), len(tt.ops))
+			}
+			check(t, "stalls", history.Stalls(ops, nil, 500*ms, 100*ms, all), tt.want)
+		})
+	}
+}
+
 func with2(f history.Fault, to time.Duration) history.Fault {
 	f.To = to
 	return f

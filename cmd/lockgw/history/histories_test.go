@@ -99,6 +99,9 @@ func (r *rig) judge() (vs []history.Violation) {
 	}
 	vs = append(vs, history.Overtaken(ops, faults, arrival, 6*time.Second)...)
 	vs = append(vs, history.Waits(ops, faults, storeTimeout, 1500*time.Millisecond+slow)...)
+	if r.s.scheme == "postgres" { // three rounds of its writer of the log, and the machine's time
+		ops = history.TakenBack(ops, faults, 600*time.Millisecond+slow, func(f history.Fault) bool { return f.Kind == "restart store" })
+	}
 	vs = append(vs, history.Stalls(ops, faults, r.s.stall+slow, 2*time.Second, blocking)...)
 	for _, s := range odd {
 		vs = append(vs, history.Violation{Rule: "answer", Text: s})

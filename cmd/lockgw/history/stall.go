@@ -78,6 +78,27 @@ func Stalls(ops []Op, faults []Fault, limit, recovery time.Duration, explains fu
 	return vs
 }
 
+// TakenBack is ops as they may be after crashes of a store that has answered for what was
+// given back before it was on the disk: who gave a name back at most late before one may have
+// it until its lease is over, or somebody is granted the name.
+func TakenBack(ops []Op, faults []Fault, late time.Duration, crash func(Fault) bool) (all []Op) {
+	for _, part := range byName(ops) {
+		for i, o := range part {
+			for _, f := range faults {
+				if !crash(f) || o.EndAnswer == 0 || o.EndCall > f.To || o.EndAnswer+late < f.From {
+					continue
+				}
+				if next := slices.IndexFunc(part[i+1:], func(n Op) bool { return n.Outcome == Granted && n.Answer > f.From }); next >= 0 {
+					o.Deadline = min(o.Deadline, part[i+1+next].Answer)
+				}
+				o.End, o.EndCall, o.EndAnswer, o.Proven = Standing, 0, 0, 0
+			}
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 func modes(part []Op) (out []Mode) {
 	for _, o := range part {
 		if !slices.Contains(out, o.Mode) {
