@@ -28,7 +28,7 @@ func CheckName(name string) error {
 		if unicode.IsControl(r) || unicode.IsSpace(r) {
 			return Invalid("name", "must not contain control characters or white space, but has %U", r)
 		}
-		if unicode.In(r, unseen...) {
+		if r > unicode.MaxASCII && unicode.In(r, unseen...) {
 			return Invalid("name", "must not contain characters that cannot be seen or change the direction of the text, but has %U", r)
 		}
 	}
@@ -39,7 +39,7 @@ func CheckName(name string) error {
 }
 
 // unseen are the characters that a text can be shown with and without and look the same:
-// of zero width, marks of direction, fillers.
+// of zero width, marks of direction, fillers. None is of ASCII.
 var unseen = []*unicode.RangeTable{
 	unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector,
 	{R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}}}, // an empty cell of Braille
