@@ -123,10 +123,15 @@ func holderFrom(node string, c ledger.Caller) Holder {
 // record is the opposite of holderFrom. It is without the owner, which stands beside it
 // wherever it goes: stores take longer for a longer record.
 func (h Holder) record() string {
+	since := ""
+	if !h.Since.IsZero() {
+		since = h.Since.Format(time.RFC3339Nano) // as a time is written, which takes half as long again
+	}
 	b, err := json.Marshal(struct {
 		Owner string `json:"owner,omitempty"`
+		Since string `json:"since,omitempty"`
 		Holder
-	}{Holder: h})
+	}{Since: since, Holder: h})
 	if err != nil {
 		return ""
 	}
