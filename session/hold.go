@@ -115,12 +115,13 @@ func (s *Session) surrender(ctx context.Context, name string, thread int64, all 
 	if err != nil {
 		return Released{}, err
 	}
-	if !all && l.entries() > 1 {
+	entries, freeBy := l.longest()
+	if !all && entries > 1 {
 		if n, err := s.leaveOnce(ctx, l, answer); n > 0 || err != nil {
 			return Released{Count: n}, err
 		}
+		_, freeBy = l.longest() // it may have been renewed meanwhile
 	}
-	freeBy := l.longest()
 	errand, ended := l.end("", answer)
 	if ended != nil {
 		return Released{}, ended
@@ -131,10 +132,13 @@ func (s *Session) surrender(ctx context.Context, name string, thread int64, all 
 	return Released{Pending: true, FreeBy: freeBy}, nil
 }
 
-// longest is how long l may last in the store without a renewal.
-func (l *Lease) longest() (d time.Duration) {
-	_ = l.see(func(c *contender.Contender, now time.Duration) { d = c.Deadline(&l.c) - now + margin(l.c.TTL) })
-	return d
+// longest is how often l was entered, 0: it is over, and how long it may last in the store
+// without a renewal.
+func (l *Lease) longest() (entries int, d time.Duration) {
+	_ = l.see(func(c *contender.Contender, now time.Duration) {
+		entries, d = l.c.Entries, c.Deadline(&l.c)-now+margin(l.c.TTL)
+	})
+	return entries, d
 }
 
 // end gives l back. The errand has to be carried out by the caller, see settle.
