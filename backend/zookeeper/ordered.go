@@ -117,8 +117,8 @@ func (o *ordered) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close implements net.Conn.
+// Close implements net.Conn. What is held back is not read any more.
 func (o *ordered) Close() error {
-	o.free()
+	defer o.free() // not before: who waits would read on
 	return o.Conn.Close()
 }
