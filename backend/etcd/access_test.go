@@ -60,15 +60,15 @@ func TestLogin(t *testing.T) {
 	}
 	user := "etcd://gate%40way:ses%2Fame@" + s.Addr
 	a, b := listen(t, user, "a"), listen(t, user, "b")
-	a.takeFor("n", time.Minute)
-	b.ask("n", ledger.Op{Want: 1})
-	a.hears(ledger.Waits)
+	a.TakeFor("n", time.Minute)
+	b.Ask("n", ledger.Op{Want: 1})
+	a.Hears(ledger.Waits)
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(500 * time.Millisecond) { // tokens end
-		a.ask("m", ledger.Op{Want: 1, Lapse: true})
-		a.ask("m", ledger.Op{Verb: ledger.Leave})
+		a.Ask("m", ledger.Op{Want: 1, Lapse: true})
+		a.Ask("m", ledger.Op{Verb: ledger.Leave})
 	}
-	a.ask("n", ledger.Op{Verb: ledger.Leave})
-	b.hears(ledger.Look)
+	a.Ask("n", ledger.Op{Verb: ledger.Leave})
+	b.Hears(ledger.Look)
 	if err := b.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -83,7 +83,7 @@ func TestTLS(t *testing.T) {
 	cert, key := servertest.Certificate(t)
 	s := etcdtest.StartTLS(t, cert, key)
 	files := url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {cert}, "key_file": {key}}
-	listen(t, etcdtest.URL(s)+"?"+files.Encode(), "a").take("n")
+	listen(t, etcdtest.URL(s)+"?"+files.Encode(), "a").Take("n")
 
 	refuses(t, etcdtest.URL(s)+"?tls=true", "certificate signed by unknown authority")
 	other, otherKey := servertest.Certificate(t)

@@ -22,22 +22,22 @@ func TestRestored(t *testing.T) {
 	s := etcdtest.Start(t)
 	const lease = 6 * time.Second
 	a, b := guarded(t, s, "a", lease), guarded(t, s, "b", lease)
-	a.take("before")
+	a.Take("before")
 	s.Kill()
 	copied := s.Copy()
 	s.Restart()
-	b.take("else")
-	granted := a.takeFor("n", time.Minute)
+	b.Take("else")
+	granted := a.TakeFor("n", time.Minute)
 	held := granted.Record.Firm("a")
 	// The keys of both are newer than the copy, as they are after ten seconds by themselves.
 	for _, to := range []*client{a, b} {
-		reach(t, a, to)
+		a.Reach(to.Client)
 	}
 	s.Restore(copied)
 	var err error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var r ledger.Reply
-		if r, err = b.try("n", ledger.Op{Want: 1}); err == nil {
+		if r, err = b.Try("n", ledger.Op{Want: 1}); err == nil {
 			t.Fatalf("what is held is granted again: %+v", r)
 		}
 		if late := new(backend.Later); errors.As(err, &late) {
@@ -59,7 +59,7 @@ func TestRestored(t *testing.T) {
 	c := guarded(t, s, "c", lease)
 	var late *backend.Later
 	for end := time.Now().Add(patience); !errors.As(err, &late) && time.Now().Before(end); {
-		_, err = c.try("n", ledger.Op{Want: 1})
+		_, err = c.Try("n", ledger.Op{Want: 1})
 	}
 	if !errors.Is(err, backend.ErrRefused) {
 		t.Errorf("a gateway that begins now: %v", err)
@@ -80,8 +80,8 @@ func TestRestored(t *testing.T) {
 			t.Fatal("the holder cannot write it down again: ", err)
 		}
 	}
-	b.take("other") // once it is over
-	if r := b.ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil || r.Record.Firm("a").ID != held.ID {
+	b.Take("other") // once it is over
+	if r := b.Ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil || r.Record.Firm("a").ID != held.ID {
 		t.Errorf("there is %+v, want the hold of a", r)
 	}
 }
@@ -93,7 +93,7 @@ func TestRemembered(t *testing.T) {
 	s := etcdtest.Start(t)
 	a, b := guarded(t, s, "a", time.Second), guarded(t, s, "b", time.Second)
 	raw := etcdtest.Client(t, s)
-	a.take("other")
+	a.Take("other")
 	s.Kill()
 	copied := s.Copy()
 	s.Restart()
@@ -118,15 +118,15 @@ func TestRemembered(t *testing.T) {
 			for range 10 { // room for writes of others
 				pad()
 			}
-			a.take(name)
-			remembered[name] = a.ask(name, ledger.Op{Verb: ledger.Leave})
+			a.Take(name)
+			remembered[name] = a.Ask(name, ledger.Op{Verb: ledger.Leave})
 			x, _ := a.seen.find(name, remembered[name].Version)
 			at[name] = x.at
 		}
 	}
-	before := a.resync.Load()
+	before := a.Resync.Load()
 	s.Restore(copied)
-	for end := time.Now().Add(patience); a.resync.Load() == before || a.distrust() != nil; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); a.Resync.Load() == before || a.distrust() != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the restored store is not used")
 		}
@@ -134,9 +134,9 @@ func TestRemembered(t *testing.T) {
 	values := map[string]string{}
 	top := map[string]backend.Fence{}
 	for name := range remembered {
-		r := b.takeFor(name, time.Hour)
+		r := b.TakeFor(name, time.Hour)
 		if !strings.HasPrefix(name, "held") {
-			r = b.ask(name, ledger.Op{Verb: ledger.Leave})
+			r = b.Ask(name, ledger.Op{Verb: ledger.Leave})
 		}
 		top[name] = r.Record.Top
 		kv, err := raw.Get(t.Context(), a.keys.record(name))
@@ -185,7 +185,7 @@ func TestRemembered(t *testing.T) {
 func TestGoneBack(t *testing.T) {
 	t.Parallel()
 	a := guarded(t, etcdtest.Start(t), "a", time.Minute)
-	a.take("n")
+	a.Take("n")
 	a.guard.saw(&pb.ResponseHeader{Revision: 1 << 40})
 	for end := time.Now().Add(patience); a.distrust() == nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -200,7 +200,5 @@ func guarded(t *testing.T, s *etcdtest.Server, node string, lease time.Duration)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{Table: table, t: t, told: make(chan ledger.Addressed, 1000)}
-	c.hearAll()
-	return c
+	return listens(t, table)
 }

@@ -46,11 +46,11 @@ func TestLogin(t *testing.T) {
 	}
 	user := as("gate%40way:ses%2Fame@")
 	a, b := listen(t, user, "a"), listen(t, user, "b")
-	a.takeFor("n", time.Minute)
-	b.ask("n", ledger.Op{Want: 1})
-	a.hears(ledger.Waits)
-	a.leave("n")
-	b.hears(ledger.Look)
+	a.TakeFor("n", time.Minute)
+	b.Ask("n", ledger.Op{Want: 1})
+	a.Hears(ledger.Waits)
+	a.Leave("n")
+	b.Hears(ledger.Look)
 	if err := b.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -61,7 +61,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("doctor finds %+v", found)
 	}
 	open := chroot("open")
-	listen(t, zktest.URL(open, s), "first").take("n")
+	listen(t, zktest.URL(open, s), "first").Take("n")
 	if found := Examine(t.Context(), Config{URL: strings.Replace(user, at, open, 1)}); !slices.ContainsFunc(found, func(f backend.Finding) bool { return f.Warned && f.Check == "rights" }) {
 		t.Errorf("below a chroot that is everybody's doctor finds %+v", found)
 	}
@@ -81,7 +81,7 @@ func TestTLS(t *testing.T) {
 	with := func(q url.Values) string { return zktest.URL("tls", s) + "&" + q.Encode() }
 	files := url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {cert}, "key_file": {key}}
 	a := listen(t, with(files), "a")
-	a.take("n")
+	a.Take("n")
 	// A certificate is a name, for which alone the znodes are.
 	if acl, _, err := a.listening.Present().c.z.GetACL(a.paths.record("n")); err != nil || len(acl) != 1 || acl[0].Scheme != "x509" {
 		t.Errorf("the rights to a record are %+v, %v", acl, err)

@@ -1,7 +1,6 @@
 package zookeeper
 
 import (
-	"context"
 	"io"
 	"net"
 	"strings"
@@ -12,15 +11,14 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum/quorumtest"
 	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
 )
 
-// client is a Table and what was told to it.
+// client is a Table that listens.
 type client struct {
 	*Table
-	t      *testing.T
-	resync atomic.Int64
-	told   chan ledger.Addressed
+	*quorumtest.Client
 }
 
 func listen(t *testing.T, url, node string, with ...func(*Config)) *client {
@@ -33,101 +31,15 @@ func listen(t *testing.T, url, node string, with ...func(*Config)) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{Table: table, t: t, told: make(chan ledger.Addressed, 10_000)}
-	c.Listen(func(m ledger.Addressed) {
-		if m.Kind == ledger.Resync {
-			c.resync.Add(1)
-			return
-		}
-		c.told <- m
-	})
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return &client{table, quorumtest.Listen(t, table)}
 }
 
-const patience = time.Minute
+const patience = quorumtest.Patience
 
-// ask does op to what is there now, until there is an answer.
-func (c *client) ask(name string, op ledger.Op) ledger.Reply {
-	c.t.Helper()
-	var last error
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		r, err := c.try(name, op)
-		if err == nil && r.Written {
-			return r
-		}
-		last = err
-	}
-	c.t.Fatalf("no answer in %v: %v", patience, last)
-	return ledger.Reply{}
-}
-
-func (c *client) try(name string, op ledger.Op) (ledger.Reply, error) {
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Second)
-	defer cancel()
-	r, err := c.Look(ctx, name)
-	if err != nil {
-		return r, err
-	}
-	op.Node, op.Turns, op.OfferTTL = c.Node(), 1, time.Second
-	if op.TTL == 0 {
-		op.TTL = time.Second
-	}
-	if h := r.Record.Firm(c.Node()); op.Verb == ledger.Leave && h != nil {
-		op.Hold = h.ID
-	}
-	next, effects := ledger.Step(r.Record, op, 0)
-	return c.Swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
-}
-
-func (c *client) take(name string) ledger.Reply {
-	c.t.Helper()
-	return c.takeFor(name, time.Second)
-}
-
-func (c *client) takeFor(name string, ttl time.Duration) ledger.Reply {
-	c.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		r := c.ask(name, ledger.Op{Want: 1, Lapse: true, TTL: ttl})
-		if r.Record.Firm(c.Node()) != nil {
-			return r
-		}
-		if time.Now().After(end) {
-			c.t.Fatalf("%s was not granted: %+v", name, r)
-		}
-	}
-}
-
-// hold is what takeFor got.
+// hold is what TakeFor got.
 func (c *client) hold(name string, ttl time.Duration) *ledger.Hold {
-	c.t.Helper()
-	r := c.takeFor(name, ttl)
+	r := c.TakeFor(name, ttl)
 	return r.Record.Firm(c.Node())
-}
-
-func (c *client) leave(name string) { c.t.Helper(); c.ask(name, ledger.Op{Verb: ledger.Leave}) }
-
-func (c *client) renew(name string, id backend.Fence, ttl time.Duration) error {
-	c.t.Helper()
-	errs, err := c.Renew(c.t.Context(), []ledger.Renewal{{Name: name, ID: id, TTL: ttl}})
-	if err != nil {
-		return err
-	}
-	return errs[0]
-}
-
-func (c *client) hears(k ledger.Kind) ledger.Addressed {
-	c.t.Helper()
-	for end := time.After(patience); ; {
-		select {
-		case m := <-c.told:
-			if m.Kind == k {
-				return m
-			}
-		case <-end:
-			c.t.Fatalf("%s is not told %d", c.Node(), k)
-		}
-	}
 }
 
 func until(t *testing.T, what string, ok func() bool) {
@@ -137,29 +49,6 @@ func until(t *testing.T, what string, ok func() bool) {
 			t.Fatal(what)
 		}
 	}
-}
-
-// reach has from send to the other until that hears it: it may begin anew to listen just then.
-func reach(t *testing.T, from, to *client) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		m := ledger.Addressed{Name: "reach", Message: ledger.Message{Node: to.Node(), Kind: ledger.Tell}}
-		if err := from.Send(t.Context(), []ledger.Addressed{m}); err != nil {
-			continue
-		}
-		for wait := time.After(200 * time.Millisecond); ; {
-			select {
-			case got := <-to.told:
-				if got.Name == "reach" {
-					return
-				}
-				continue
-			case <-wait:
-			}
-			break
-		}
-	}
-	t.Fatalf("%s hears nothing of %s", to.Node(), from.Node())
 }
 
 // wire is a way to a server that can be cut.

@@ -19,13 +19,13 @@ func TestDiskIsFull(t *testing.T) {
 	s := zktest.StartWith(t, func(dir string) { servertest.SmallDisk(t, dir, "96m") })
 	a, b := listen(t, zktest.URL("full", s), "a"), listen(t, zktest.URL("full", s), "b")
 	granted := []string{"before"}
-	held := a.takeFor("before", time.Hour)
+	held := a.TakeFor("before", time.Hour)
 	free := servertest.Fill(t, s.Dir, 64<<10)
 	var full error
 	for i := 0; full == nil && i < 100_000; i++ {
 		name := fmt.Sprint("n-", i)
 		var r ledger.Reply
-		if r, full = a.try(name, ledger.Op{Want: 1, TTL: time.Hour}); full == nil && r.Record.Firm("a") != nil {
+		if r, full = a.Try(name, ledger.Op{Want: 1, TTL: time.Hour}); full == nil && r.Record.Firm("a") != nil {
 			granted = append(granted, name)
 		}
 	}
@@ -33,7 +33,7 @@ func TestDiskIsFull(t *testing.T) {
 	if len(granted) < 10 {
 		t.Errorf("%d were granted in 64 KiB, then: %v", len(granted), full)
 	}
-	if r, err := a.try("other", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
+	if r, err := a.Try("other", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
 		t.Errorf("there is no server, and it says %+v, %v", r, err)
 	}
 	if err := a.Ping(t.Context()); err == nil {
@@ -43,11 +43,11 @@ func TestDiskIsFull(t *testing.T) {
 	s.Restart()
 	until(t, "nothing is granted although there is room", func() bool {
 		for _, name := range granted {
-			if r, err := b.try(name, ledger.Op{Want: 1}); err == nil && r.Record.Firm("b") != nil {
+			if r, err := b.Try(name, ledger.Op{Want: 1}); err == nil && r.Record.Firm("b") != nil {
 				t.Fatalf("%s is held, and was granted again", name)
 			}
 		}
-		r, err := b.try("after", ledger.Op{Want: 1, Lapse: true})
+		r, err := b.Try("after", ledger.Op{Want: 1, Lapse: true})
 		return err == nil && r.Record.Firm("b") != nil
 	})
 	id := held.Record.Firm("a").ID

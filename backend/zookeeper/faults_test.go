@@ -20,30 +20,30 @@ func TestMembersAway(t *testing.T) {
 	members := zktest.StartEnsemble(t, 3)
 	url := brief(zktest.URL("away", members...))
 	a, b := listen(t, url, "a"), listen(t, url, "b")
-	first := a.takeFor("n", time.Hour)
+	first := a.TakeFor("n", time.Hour)
 	for name, fault := range map[string]struct{ begin, end func(*zktest.Server) }{
 		"paused": {func(s *zktest.Server) { s.Pause() }, func(s *zktest.Server) { s.Resume() }},
 		"killed": {func(s *zktest.Server) { s.Kill() }, func(s *zktest.Server) { s.Restart() }},
 	} {
 		leader := zktest.Leader(t, members)
 		fault.begin(leader)
-		if r := b.ask("n", ledger.Op{Want: 1, TTL: 10 * time.Second}); r.Record.Firm("a") == nil {
+		if r := b.Ask("n", ledger.Op{Want: 1, TTL: 10 * time.Second}); r.Record.Firm("a") == nil {
 			t.Fatalf("leader %s: the hold of a is gone: %+v", name, r)
 		}
-		b.leave("n")
-		other := b.takeFor("other", time.Hour)
+		b.Leave("n")
+		other := b.TakeFor("other", time.Hour)
 		fault.end(leader)
-		if again := a.ask("other", ledger.Op{Verb: ledger.Pass}); again.Record.Firm("b") == nil || again.Record.Top < other.Record.Top {
+		if again := a.Ask("other", ledger.Op{Verb: ledger.Pass}); again.Record.Firm("b") == nil || again.Record.Top < other.Record.Top {
 			t.Errorf("leader %s: there is %+v, it was granted %+v", name, again, other)
 		}
-		b.leave("other")
-		a.ask("n", ledger.Op{Want: 1, Hold: first.Record.Firm("a").ID, Keep: 1, Extend: true, TTL: time.Hour}) // its lease goes on
-		a.leave("n")
-		first = a.takeFor("n", time.Hour)
+		b.Leave("other")
+		a.Ask("n", ledger.Op{Want: 1, Hold: first.Record.Firm("a").ID, Keep: 1, Extend: true, TTL: time.Hour}) // its lease goes on
+		a.Leave("n")
+		first = a.TakeFor("n", time.Hour)
 	}
 	members[0].Kill()
 	members[1].Kill()
-	if r, err := a.try("third", ledger.Op{Want: 1}); err == nil || !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
+	if r, err := a.Try("third", ledger.Op{Want: 1}); err == nil || !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
 		t.Errorf("granted by a minority: %+v, %v", r, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -53,7 +53,7 @@ func TestMembersAway(t *testing.T) {
 	}
 	members[0].Restart()
 	members[1].Restart()
-	a.take("third")
+	a.Take("third")
 }
 
 // A server that hangs and goes on, and one that is killed and starts again, have forgotten
@@ -63,19 +63,19 @@ func TestServerAway(t *testing.T) {
 	s := zktest.Start(t)
 	url := brief(zktest.URL("x", s))
 	a, b := listen(t, url, "a"), listen(t, url, "b")
-	got := a.takeFor("n", time.Hour)
+	got := a.TakeFor("n", time.Hour)
 	id := got.Record.Firm("a").ID
 	for name, fault := range map[string]func(){
-		"paused":    func() { s.Pause(); _, _ = b.try("n", ledger.Op{Want: 1}); s.Resume() },
+		"paused":    func() { s.Pause(); _, _ = b.Try("n", ledger.Op{Want: 1}); s.Resume() },
 		"restarted": func() { s.Restart() },
 	} {
 		fault()
-		until(t, name+": the hold is not renewed", func() bool { return a.renew("n", id, time.Hour) == nil })
-		if r := b.ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil {
+		until(t, name+": the hold is not renewed", func() bool { return a.RenewFor("n", id, time.Hour) == nil })
+		if r := b.Ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil {
 			t.Errorf("%s: the hold is gone: %+v", name, r)
 		}
-		b.leave("n")
-		reach(t, a, b)
+		b.Leave("n")
+		a.Reach(b.Client)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestSilentMember(t *testing.T) {
 	w, at := newWire(t, s), chroot("silent")
 	a := listen(t, w.url(at, s.Addr), "a")
 	for n := 0; ; n++ { // until it is with the member that falls silent
-		a.take(a.Node())
+		a.Take(a.Node())
 		w.mu.Lock()
 		with := len(w.conns) > 0
 		w.mu.Unlock()
@@ -99,7 +99,7 @@ func TestSilentMember(t *testing.T) {
 	}
 	before := a.listening.Present().id
 	w.set(func() { w.mute = true })
-	a.take("other")
+	a.Take("other")
 	if now := a.listening.Present(); now == nil || now.id != before {
 		t.Error("the session was lost with the member")
 	}
@@ -115,20 +115,20 @@ func TestDeadNode(t *testing.T) {
 			url := brief(zktest.URL(chroot("dead-"+ttl.String()), zktest.Shared(t)))
 			a, b := listen(t, url, "a"), listen(t, url, "b")
 			id := a.hold("n", ttl).ID
-			b.ask("n", ledger.Op{Want: 1}) // it waits
+			b.Ask("n", ledger.Op{Want: 1}) // it waits
 			begin := time.Now()
-			if err := a.renew("n", id, ttl); err != nil {
+			if err := a.RenewFor("n", id, ttl); err != nil {
 				t.Fatal(err)
 			}
 			_ = a.Close()
-			b.hears(ledger.Look)
-			b.take("n")
+			b.Hears(ledger.Look)
+			b.Take("n")
 			if took := time.Since(begin); took < ttl {
 				t.Errorf("it was free after %v, want its ttl of %v or the session's 3 s", took, ttl)
 			}
 			// What comes late renews nothing.
 			late := listen(t, url, "a")
-			if err := late.renew("n", id, ttl); !errors.Is(err, backend.ErrNotHeld) {
+			if err := late.RenewFor("n", id, ttl); !errors.Is(err, backend.ErrNotHeld) {
 				t.Errorf("renewed: %v", err)
 			}
 		})
@@ -143,25 +143,25 @@ func TestExpired(t *testing.T) {
 	w, at := newWire(t, s), chroot("expired")
 	a, b := listen(t, brief(w.url(at)), "a"), listen(t, zktest.URL(at, s), "b")
 	taken := a.hold("taken", time.Second).ID
-	kept := a.takeFor("kept", time.Minute)
+	kept := a.TakeFor("kept", time.Minute)
 	before := a.listening.Present().id
 	w.set(func() { w.off = true })
-	b.take("taken")
-	if r := b.ask("kept", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil {
+	b.Take("taken")
+	if r := b.Ask("kept", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil {
 		t.Fatalf("what was to last for a minute is gone: %+v", r)
 	}
 	w.set(func() { w.off = false })
-	until(t, "it is not told that messages may have been missed", func() bool { return a.resync.Load() > 0 })
+	until(t, "it is not told that messages may have been missed", func() bool { return a.Resync.Load() > 0 })
 	if a.listening.Present().id == before {
 		t.Error("a session that has ended goes on")
 	}
-	if err := a.renew("taken", taken, time.Second); !errors.Is(err, backend.ErrNotHeld) {
+	if err := a.RenewFor("taken", taken, time.Second); !errors.Is(err, backend.ErrNotHeld) {
 		t.Errorf("what somebody else has was renewed: %v", err)
 	}
-	if err := a.renew("kept", kept.Record.Firm("a").ID, time.Minute); err != nil {
+	if err := a.RenewFor("kept", kept.Record.Firm("a").ID, time.Minute); err != nil {
 		t.Errorf("what nobody has taken: %v", err)
 	}
-	reach(t, b, a)
+	b.Reach(a.Client)
 }
 
 // A hold that was not renewed in time is written down as over; if nobody has taken it, it can
@@ -170,7 +170,7 @@ func TestLateRenewal(t *testing.T) {
 	t.Parallel()
 	url := zktest.URL(chroot("late"), zktest.Shared(t))
 	a, b := listen(t, url, "a"), listen(t, url, "b")
-	got := a.take("n")
+	got := a.Take("n")
 	id := got.Record.Firm("a").ID
 	left := func() time.Duration {
 		r, err := b.Look(t.Context(), "n")
@@ -183,13 +183,13 @@ func TestLateRenewal(t *testing.T) {
 		return r.Record.Firm("a").End
 	}
 	until(t, "it is never over", func() bool { return left() <= 0 })
-	if err := a.renew("n", id, time.Minute); err != nil {
+	if err := a.RenewFor("n", id, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if left() < 50*time.Second {
 		t.Errorf("it lasts %v more, want a minute", left())
 	}
-	if r, err := b.try("n", ledger.Op{Want: 1, Lapse: true}); err != nil || r.Record.Firm("a") == nil {
+	if r, err := b.Try("n", ledger.Op{Want: 1, Lapse: true}); err != nil || r.Record.Firm("a") == nil {
 		t.Errorf("it was taken: %+v, %v", r, err)
 	}
 }
@@ -250,7 +250,7 @@ func TestRequestsWaitForTheSession(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t)
 	a := listen(t, zktest.URL("again", s), "a")
-	a.take("n")
+	a.Take("n")
 	for range 4 {
 		before := a.listening.Present()
 		a.listening.Lost(before) // as a write says that finds it gone

@@ -20,11 +20,11 @@ func TestRestored(t *testing.T) {
 		return listen(t, brief(zktest.URL("restored", s)), node, func(c *Config) { c.Lease = 5 * time.Second })
 	}
 	a, b := guarded("a"), guarded("b")
-	a.take("before")
+	a.Take("before")
 	s.Kill()
 	copied := s.Copy()
 	s.Restart()
-	b.take("else")
+	b.Take("else")
 	held := a.hold("n", time.Hour)
 	for _, c := range []*client{a, b} { // as after ten seconds by itself
 		until(t, "the pulse is not written", func() bool { return c.listening.Present() != nil && c.listening.Present().beat(t.Context()) == nil })
@@ -34,7 +34,7 @@ func TestRestored(t *testing.T) {
 	var err error
 	for end := time.Now().Add(patience); late == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var r ledger.Reply
-		if r, err = b.try("n", ledger.Op{Want: 1}); err == nil {
+		if r, err = b.Try("n", ledger.Op{Want: 1}); err == nil {
 			t.Fatalf("what is held is granted again: %+v", r)
 		}
 		errors.As(err, &late)
@@ -48,7 +48,7 @@ func TestRestored(t *testing.T) {
 	if r, err := b.Look(t.Context(), "n"); err != nil || r.Refusing == "" {
 		t.Errorf("look = %+v, %v", r, err)
 	}
-	if _, err := guarded("c").try("n", ledger.Op{Want: 1}); !errors.As(err, &late) {
+	if _, err := guarded("c").Try("n", ledger.Op{Want: 1}); !errors.As(err, &late) {
 		t.Errorf("a gateway that begins now: %v", err)
 	}
 	// The holder says what it had.
@@ -63,8 +63,8 @@ func TestRestored(t *testing.T) {
 		r, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Record: next, Effects: effects, Absolute: true})
 		return err == nil && r.Written
 	})
-	b.take("other") // once it is over
-	if r := b.ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil || r.Record.Firm("a").ID != held.ID {
+	b.Take("other") // once it is over
+	if r := b.Ask("n", ledger.Op{Want: 1, Lapse: true}); r.Record.Firm("a") == nil || r.Record.Firm("a").ID != held.ID {
 		t.Errorf("there is %+v, want the hold of a", r)
 	}
 }
@@ -78,18 +78,18 @@ func TestRemembered(t *testing.T) {
 		return listen(t, brief(zktest.URL("remembered", s)), node, func(c *Config) { c.Lease = time.Second })
 	}
 	a, b := guarded("a"), guarded("b")
-	a.take("other")
+	a.Take("other")
 	s.Kill()
 	copied := s.Copy()
 	s.Restart()
-	a.take("n")
-	a.leave("n")
+	a.Take("n")
+	a.Leave("n")
 	remembered, err := ledger.Reply{}, error(nil)
 	until(t, "the store does not answer", func() bool { remembered, err = a.Look(t.Context(), "n"); return err == nil })
 	before := a.listening.Present()
 	s.Restore(copied)
 	until(t, "the restored store is not used", func() bool { is := a.listening.Present(); return is != nil && is != before && a.distrust() == nil })
-	b.takeFor("n", time.Hour)
+	b.TakeFor("n", time.Hour)
 	z := zktest.Client(t, s)
 	path := a.paths.record("n")
 	was, _, err := parseVersion(remembered.Version)
@@ -119,12 +119,12 @@ func TestSameNode(t *testing.T) {
 	t.Parallel()
 	url := zktest.URL(chroot("same"), zktest.Shared(t))
 	first := listen(t, url, "a")
-	first.take("n")
+	first.Take("n")
 	_ = first.Close()
 	second := listen(t, url, "a")
-	second.take("m")
+	second.Take("m")
 	third := listen(t, url, "a")
-	third.take("o")
+	third.Take("o")
 	until(t, "the process before does not notice that another is there", func() bool {
 		err := second.Ping(t.Context())
 		return err != nil && errors.Is(err, backend.ErrRefused)

@@ -66,11 +66,11 @@ func TestSweep(t *testing.T) {
 	if r, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Record: next, Effects: effects, Floor: ahead}); err != nil || !r.Written {
 		t.Fatal(r, err)
 	}
-	b.takeFor("used", time.Minute)
+	b.TakeFor("used", time.Minute)
 	c := listen(t, brief(url), "c")
-	c.take("dead")
+	c.Take("dead")
 	_ = c.Close()
-	a.leave("n")
+	a.Leave("n")
 	seen, err := b.Look(t.Context(), "n")
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +106,8 @@ func TestSweep(t *testing.T) {
 		t.Errorf("n is gone: %v; used is gone: %v", gone("n"), gone("used"))
 	}
 	newest("after its record is gone")
-	a.takeFor("n", time.Minute)
-	a.leave("n")
+	a.TakeFor("n", time.Minute)
+	a.Leave("n")
 	// A record that b had seen before, where the znode has by now been written as often as
 	// it had been then.
 	now, err := a.Look(t.Context(), "n")
@@ -125,7 +125,7 @@ func TestSweep(t *testing.T) {
 	if r, err := b.Swap(t.Context(), ledger.Swap{Name: "n", Base: base, Record: next, Effects: effects}); err != nil || r.Written {
 		t.Errorf("a record that was deleted was swapped: %+v, %v", r, err)
 	}
-	if r := b.takeFor("n", time.Minute); r.Record.Top <= ahead {
+	if r := b.TakeFor("n", time.Minute); r.Record.Top <= ahead {
 		t.Errorf("fence %d comes after %d", r.Record.Top, ahead)
 	}
 	until(t, "what a dead node held stays", func() bool { // what the dead have left
@@ -150,7 +150,7 @@ func TestTurnover(t *testing.T) {
 	seen := map[ledger.Version]bool{}
 	var wg sync.WaitGroup
 	for range 6 {
-		r := a.take("n")
+		r := a.Take("n")
 		if seen[r.Version] {
 			t.Fatalf("version %s again", r.Version)
 		}
@@ -158,16 +158,16 @@ func TestTurnover(t *testing.T) {
 		if at, _, err := parseVersion(r.Version); err != nil || at.version > turnover {
 			t.Errorf("%s, %v: the znode was not made anew", r.Version, err)
 		}
-		wg.Go(func() { b.ask("n", ledger.Op{Want: 1, Lapse: true}) })
+		wg.Go(func() { b.Ask("n", ledger.Op{Want: 1, Lapse: true}) })
 		wg.Wait()
-		a.hears(ledger.Waits)
-		a.leave("n")
-		if m := b.hears(ledger.Look); m.Reply != nil {
+		a.Hears(ledger.Waits)
+		a.Leave("n")
+		if m := b.Hears(ledger.Look); m.Reply != nil {
 			if now, err := b.Look(t.Context(), "n"); err != nil || now.Version != m.Reply.Version {
 				t.Errorf("the message brings %s, there is %s, %v", m.Reply.Version, now.Version, err)
 			}
 		}
-		b.leave("n")
+		b.Leave("n")
 	}
 }
 
@@ -188,7 +188,7 @@ func TestTooLarge(t *testing.T) {
 	if r, err := a.Swap(t.Context(), large(800_000)); err != nil || !r.Written {
 		t.Fatalf("%v, %v", r.Written, err)
 	}
-	if m := a.hears(ledger.Waits); m.Reply != nil {
+	if m := a.Hears(ledger.Waits); m.Reply != nil {
 		t.Error("the message has the record")
 	}
 	if a.listening.Present() != before {
@@ -201,14 +201,14 @@ func TestForeignZnodes(t *testing.T) {
 	t.Parallel()
 	s := zktest.Shared(t)
 	a := listen(t, zktest.URL(chroot("foreign"), s), "a")
-	a.take("n")
+	a.Take("n")
 	c := zktest.Client(t, s)
 	path := a.paths.record("n")
 	for _, value := range []string{"", "x", "2 - -\n{}", "1 - -\n{}", "1 x -\n{\"v\":1}", "1 - - -\n{\"v\":1}"} {
 		if _, err := c.Set(path, []byte(value), -1); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.try("n", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), path) {
+		if _, err := a.Try("n", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), path) {
 			t.Errorf("with %q there: %v", value, err)
 		}
 		if _, _, err := a.List(t.Context(), "", "", 10); !errors.Is(err, backend.ErrPartly) {
@@ -220,11 +220,11 @@ func TestForeignZnodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a.hears(ledger.Look)
+	a.Hears(ledger.Look)
 	if _, err := c.Create(a.paths.records()+"/zz", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
-	a.take("other")
+	a.Take("other")
 	// The znodes of a session go: it begins another.
 	for _, of := range []func() string{func() string { return a.paths.mail("a") }, func() string { return a.listening.Present().alive() }} {
 		path, before := of(), a.listening.Present().id
@@ -233,7 +233,7 @@ func TestForeignZnodes(t *testing.T) {
 		}
 		until(t, path+" was deleted, and nobody has noticed", func() bool { s := a.listening.Present(); return s != nil && s.id != before })
 	}
-	a.take("third")
+	a.Take("third")
 }
 
 // A node reads the last letter alone. It hears all notes of one sender, and knows if those of
@@ -296,7 +296,7 @@ func TestCrowdedMailbox(t *testing.T) {
 	t.Parallel()
 	url := zktest.URL(chroot("crowd"), zktest.Shared(t))
 	to := listen(t, url, "to")
-	to.take("n")
+	to.Take("n")
 	var wg sync.WaitGroup
 	const senders, each = 4, 40
 	for i := range senders {
@@ -312,13 +312,13 @@ func TestCrowdedMailbox(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	reach(t, to, to)
+	to.Reach(to.Client)
 	heard := 0
-	for len(to.told) > 0 {
-		<-to.told
+	for len(to.Told) > 0 {
+		<-to.Told
 		heard++
 	}
-	if heard < senders*each && to.resync.Load() == 0 {
+	if heard < senders*each && to.Resync.Load() == 0 {
 		t.Errorf("%d of %d messages were heard, and it does not know", heard, senders*each)
 	}
 }

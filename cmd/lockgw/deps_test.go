@@ -58,6 +58,10 @@ var rules = []rule{
 		why: "what etcd and ZooKeeper have in common is known without a client of either",
 	},
 	{
+		pkg: "backend/quorum/quorumtest", ours: []string{"backend", "backend/ledger"}, closed: true,
+		why: "what tests of tables over etcd and ZooKeeper have in common is known without either, as tabletest",
+	},
+	{
 		pkg: "backend/sqltable", ours: []string{"backend", "backend/ledger", "backend/selftest"}, closed: true,
 		why: "what tables over SQL have in common is the same for each database, so this names none",
 	},
