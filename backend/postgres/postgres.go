@@ -16,10 +16,10 @@
 //
 // What grants a lease or renews it is written as durably as the server is set up to. What
 // only queues, offers or gives back is committed with synchronous_commit=off: if a crash
-// loses that, a lock is held until its lease is over, and no write that grants comes before
-// one that it was computed from. A message to a node is a NOTIFY on a channel of its own,
-// never in a transaction that has to reach the disk: PostgreSQL has one such transaction
-// after the other, for all databases of the server.
+// loses that, a lock is held until who waits for it has told its node, or its lease is over,
+// and no write that grants comes before one that it was computed from. A message to a node is
+// a NOTIFY on a channel of its own, never in a transaction that has to reach the disk:
+// PostgreSQL has one such transaction after the other, for all databases of the server.
 //
 // A server that was restarted, has taken over from another one or was restored from a copy
 // may have forgotten who holds what; see trust.go.

@@ -175,3 +175,58 @@ func TestOneCallerIsBroken(t *testing.T) {
 		}
 	}
 }
+
+// The store forgets that a hold was given back. Whoever waits then tells its node, which
+// gives it back again; an older message, or one of somebody else's hold, is no reason to ask.
+func TestHoldThatCameBackIsGivenBack(t *testing.T) {
+	for what, tc := range map[string]struct {
+		says func(*ledger.Reply) *ledger.Reply
+		asks bool
+	}{
+		"with the record": {func(r *ledger.Reply) *ledger.Reply { return r }, true},
+		"without":         {func(*ledger.Reply) *ledger.Reply { return nil }, true},
+		"old":             {func(r *ledger.Reply) *ledger.Reply { r.Clock = 5; return r }, false},
+		"of another": {func(r *ledger.Reply) *ledger.Reply {
+			r.Record.Holds[0].Node = "third"
+			return r
+		}, false},
+	} {
+		b := newBench(t, nil)
+		w := b.enter(exclusive())
+		b.answer().accept(w)
+		held := b.row
+		b.did(b.c.Release(b.now, w))
+		r := b.carryOut()
+		r.Clock = 10
+		b.did(b.c.Reply(b.now, r, nil))
+		b.row = held
+		b.other(ledger.Op{Want: 1})
+		r = b.row.Reply(b.now)
+		r.Clock = 20
+		if b.did(b.c.Message(b.now, ledger.Waits, tc.says(&r))); (b.sent != nil) != tc.asks {
+			t.Errorf("%s: sent %+v", what, b.sent)
+		}
+		if !tc.asks {
+			continue
+		}
+		if b.settle(); b.row.Record.Firm(b.c.cfg.Node) != nil || b.row.Record.Offer("other") == nil {
+			t.Errorf("%s: the record is %+v", what, b.row.Record)
+		}
+	}
+}
+
+// Who hears of others while its own grant is under way need not look: that is what the answer
+// tells.
+func TestNoLookWhileTheGrantIsUnderWay(t *testing.T) {
+	b := newBench(t, nil)
+	w := b.enter(exclusive())
+	granted := b.carryOut()
+	b.other(ledger.Op{Want: 1})
+	r := b.row.Reply(b.now)
+	r.Clock = 20
+	b.did(b.c.Message(b.now, ledger.Waits, &r))
+	b.sent = nil
+	if b.did(b.c.Reply(b.now, granted, nil)); b.sent != nil || !b.accept(w) {
+		t.Errorf("sent %+v", b.sent)
+	}
+}

@@ -24,6 +24,7 @@ func (c *Contender) Message(now time.Duration, k ledger.Kind, r *ledger.Reply) E
 		if c.hold.id != 0 {
 			c.othersWait(c.fitting())
 		}
+		c.look = c.look || c.cameBack(r)
 	case ledger.Broken:
 		c.look, c.hold.broken = true, c.hold.id != 0
 	}
@@ -31,6 +32,13 @@ func (c *Contender) Message(now time.Duration, k ledger.Kind, r *ledger.Reply) E
 		c.take(*r)
 	}
 	return c.advance()
+}
+
+// cameBack: the store says that we hold what we do not know of, and others wait for that lease
+// to end. It has forgotten in a crash that we gave it back, which a store may have written
+// without waiting for its disk. A message without a record may be older than that: we look.
+func (c *Contender) cameBack(r *ledger.Reply) bool {
+	return c.hold.id == 0 && c.flight == nil && (r == nil || r.Clock >= c.clock && r.Record.Firm(c.cfg.Node) != nil)
 }
 
 // believes: the record that a message has brought may be the copy. It is not older, as far as

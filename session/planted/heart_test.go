@@ -141,6 +141,11 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
+		name: "a hold that came back is left to its lease", file: "session/contender/store.go",
+		old: "\t\tc.look = c.look || c.cameBack(r)\n", new: "",
+		test: contender,
+	},
+	{
 		name: "what a message says of our own hold is believed", file: "session/contender/store.go",
 		old: " &&\n\t\tr.Record.Firm(c.cfg.Node).Same(c.copy.Firm(c.cfg.Node))", new: "",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x carry break"},
