@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -210,24 +209,5 @@ func TestPause(t *testing.T) {
 	s := pgtest.Start(t)
 	a, _ := listening(t, s.URL(), "a", guarded)
 	sqltest.Until(t, a, "")
-	id := sqltest.Held(t, a, "n")
-	s.Pause()
-	defer s.Resume()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	_, err := a.Swap(ctx, ledger.Swap{Name: "m", Record: ledger.Record{Top: 1}, Absolute: true})
-	if !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) || time.Since(began) > 30*time.Second {
-		t.Errorf("after %v: %v", time.Since(began), err)
-	}
-	s.Resume()
-	for end := time.Now().Add(time.Minute); ; sqltest.Pause(t, 20*time.Millisecond) {
-		errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Minute}})
-		if err == nil && errs[0] == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal(errs, err)
-		}
-	}
+	sqltest.StandsStill(t, a, s)
 }
