@@ -88,7 +88,7 @@ func TestReturnInTheLastMoment(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(10*time.Second - 1)
 				free := s.Hold()
-				time.Sleep(1) // until it is to end
+				time.Sleep(time.Nanosecond) // until it is to end
 				yield()
 				came := make(chan error, 1)
 				wg.Go(func() { came <- s.Attach() })
