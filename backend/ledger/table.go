@@ -78,6 +78,28 @@ type Swap struct {
 	Seen string
 }
 
+// Relaxed: if a crash of the store takes the write back, somebody waits for a lease to run out,
+// or has to tell a node once more, and nothing else. So it is with what only queues, offers or
+// gives back; not with what begins or prolongs a hold, and not with one that is ended by force.
+func (s *Swap) Relaxed() bool {
+	if s.Effects.Grants {
+		return false
+	}
+	for _, m := range s.Effects.Messages {
+		if m.Kind == Broken {
+			return false
+		}
+	}
+	for _, st := range s.Effects.Stamps {
+		for _, h := range s.Record.Holds {
+			if h.ID == st.ID && !h.Offered {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Version of a record. "" is no record at all. A version is never used twice.
 type Version string
 

@@ -27,7 +27,7 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 	if err != nil {
 		return write{}, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
 	}
-	w := write{Swap: s, raw: t.cfg.KeyPrefix + s.Name, next: version(), base: s.Base, effects: s.Effects, name: s.Name, relaxed: relaxed(s)}
+	w := write{Swap: s, raw: t.cfg.KeyPrefix + s.Name, next: version(), base: s.Base, effects: s.Effects, name: s.Name, relaxed: s.Relaxed()}
 	begins := map[backend.Fence]int64{}
 	for _, st := range s.Effects.Stamps {
 		begins[st.ID] = st.TTL.Microseconds()
@@ -55,28 +55,6 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 	}
 	w.sql, w.args = t.sql.swap, append(w.args, base, over)
 	return w, nil
-}
-
-// relaxed: if a crash of the server loses the write, somebody waits for a lease to run out,
-// and nothing else. So it is with what only queues, offers or gives back; not with what
-// begins or prolongs a hold, and not with one that is ended by force.
-func relaxed(s ledger.Swap) bool {
-	if s.Effects.Grants {
-		return false
-	}
-	for _, m := range s.Effects.Messages {
-		if m.Kind == ledger.Broken {
-			return false
-		}
-	}
-	for _, st := range s.Effects.Stamps {
-		for _, h := range s.Record.Holds {
-			if h.ID == st.ID && !h.Offered {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // reply is what is there once w was carried out.

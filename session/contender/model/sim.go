@@ -19,6 +19,7 @@ type SimResult struct {
 	Lost     int
 	Requests int
 	Kills    int
+	Crashes  int // of the store
 }
 
 // Simulate runs gateways and callers of one name for the time of virtual hours d, by a
@@ -53,6 +54,7 @@ type sim struct {
 	serial int
 	order  int
 	row    ledger.Row
+	disk   ledger.Row // what a crash leaves of it
 	cfg    contender.Config
 	mode   backend.Mode // the kind of name: a lock, or a semaphore of that size
 	nodes  []*simNode

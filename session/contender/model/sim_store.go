@@ -45,6 +45,7 @@ func (s *sim) exec(n *simNode, q *contender.Request) ledger.Reply {
 	version, clock := ledger.Version(fmt.Sprint("v", s.serial)), backend.Fence(s.now.Microseconds())
 	if live := len(s.row.Record.Holds) + len(s.row.Record.Queue); live == 0 && s.chance(50) {
 		s.row = ledger.Row{} // as a tombstone does after two minutes
+		s.disk = s.row
 	}
 	var ms []ledger.Message
 	written := false
@@ -54,7 +55,11 @@ func (s *sim) exec(n *simNode, q *contender.Request) ledger.Reply {
 			ms = q.Swap.Effects.Messages
 		}
 	case q.Join != nil:
-		ms, _ = s.row.Join(*q.Join, version)
+		ms, written = s.row.Join(*q.Join, version)
+	}
+	if written {
+		s.commit(q.Swap == nil || q.Swap.Relaxed())
+		written = q.Swap != nil
 	}
 	s.note("the store: %s of %s, written %v: %s", q.What(), n.name, written, describe(&s.row.Record, s.now))
 	r := s.row.Reply(s.now)
@@ -65,6 +70,27 @@ func (s *sim) exec(n *simNode, q *contender.Request) ledger.Reply {
 		}
 	}
 	return r
+}
+
+// commit has the disk have the row: now, or some time after it was answered. Then the store
+// may crash before, and nobody hears any messages until it finds that out.
+func (s *sim) commit(relaxed bool) {
+	if !relaxed {
+		s.disk = s.row
+		return
+	}
+	if s.chance(200) {
+		s.after(s.between(0, 100*time.Millisecond), func() {
+			s.row = s.disk
+			s.r.Crashes++
+			s.note("the store crashes: %s", describe(&s.row.Record, s.now))
+			for _, n := range s.nodes {
+				n.deaf = true
+			}
+		})
+		return
+	}
+	s.after(s.between(0, 100*time.Millisecond), func() { s.disk = s.row })
 }
 
 func (s *sim) publish(m ledger.Message, r ledger.Reply) bool {
@@ -146,6 +172,7 @@ func (s *sim) renewal(n *simNode, r ledger.Renewal, hear func(error) contender.E
 		if !s.row.Renew(r.ID, r.TTL, s.now) {
 			err = backend.ErrNotHeld
 		}
+		s.commit(false)
 		s.after(delay(), func() { answer(err) })
 	})
 }

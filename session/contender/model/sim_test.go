@@ -20,9 +20,10 @@ func TestSimulate(t *testing.T) {
 			t.Fatalf("seed %d: %s\n%s", seed, r.Bad, strings.Join(r.Log, "\n"))
 		}
 		sum.Grants, sum.Lost, sum.Requests, sum.Kills = sum.Grants+r.Grants, sum.Lost+r.Lost, sum.Requests+r.Requests, sum.Kills+r.Kills
+		sum.Crashes += r.Crashes
 	}
-	t.Logf("%d hours: %d grants, %d lost, %d requests to the store, %d kills", *seeds, sum.Grants, sum.Lost, sum.Requests, sum.Kills)
-	if sum.Grants < 300**seeds || sum.Kills < 10**seeds {
+	t.Logf("%d hours: %d grants, %d lost, %d requests to the store, %d kills, %d crashes", *seeds, sum.Grants, sum.Lost, sum.Requests, sum.Kills, sum.Crashes)
+	if sum.Grants < 300**seeds || sum.Kills < 10**seeds || sum.Crashes < *seeds {
 		t.Errorf("too little has happened")
 	}
 }
