@@ -8,19 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/cmd/lockgw/history"
 )
 
-// now is CLOCK_BOOTTIME, the clock of the deadlines that the gateways tell.
-func now() time.Duration {
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
-		panic(err) // every Linux has it
-	}
-	return time.Duration(ts.Nano())
-}
+// now is the clock of the deadlines that the gateways tell.
+func now() time.Duration { return boottime.Now() }
 
 // ledger is what the clients have seen.
 type ledger struct {
