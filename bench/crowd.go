@@ -21,7 +21,7 @@ func crowd(ctx context.Context, r *rig.Rig, p rig.Plan, t *figures.Table) error 
 	all := []callers.Contestant{
 		{Name: turnsName, Trips: 1, Open: turns(r)},
 		{Name: "PING pairs, all at once", Trips: 1, Open: atOnce(r)},
-		{Name: "lockgw socket, memory://", Trips: 1, Open: callers.SocketPairs(callers.One, r.Memory)},
+		{Name: memoryName, Trips: 1, Open: callers.SocketPairs(callers.One, r.Memory)},
 		{Name: callers.SocketName, Trips: 1, Open: callers.SocketPairs(callers.One, r.First)},
 		{Name: distantName, Trips: 1, Open: callers.SocketPairs(callers.One, r.Distant)},
 		{Name: "lockgw socket, redis://, two nodes", Trips: 1, Open: callers.SocketPairs(callers.One, r.First, r.Second)},

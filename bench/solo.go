@@ -33,13 +33,15 @@ const (
 	plainName     = "go-redis, SET NX + compare-and-delete"
 	redislockName = "bsm/redislock"
 	limitName     = "limit: Unix socket echo"
+	pingName      = "lockgw PING"
+	memoryName    = "lockgw socket, memory://"
 	keptName      = "lockgw socket, redis://, retain 1s"
 )
 
 func trips(r *rig.Rig) []callers.Contestant {
 	return []callers.Contestant{
 		{Name: limitName, Trips: 1, Open: callers.Echoes(r.Echo)},
-		{Name: "lockgw PING", Trips: 1, Open: callers.Pings("unix", r.First.RESP)},
+		{Name: pingName, Trips: 1, Open: callers.Pings("unix", r.First.RESP)},
 		{Name: "Redis PING, TCP", Trips: 1, Open: callers.Pings("tcp", r.Addr)},
 		{Name: "go-redis, trivial script", Trips: 1, Open: peers.Shared(r.Addr, peers.Scripts)},
 	}
@@ -50,7 +52,7 @@ func pairs(r *rig.Rig, p rig.Plan) []callers.Contestant {
 		{Name: plainName, Trips: 2, Open: peers.Shared(r.Addr, peers.PlainPair(callers.Own, time.Second))},
 		{Name: redislockName, Trips: 2, Open: peers.Shared(r.Addr, peers.RedislockPair(callers.Own, time.Second))},
 		{Name: "lockgw's scripts, no gateway", Trips: 2, Open: stores.Requests(stores.RedisTable("redis://" + r.Addr))},
-		{Name: "lockgw socket, memory://", Trips: 2, Open: callers.SocketPairs(callers.Own, r.Memory)},
+		{Name: memoryName, Trips: 2, Open: callers.SocketPairs(callers.Own, r.Memory)},
 		{Name: callers.SocketName, Trips: 2, Open: callers.SocketPairs(callers.Own, r.First)},
 		{Name: keptName, Trips: 2, Open: callers.SocketPairs(callers.Kept, r.Keeper)},
 		{Name: "lockgw HTTP, memory://", Trips: 2, Open: callers.HTTPPairs(r.Memory, callers.Own)},
