@@ -11,6 +11,7 @@ import (
 // Identify tells the process pid from every later process with the same number. A caller that
 // watches the process already notices if pid means another process by now.
 func Identify(pid int) (session.Process, error) {
+	name := command(pid) // before the rest: a process that ends meanwhile is none, and not one without a name
 	began, err := readStart(pid)
 	if err != nil {
 		return session.Process{}, invalid("there is no process %d, or it cannot be seen", pid)
@@ -19,7 +20,7 @@ func Identify(pid int) (session.Process, error) {
 	if err != nil {
 		uid = -1
 	}
-	return session.Process{PID: pid, Started: began, UID: uid, Command: command(pid)}, nil
+	return session.Process{PID: pid, Started: began, UID: uid, Command: name}, nil
 }
 
 // Named identifies the process pid, as the client by names it; what Process says of
