@@ -51,7 +51,7 @@ func serveEtcd(ctx context.Context, r *rig.Rig) (*served, error) {
 	}
 	return &served{
 		url:  "etcd://" + addr,
-		trip: etcdCrew(client, etcdTrip), write: etcdCrew(client, etcdWrite),
+		trip: shared(client, etcdTrip), write: shared(client, etcdWrite),
 		table: func(node string) (ledger.Table, error) {
 			return etcd.OpenTable(etcd.Config{URL: "etcd://" + addr, Node: backend.Node{ID: node}, Lease: callers.TTL})
 		},
@@ -63,20 +63,6 @@ func serveEtcd(ctx context.Context, r *rig.Rig) (*served, error) {
 
 func etcdClient(addr string) (*clientv3.Client, error) {
 	return clientv3.New(clientv3.Config{Endpoints: []string{"http://" + addr}, Logger: zap.NewNop()})
-}
-
-// etcdCrew shares one client.
-func etcdCrew(client *clientv3.Client, caller func(c *clientv3.Client, i int) (callers.Op, error)) func(n int) (callers.Crew, error) {
-	return func(n int) (c callers.Crew, err error) {
-		for i := range n {
-			do, err := caller(client, i)
-			if err != nil {
-				return c, err
-			}
-			c.Ops = append(c.Ops, do)
-		}
-		return c, nil
-	}
 }
 
 func etcdTrip(c *clientv3.Client, _ int) (callers.Op, error) {

@@ -30,7 +30,7 @@ func servePostgres(ctx context.Context, r *rig.Rig) (*served, error) {
 	}
 	p := pg{url}
 	s := &served{
-		url: url, trip: p.crew(p.trip), write: p.crew(p.write),
+		url: url, trip: each(p.trip), write: each(p.write),
 		table: func(node string) (ledger.Table, error) {
 			return postgres.OpenTable(postgres.Config{URL: url, Node: backend.Node{ID: node}, Guard: postgres.GuardQuarantine, Lease: callers.TTL})
 		},
@@ -140,28 +140,6 @@ func (s pgSession) do(i int, args ...string) error {
 }
 
 func (s pgSession) close() error { return s.Close(context.Background()) }
-
-// crew has a connection for each caller.
-func (p pg) crew(caller func(i int) (pgSession, callers.Op, error)) func(n int) (callers.Crew, error) {
-	return func(n int) (c callers.Crew, err error) {
-		var open []pgSession
-		c.Close = func() error {
-			var errs []error
-			for _, s := range open {
-				errs = append(errs, s.close())
-			}
-			return errors.Join(errs...)
-		}
-		for i := range n {
-			s, do, err := caller(i)
-			if err != nil {
-				return c, err
-			}
-			open, c.Ops = append(open, s), append(c.Ops, do)
-		}
-		return c, nil
-	}
-}
 
 func (p pg) trip(int) (pgSession, callers.Op, error) {
 	s, err := p.open("SELECT 1")

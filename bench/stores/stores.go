@@ -36,10 +36,14 @@ type served struct {
 type bound struct{ writes, trips float64 }
 
 func (b bound) String() string {
-	if b.writes == 0 {
+	switch {
+	case b.writes == 0:
 		return fmt.Sprintf("%g t", b.trips)
+	case b.trips == 0:
+		return fmt.Sprintf("%g w", b.writes)
+	default:
+		return fmt.Sprintf("%g w + %g t", b.writes, b.trips)
 	}
-	return fmt.Sprintf("%g w + %g t", b.writes, b.trips)
 }
 
 // other is a lock without lockgw.
@@ -52,8 +56,10 @@ type other struct {
 
 // stores are those that can be measured.
 var stores = map[string]func(ctx context.Context, r *rig.Rig) (*served, error){
-	"postgres": servePostgres,
-	"etcd":     serveEtcd,
+	"postgres":  servePostgres,
+	"mysql":     serveMySQL,
+	"etcd":      serveEtcd,
+	"zookeeper": serveZooKeeper,
 }
 
 const (
