@@ -39,7 +39,7 @@ func crowd(ctx context.Context, r *rig.Rig, p rig.Plan, t *figures.Table) error 
 		{Name: plainName, Trips: 1, Open: peers.Shared(r.Addr, peers.PlainPair(callers.One, 20*time.Millisecond))},
 		{Name: redislockName, Trips: 1, Open: peers.Shared(r.Addr, peers.RedislockPair(callers.One, 20*time.Millisecond))},
 		{Name: "redsync", Trips: 1, Open: peers.Shared(r.Addr, peers.RedsyncPair(callers.One))},
-		{Name: "rueidislock, 3 keys", Trips: 1, Open: peers.RueidisPairs(r.Addr, callers.One)},
+		{Name: rueidisName, Trips: 1, Open: peers.RueidisPairs(r.Addr, callers.One)},
 	}
 	return c.Hold(ctx, r, t)
 }

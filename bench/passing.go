@@ -11,12 +11,15 @@ import (
 	"github.com/lockgw/lockgw/bench/rig"
 )
 
+const rueidisName = "rueidislock, 3 keys"
+
 // passing measures a lock that goes from node to node: from the sending of UNLOCK
 // here to the answer to LOCK there, which waits at the store by then.
 func passing(ctx context.Context, r *rig.Rig, p rig.Plan, t *figures.Table) error {
 	c := callers.Contest{Group: passGroup, N: 2, Rounds: p.Rounds, Slice: p.Slice / 2, All: []callers.Contestant{
 		{Name: "limit: 2 trivial scripts + 1 socket echo", Trips: 1, Open: needed(r)},
 		{Name: callers.SocketName, Trips: 1, Open: func(int) (callers.Crew, error) { return callers.Passes(r.First, r.Second, p.Pass, time.Millisecond) }},
+		{Name: rueidisName, Trips: 1, Open: func(int) (callers.Crew, error) { return peers.RueidisPasses(r.Addr, p.Pass, time.Millisecond) }},
 	}}
 	return c.Hold(ctx, r, t)
 }

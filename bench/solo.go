@@ -33,14 +33,17 @@ const (
 	plainName     = "go-redis, SET NX + compare-and-delete"
 	redislockName = "bsm/redislock"
 	limitName     = "limit: Unix socket echo"
+	webName       = "limit: a trivial gin request"
 	pingName      = "lockgw PING"
 	memoryName    = "lockgw socket, memory://"
+	httpName      = "lockgw HTTP, redis://"
 	keptName      = "lockgw socket, redis://, retain 1s"
 )
 
 func trips(r *rig.Rig) []callers.Contestant {
 	return []callers.Contestant{
 		{Name: limitName, Trips: 1, Open: callers.Echoes(r.Echo)},
+		{Name: webName, Trips: 1, Open: callers.Fetches(r.Web)},
 		{Name: pingName, Trips: 1, Open: callers.Pings("unix", r.First.RESP)},
 		{Name: "Redis PING, TCP", Trips: 1, Open: callers.Pings("tcp", r.Addr)},
 		{Name: "go-redis, trivial script", Trips: 1, Open: peers.Shared(r.Addr, peers.Scripts)},
@@ -56,12 +59,12 @@ func pairs(r *rig.Rig, p rig.Plan) []callers.Contestant {
 		{Name: callers.SocketName, Trips: 2, Open: callers.SocketPairs(callers.Own, r.First)},
 		{Name: keptName, Trips: 2, Open: callers.SocketPairs(callers.Kept, r.Keeper)},
 		{Name: "lockgw HTTP, memory://", Trips: 2, Open: callers.HTTPPairs(r.Memory, callers.Own)},
-		{Name: "lockgw HTTP, redis://", Trips: 2, Open: callers.HTTPPairs(r.First, callers.Own)},
+		{Name: httpName, Trips: 2, Open: callers.HTTPPairs(r.First, callers.Own)},
 	}
 	if p.Peers {
 		all = append(all,
 			callers.Contestant{Name: "redsync", Trips: 2, Open: peers.Shared(r.Addr, peers.RedsyncPair(callers.Own))},
-			callers.Contestant{Name: "rueidislock, 3 keys", Trips: 2, Open: peers.RueidisPairs(r.Addr, callers.Own)})
+			callers.Contestant{Name: rueidisName, Trips: 2, Open: peers.RueidisPairs(r.Addr, callers.Own)})
 	}
 	return all
 }

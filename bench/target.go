@@ -29,6 +29,18 @@ var targets = []figures.Target{
 		},
 	},
 	{
+		Name:  "1 caller alone, over HTTP on Redis: median time of a go-redis pair and 2 trivial gin requests",
+		Bound: 1.4, Ratio: func(t *figures.Table) (float64, bool) {
+			return figures.Compare(t, soloGroup, 1, func(s []figures.Sample) float64 { return float64(s[0].P50) / float64(s[1].P50+2*s[2].P50) }, httpName, plainName, webName)
+		},
+	},
+	{
+		Name:  "from node to node: median time of rueidislock used directly",
+		Bound: 0.7, Ratio: func(t *figures.Table) (float64, bool) {
+			return figures.Compare(t, passGroup, 2, func(s []figures.Sample) float64 { return float64(s[0].P50) / float64(s[1].P50) }, callers.SocketName, rueidisName)
+		},
+	},
+	{
 		Name:  "32 callers alone, over the socket on Redis: speed of bsm/redislock used directly",
 		Bound: 0.6, Least: true, Ratio: func(t *figures.Table) (float64, bool) {
 			return figures.Compare(t, soloGroup, 32, func(s []figures.Sample) float64 { return s[0].Rate / s[1].Rate }, callers.SocketName, redislockName)

@@ -33,6 +33,19 @@ func HTTPPairs(g *rig.Gateway, name func(i int) string) func(n int) (Crew, error
 	}
 }
 
+// Fetches are trivial requests to an HTTP server, as long as a lock's.
+func Fetches(path string) func(n int) (Crew, error) {
+	return func(n int) (Crew, error) {
+		return Connected(n, "unix", path, func(i int, w *Wire) (Op, error) {
+			request := Request("PUT", "/v1/locks/"+Own(i)+"?wait=60s", strings.Repeat("x", 43), "")
+			return func() error {
+				_, err := w.Fetch(request)
+				return err
+			}, nil
+		})
+	}
+}
+
 // OpenSession opens a session that lives long enough to be measured.
 func (w *Wire) OpenSession() (token string, err error) {
 	body, err := w.Fetch(Request("POST", "/v1/sessions", "", `{"keepalive":"10m"}`))

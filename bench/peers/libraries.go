@@ -35,9 +35,7 @@ func RedsyncPair(name func(int) string) func(c *goredis.Client, i int) callers.O
 // side cache that tells of a release.
 func RueidisPairs(addr string, name func(int) string) func(n int) (callers.Crew, error) {
 	return func(n int) (callers.Crew, error) {
-		locks, err := rueidislock.NewLocker(rueidislock.LockerOption{
-			ClientOption: rueidis.ClientOption{InitAddress: strings.Fields(addr)},
-		})
+		locks, err := rueidisNode(addr)
 		if err != nil {
 			return callers.Crew{}, err
 		}
@@ -54,4 +52,31 @@ func RueidisPairs(addr string, name func(int) string) func(n int) (callers.Crew,
 		}
 		return c, nil
 	}
+}
+
+// RueidisPasses has two nodes with rueidislock take the lock in turn, n times. Each has it
+// for so long that the other one waits for it.
+func RueidisPasses(addr string, n int, hold time.Duration) (callers.Crew, error) {
+	var locks, unlocks [2]callers.Op
+	var nodes [2]rueidislock.Locker
+	for i := range nodes {
+		var err error
+		if nodes[i], err = rueidisNode(addr); err != nil {
+			return callers.Crew{}, err
+		}
+		cancel := func() {}
+		locks[i] = func() (err error) {
+			_, cancel, err = nodes[i].WithContext(context.Background(), "passed")
+			return err
+		}
+		unlocks[i] = func() error { cancel(); return nil }
+	}
+	return callers.Crew{
+		Once:  callers.InTurn(n, hold, locks, unlocks),
+		Close: func() error { nodes[0].Close(); nodes[1].Close(); return nil },
+	}, nil
+}
+
+func rueidisNode(addr string) (rueidislock.Locker, error) {
+	return rueidislock.NewLocker(rueidislock.LockerOption{ClientOption: rueidis.ClientOption{InitAddress: strings.Fields(addr)}})
 }

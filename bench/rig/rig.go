@@ -26,6 +26,7 @@ type Rig struct {
 	Addr    string          // of Redis, host:port
 	Far     string          // the same with 1 ms on the way
 	Echo    string          // socket of a server that answers with what it got
+	Web     string          // socket of an HTTP server that has nothing to do
 	servers []*Process      // in the order of their start, Redis first
 	lockgw  string          // path of the program
 	Started int             // gateways that came and went
@@ -135,6 +136,10 @@ func (r *Rig) startRoles(ctx context.Context) error {
 	}
 	r.Echo = filepath.Join(r.Dir, "echo.sock")
 	if err := r.Start(ctx, "echo", Accepts("unix", r.Echo), self, "echo", r.Echo); err != nil {
+		return err
+	}
+	r.Web = filepath.Join(r.Dir, "web.sock")
+	if err := r.Start(ctx, "web", Accepts("unix", r.Web), self, "web", r.Web); err != nil {
 		return err
 	}
 	if r.Far, err = FreeAddr(); err != nil {
