@@ -58,7 +58,7 @@ var rules = []rule{
 		why: "what etcd and ZooKeeper have in common is known without a client of either",
 	},
 	{
-		pkg: "backend/quorum/quorumtest", ours: []string{"backend", "backend/ledger"}, closed: true,
+		pkg: "backend/quorum/quorumtest", ours: []string{"backend", "backend/ledger", "backend/servertest"}, closed: true, theirs: []string{"golang.org/x/sys"},
 		why: "what tests of tables over etcd and ZooKeeper have in common is known without either, as tabletest",
 	},
 	{

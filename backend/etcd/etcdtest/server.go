@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,14 @@ func Start(t testing.TB, args ...string) *Server {
 	return StartEnsemble(t, 1, args...)[0]
 }
 
+// StartWith is Start, but that prepare gets the directory of the data before there are any.
+func StartWith(t testing.TB, prepare func(dir string), args ...string) *Server {
+	t.Helper()
+	return ensemble(t, 1, args, nil, prepare)[0]
+}
+
+func nothing(string) {}
+
 // StartTLS is Start with TLS. The server shows the certificate, and asks for one of the same
 // authority, which is the certificate itself.
 func StartTLS(t testing.TB, cert, key string) *Server {
@@ -60,19 +69,19 @@ func StartTLS(t testing.TB, cert, key string) *Server {
 	}
 	roots.AddCert(leaf)
 	args := []string{"--cert-file", cert, "--key-file", key, "--trusted-ca-file", cert, "--client-cert-auth"}
-	return ensemble(t, 1, args, &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}})[0]
+	return ensemble(t, 1, args, &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, nothing)[0]
 }
 
 // StartEnsemble starts n members of one etcd, and waits until they serve.
 func StartEnsemble(t testing.TB, n int, args ...string) []*Server {
 	t.Helper()
-	return ensemble(t, n, args, nil)
+	return ensemble(t, n, args, nil, nothing)
 }
 
-func ensemble(t testing.TB, n int, args []string, tls *tls.Config) []*Server {
+func ensemble(t testing.TB, n int, args []string, tls *tls.Config, prepare func(dir string)) []*Server {
 	t.Helper()
 	for try := 1; ; try++ {
-		servers, err := start(t, n, args, tls)
+		servers, err := start(t, n, args, tls, prepare)
 		if err == nil {
 			return servers
 		}
@@ -82,7 +91,7 @@ func ensemble(t testing.TB, n int, args []string, tls *tls.Config) []*Server {
 	}
 }
 
-func start(t testing.TB, n int, args []string, tls *tls.Config) (servers []*Server, err error) {
+func start(t testing.TB, n int, args []string, tls *tls.Config, prepare func(dir string)) (servers []*Server, err error) {
 	t.Helper()
 	ports := servertest.FreeAddrs(t, 2*n)
 	var all []string
@@ -95,6 +104,10 @@ func start(t testing.TB, n int, args []string, tls *tls.Config) (servers []*Serv
 	for _, s := range servers {
 		s.all = strings.Join(all, ",")
 		t.Cleanup(s.Kill)
+		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+			return nil, err
+		}
+		prepare(s.Dir)
 		if err := s.Launch(); err != nil {
 			return nil, err
 		}
