@@ -18,10 +18,11 @@ func (c *Contender) stamp(q *Request) {
 }
 
 // renewAt is when a lease of ttl is renewed that began at sent: at a third of it, or up to a
-// hundredth of that before, so that a node that has many renews them together.
+// twentieth of that before, so that a node that has many renews them together: to wake up for
+// them costs more than they do.
 func renewAt(sent, ttl time.Duration) time.Duration {
 	at := sent + ttl/3
-	return at - at%max(ttl/300, 1)
+	return at - at%max(ttl/60, 1)
 }
 
 // prolonged tells the journal, if the deadline is a later one.
