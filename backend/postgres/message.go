@@ -64,15 +64,21 @@ func (t *Table) telling(raw, name string, ms []ledger.Message) statement {
 // tell sends the messages of a write that was carried out, and returns who does not hear
 // them. Where that fails they are lost, as messages may be.
 func (t *Table) tell(ctx context.Context, raw, name string, ms []ledger.Message) []string {
+	return t.afterwards(ctx, name, t.telling(raw, name, ms))
+}
+
+// afterwards carries out s, which says who does not hear the messages of a write that was
+// carried out.
+func (t *Table) afterwards(ctx context.Context, name string, s statement) []string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	var unheard []string
-	got, err := t.requests.send(ctx, t.telling(raw, name, ms))
+	got, err := t.requests.send(ctx, s)
 	if err == nil {
 		unheard, err = readUnheard(got[0])
 	}
 	if err != nil {
-		t.cfg.Log.Warn("messages to other gateways are lost; they notice by their timers", "lock", name, "err", t.noticed(err))
+		t.cfg.Log.Warn("messages to other gateways may be lost; they notice by their timers", "lock", name, "err", t.noticed(err))
 	}
 	return unheard
 }

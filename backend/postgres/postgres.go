@@ -3,7 +3,7 @@
 // Each name is a row of one table: the record of package ledger as jsonb, a version, and
 // beside these, as three arrays, the holds with their ends. A write is one statement in a
 // transaction of its own. Its WHERE compares the version and, by the clock of the database,
-// that the holds which the write ends are over; if nothing was written, the same answer has
+// that the holds which the write ends are over; if nothing was written, another statement asks
 // what is there. The clock is clock_timestamp() in every place: now() is when the
 // transaction began, and a statement may have waited for a lock since.
 //

@@ -61,7 +61,8 @@ const clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 // statements are the SQL of a Table, for one schema.
 type statements struct {
 	exists, schema, ddl, layout           string
-	look, swap, insert, join, tell, send  string
+	look, insert, join, tell, send        string
+	swap, fresh, handed, missed, hears    string
 	renew, list, sweep, newest            string
 	trust, trustAnew, suspect, hear, beat string
 }
@@ -77,7 +78,8 @@ func newStatements(schema string) statements {
 	of := func(sql string) string { return r.Replace(r.Replace(sql)) } // some of them stand in others
 	return statements{
 		exists: existsSQL, schema: of("CREATE SCHEMA IF NOT EXISTS {schema};"), ddl: of(ddl), layout: of(layoutSQL),
-		look: of(lookSQL), swap: of(swapSQL), insert: of(insertSQL), join: of(joinSQL), tell: of(tellSQL), send: sendSQL,
+		look: of(lookSQL), insert: of(insertSQL), join: of(joinSQL), tell: of(tellSQL), send: sendSQL,
+		swap: of(swapSQL), fresh: of(freshSQL), handed: of(handedSQL), missed: of(missedSQL), hears: of(hearsSQL),
 		renew: of(renewSQL), list: of(listSQL), sweep: of(sweepSQL), newest: of(newestSQL),
 		trust: of(trustSQL), trustAnew: of(trustAnewSQL), suspect: of(suspectSQL),
 		hear: of(hearSQL), beat: of(beatSQL),
@@ -125,42 +127,55 @@ const (
 // columns of an answer: whether it was written and trusted, and what is there.
 const columns = `n.version, n.record::text, n.ids, n.ends, {clock}`
 
-// ok begins a write. relaxed: it need not reach the disk before it is answered. trusted: it
-// grants nothing, or the server is trusted under the id.
-const ok = `ok AS MATERIALIZED (
-	SELECT CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END AS relaxed,
-		$4::text = '' OR EXISTS (SELECT FROM {run} AS r WHERE r.id = $4 AND {trusted} AND r.until <= clock_timestamp()) AS trusted
-)`
+// trusting: the statement, whose $2 is the id of a run of the server, needs none ("") or that
+// one, and it is trusted.
+const trusting = `($2::text = '' OR EXISTS (SELECT FROM {run} AS r WHERE r.id = $2 AND {trusted} AND r.until <= clock_timestamp()))`
+
+// relaxed: the transaction need not reach the disk before it is answered, if $3 says so.
+const relaxed = `CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END`
+
+// ok begins a write that tells what is there in any case.
+const ok = `ok AS MATERIALIZED (SELECT ` + relaxed + ` AS relaxed, ` + trusting + ` AS trusted)`
 
 const lookSQL = `SELECT false, true, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1`
 
-// swapSQL: $1 name, $2 next version, $3 relaxed, $4 id of the run, $5 record, $6 ids, $7
-// firm, $8 leases that begin, in microseconds, or -1, $9 base, $10 ids that have to be over.
+// A swap is one UPDATE and nothing around it, which takes PostgreSQL half as long as a statement
+// that also tells what is there where nothing was written: then missedSQL asks for that.
 //
-// Where another transaction has the row, the statement waits, and then compares and
-// computes anew with what that one has left.
-const swapSQL = `WITH {ok}, n AS (
-	UPDATE {names} AS n SET version = $2, record = $5::jsonb, used = clock_timestamp(), ids = $6::bigint[], firm = $7::boolean[],
-		ends = ARRAY(
-			SELECT CASE WHEN s.ttl >= 0 THEN {clock} + s.ttl
-				ELSE coalesce((SELECT o.till FROM unnest(n.ids, n.ends) AS o(id, till) WHERE o.id = s.id), 0) END
-			FROM unnest($6::bigint[], $8::bigint[]) WITH ORDINALITY AS s(id, ttl, i) ORDER BY s.i)
-	FROM ok
-	WHERE n.name = $1 AND n.version = $9 AND ok.trusted AND NOT EXISTS (
-		SELECT FROM unnest(n.ids, n.ends) AS o(id, till) WHERE o.id = ANY ($10::bigint[]) AND o.till > {clock})
-	RETURNING n.version, n.record, n.ids, n.ends
+// $1 name, $2 id of the run, $3 relaxed, $4 next version, $5 record, $6 ids, $7 firm, $8 leases
+// that begin, in microseconds, or -1, $9 base. Where another transaction has the row, the
+// statement waits, and then compares and computes anew with what that one has left.
+const (
+	set = `UPDATE {names} AS n SET version = $4, record = $5::jsonb, used = clock_timestamp(), ids = $6::bigint[], firm = $7::boolean[], ends = `
+
+	swapWhere = ` WHERE n.name = $1 AND n.version = $9 AND ` + trusting
+	swapTells = ` RETURNING true, true, n.version, NULL, n.ids, n.ends, {clock}, ` + relaxed
+
+	// swapSQL: $10 ids that have to be over.
+	swapSQL = set + `ARRAY(
+	SELECT CASE WHEN s.ttl >= 0 THEN {clock} + s.ttl
+		ELSE coalesce((SELECT o.till FROM unnest(n.ids, n.ends) AS o(id, till) WHERE o.id = s.id), 0) END
+	FROM unnest($6::bigint[], $8::bigint[]) WITH ORDINALITY AS s(id, ttl, i) ORDER BY s.i)` + swapWhere + ` AND NOT EXISTS (
+	SELECT FROM unnest(n.ids, n.ends) AS o(id, till) WHERE o.id = ANY ($10::bigint[]) AND o.till > {clock})` + swapTells
+
+	// freshSQL is swapSQL where nobody or one has a hold, whose lease begins, and nothing has
+	// to be over.
+	freshSQL = set + `CASE cardinality($8::bigint[]) WHEN 0 THEN '{}' ELSE ARRAY[{clock} + ($8::bigint[])[1]] END` + swapWhere + swapTells
+
+	// handedSQL is freshSQL with a message: $10 channel, $11 payload, up to the clock.
+	handedSQL = freshSQL + `, pg_notify($10::text, $11::text || {clock} || ',"ends":' || array_to_json(n.ends)::text || '}')::text`
+
+	// missedSQL: $1 name, $2 id of the run that a swap needed.
+	missedSQL = `SELECT false, ` + trusting + `, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1`
 )
-SELECT true, true, {columns} FROM n
-UNION ALL
-SELECT false, ok.trusted, {columns} FROM ok LEFT JOIN {names} AS n ON n.name = $1 WHERE NOT EXISTS (SELECT FROM n)`
 
 // insertSQL is as swapSQL, where there was no record: $9 is where fences begin at least,
-// and $10 that they are as they stand.
+// and $10 that they are as they stand. It tells what is there in any case.
 const insertSQL = `WITH {ok}, origin AS MATERIALIZED (
 	SELECT CASE WHEN $10 THEN 0 ELSE greatest({clock}, $9, (SELECT mark FROM {state})) END AS base
 ), n AS (
 	INSERT INTO {names} AS n (name, version, record, used, ids, firm, ends)
-	SELECT $1, $2, jsonb_set($5::jsonb, '{base}', to_jsonb(origin.base)), clock_timestamp(),
+	SELECT $1, $4, jsonb_set($5::jsonb, '{base}', to_jsonb(origin.base)), clock_timestamp(),
 		ARRAY(SELECT s.id + origin.base FROM unnest($6::bigint[]) WITH ORDINALITY AS s(id, i) ORDER BY s.i), $7::boolean[],
 		ARRAY(SELECT CASE WHEN s.ttl >= 0 THEN {clock} + s.ttl ELSE 0 END FROM unnest($8::bigint[]) WITH ORDINALITY AS s(ttl, i) ORDER BY s.i)
 	FROM ok, origin WHERE ok.trusted
@@ -171,10 +186,10 @@ SELECT true, true, {columns} FROM n
 UNION ALL
 SELECT false, ok.trusted, {columns} FROM ok LEFT JOIN {names} AS n ON n.name = $1 WHERE NOT EXISTS (SELECT FROM n)`
 
-// joinSQL is ledger.Row.Join: $1 name, $2 next version, $3 relaxed, $4 "", $5 entry, $6 node,
+// joinSQL is ledger.Row.Join: $1 name, $2 "", $3 relaxed, $4 next version, $5 entry, $6 node,
 // $7 size of the semaphore.
 const joinSQL = `WITH {ok}, n AS (
-	UPDATE {names} AS n SET version = $2, used = clock_timestamp(),
+	UPDATE {names} AS n SET version = $4, used = clock_timestamp(),
 		record = jsonb_set(n.record, '{queue}', coalesce(n.record->'queue', '[]') || $5::jsonb)
 	FROM ok
 	WHERE n.name = $1 AND cardinality(n.ids) > 0 AND ok.trusted
@@ -188,11 +203,17 @@ SELECT true, true, {columns} FROM n
 UNION ALL
 SELECT false, true, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1 WHERE NOT EXISTS (SELECT FROM n)`
 
+// hears: m.node listens. A gateway whose process has ended has no backend any more.
+const hears = `EXISTS (SELECT FROM {nodes} AS l WHERE l.node = m.node AND l.until > clock_timestamp() AND EXISTS (SELECT FROM pg_stat_get_activity(l.pid)))`
+
+// hearsSQL: $1 node. It tells as tellSQL does.
+const hearsSQL = `SELECT m.node, NULL, ` + hears + ` FROM (SELECT $1::text AS node) AS m`
+
 // tellSQL sends messages about a name with what is there: $1 name, $2 nodes, $3 headings. It
-// tells who does not hear them: a gateway whose process has ended has no backend any more.
+// tells who does not hear them.
 const tellSQL = `SELECT m.node,
 	set_config('synchronous_commit', 'off', true),
-	EXISTS (SELECT FROM {nodes} AS l WHERE l.node = m.node AND l.until > clock_timestamp() AND EXISTS (SELECT FROM pg_stat_get_activity(l.pid))),
+	` + hears + `,
 	pg_notify('` + channelPrefix + `' || m.node, CASE WHEN octet_length(m.head) + octet_length(n.text) < 7990 THEN m.head || ' ' || n.text ELSE m.head END)::text
 FROM unnest($2::text[], $3::text[]) AS m(node, head), (
 	SELECT jsonb_build_object('version', n.version, 'clock', {clock}, 'ids', to_jsonb(n.ids), 'ends', to_jsonb(n.ends), 'record', n.record)::text AS text

@@ -123,23 +123,27 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 // swap carries out w. trusted: if it was not written, that is not because of the server.
 func (t *Table) swap(ctx context.Context, w write) (r ledger.Reply, trusted bool, err error) {
 	ss := []statement{newStatement(w.sql, w.args...)}
-	tells := len(w.effects.Messages) > 0
-	if tells && w.relaxed { // in the same transaction
-		ss = append(ss, t.telling(w.raw, w.name, w.effects.Messages))
+	ms := w.effects.Messages
+	with := len(ms) > 0 && w.relaxed && !w.tells
+	if with { // in the same transaction
+		ss = append(ss, t.telling(w.raw, w.name, ms))
 	}
 	var a answer
 	var unheard []string
 	got, err := t.requests.send(ctx, ss...)
+	if err == nil && w.Base != "" && len(got[0]) == 0 {
+		return t.missed(ctx, w)
+	}
 	if err == nil {
 		a, err = readAnswer(got[0])
 	}
-	if err == nil && len(got) > 1 {
+	if err == nil && with {
 		unheard, err = readUnheard(got[1])
 	}
 	switch {
 	case err != nil:
 		return ledger.Reply{}, true, t.noticed(err)
-	case !a.written && a.trusted && versionText(a.version) == w.base:
+	case !a.written && a.trusted && a.version == nil:
 		// What the statement told is of when it began. It may have waited since.
 		r, err = t.look(ctx, w.raw)
 		return r, true, err
@@ -147,12 +151,29 @@ func (t *Table) swap(ctx context.Context, w write) (r ledger.Reply, trusted bool
 		r, err = a.reply(w.raw)
 		return r, a.trusted, err
 	}
-	if tells && !w.relaxed {
-		unheard = t.tell(ctx, w.raw, w.name, w.effects.Messages)
+	switch {
+	case w.tells: // who gets the name has it by now
+		unheard = t.afterwards(ctx, w.name, newStatement(t.sql.hears, ms[0].Node))
+	case len(ms) > 0 && !w.relaxed:
+		unheard = t.tell(ctx, w.raw, w.name, ms)
 	}
 	r, err = w.reply(a)
 	r.Unheard = unheard
 	return r, true, err
+}
+
+// missed says what is there where w was not carried out, and whether the server is trusted.
+func (t *Table) missed(ctx context.Context, w write) (r ledger.Reply, trusted bool, err error) {
+	got, err := t.requests.send(ctx, newStatement(t.sql.missed, w.raw, w.run))
+	var a answer
+	if err == nil {
+		a, err = readAnswer(got[0])
+	}
+	if err != nil {
+		return ledger.Reply{}, true, t.noticed(err)
+	}
+	r, err = a.reply(w.raw)
+	return r, a.trusted, err
 }
 
 // Look implements ledger.Table.
@@ -196,7 +217,7 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 		return ledger.Reply{}, err
 	}
 	raw := t.cfg.KeyPrefix + name
-	r, err := t.asked(ctx, t.requests, raw, t.sql.join, raw, version(), true, "", string(entry), e.Node, e.Mode.Limit())
+	r, err := t.asked(ctx, t.requests, raw, t.sql.join, raw, "", true, version(), string(entry), e.Node, e.Mode.Limit())
 	if err != nil || !r.Written {
 		return r, err
 	}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -17,9 +18,14 @@ type write struct {
 	effects ledger.Effects
 	name    string
 	relaxed bool
+	run     string // of the server, that it needs; "": any
 	sql     string
 	args    []any
+	tells   bool // its statement sends its message
 }
+
+// maxPayload is how long a message may be, but for its end: PostgreSQL takes 7,999 bytes.
+const maxPayload = 7900
 
 // write makes the statement that carries out s if the server is trusted under the id run.
 func (t *Table) write(s ledger.Swap, run string) (write, error) {
@@ -27,7 +33,7 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 	if err != nil {
 		return write{}, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
 	}
-	w := write{Swap: s, raw: t.cfg.KeyPrefix + s.Name, next: version(), base: s.Base, effects: s.Effects, name: s.Name, relaxed: s.Relaxed()}
+	w := write{Swap: s, raw: t.cfg.KeyPrefix + s.Name, next: version(), base: s.Base, effects: s.Effects, name: s.Name, relaxed: s.Relaxed(), run: run}
 	begins := map[backend.Fence]int64{}
 	for _, st := range s.Effects.Stamps {
 		begins[st.ID] = st.TTL.Microseconds()
@@ -40,7 +46,7 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 		}
 		ids, firm, ttls = append(ids, int64(h.ID)), append(firm, !h.Offered), append(ttls, ttl)
 	}
-	w.args = []any{w.raw, w.next, w.relaxed, run, string(text), ids, firm, ttls}
+	w.args = []any{w.raw, run, w.relaxed, w.next, string(text), ids, firm, ttls}
 	if s.Base == "" {
 		w.sql, w.args = t.sql.insert, append(w.args, int64(s.Floor), s.Absolute)
 		return w, nil
@@ -49,12 +55,27 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 	if err != nil {
 		return write{}, fmt.Errorf("%w: %q is no version of a record in PostgreSQL", backend.ErrInvalid, s.Base)
 	}
-	over := []int64{}
-	for _, id := range s.Effects.Ended {
-		over = append(over, int64(id))
+	w.args = append(w.args, base)
+	if len(s.Effects.Ended) > 0 || len(ids) > 1 || len(ids) == 1 && ttls[0] < 0 {
+		over := []int64{}
+		for _, id := range s.Effects.Ended {
+			over = append(over, int64(id))
+		}
+		w.sql, w.args = t.sql.swap, append(w.args, over)
+		return w, nil
 	}
-	w.sql, w.args = t.sql.swap, append(w.args, base, over)
+	w.sql = t.sql.fresh
+	if ms := s.Effects.Messages; len(ms) == 1 && w.relaxed {
+		if payload := w.payload(ms[0], ids, text); len(payload) <= maxPayload {
+			w.sql, w.args, w.tells = t.sql.handed, append(w.args, channelPrefix+ms[0].Node, payload), true
+		}
+	}
 	return w, nil
+}
+
+// payload is the message m with what w writes, up to the time, which the database knows.
+func (w *write) payload(m ledger.Message, ids []int64, record []byte) string {
+	return fmt.Sprintf(`%s {"version":%d,"ids":[%s],"record":%s,"clock":`, heading(m.Kind, w.name), w.next, strings.Trim(string(encode(ids)), "{}"), record)
 }
 
 // reply is what is there once w was carried out.
