@@ -90,7 +90,9 @@ func (e *env) several() {
 	r = e.leave(e.a)
 	e.is(r, "b c |")
 	e.lasts(r, e.b, 30*time.Second) // although no lease began by this write
-	e.is(e.leave(e.b), "c |")
+	r = e.leave(e.b)
+	e.is(r, "c |")
+	e.lasts(r, c, 30*time.Second) // nor where one hold is all that there is
 	e.is(e.leave(c), "|")
 }
 
