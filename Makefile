@@ -12,7 +12,7 @@ TEST_PACKAGES := redis-server redis-tools etcd-server libzookeeper-java default-
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build cross test race lint check shop planted model fuzz kills restarts upgrade soak bench bench-peers bench-limits clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
+.PHONY: build cross test race lint check shop planted model fuzz kills restarts upgrade soak bench bench-peers bench-limits bench-stores clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -93,6 +93,10 @@ bench-peers: needs
 ## bench-limits: how much a gateway bears, what it costs at rest and under attack (see docs/performance.md; best as root)
 bench-limits: needs
 	cd bench && $(GO) run . -limits
+
+## bench-stores: a gateway over PostgreSQL, MariaDB, etcd and ZooKeeper, beside what their users have (see docs/performance.md)
+bench-stores: needs
+	cd bench && for s in postgres mysql etcd zookeeper; do echo "## $$s"; $(GO) run . -store $$s || exit; done
 
 ## docs: the pages that are made from the code
 docs:
