@@ -74,13 +74,28 @@ const MaxNote = 256
 // CodeUnsupported; CodeUnavailable and CodeOutcomeUnknown, after which nothing is
 // held; ctx's error, after which nothing is held either.
 func (s *Session) Acquire(ctx context.Context, name string, a Acquire) (Grant, error) {
+	g, w, err := s.BeginAcquire(ctx, name, a)
+	if w != nil {
+		return w.wait()
+	}
+	return g, err
+}
+
+// BeginAcquire is Acquire for a caller who keeps no goroutine for the wait. What is decided
+// without standing in the queue of name is the result, and so is an error. Else the Waiter
+// is not nil: the caller has to call its Then, and is told by that.
+//
+// It may block where the store has to be asked, while another acquire of the same session
+// and thread is under way, for a.Wait at most, and, with a.Key, for all of the wait.
+func (s *Session) BeginAcquire(ctx context.Context, name string, a Acquire) (Grant, *Waiter, error) {
 	if err := s.check(name, &a); err != nil {
-		return Grant{}, err
+		return Grant{}, nil, err
 	}
 	if a.Key == "" {
-		return s.acquire(ctx, name, a, nil)
+		return s.start(ctx, name, a, nil)
 	}
-	return s.acquireOnce(ctx, name, a)
+	g, err := s.acquireOnce(ctx, name, a)
+	return g, nil, err
 }
 
 // acquireOnce is acquire of a request with a Key.
@@ -130,37 +145,31 @@ func (s *Session) check(name string, a *Acquire) error {
 	return nil
 }
 
-// obtain is contend, and has what was refused remembered.
-func (s *Session) obtain(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {
-	began := time.Now()
-	g, err := s.contend(ctx, name, a, r)
-	if err != nil {
-		s.recordRefusal(name, a, began, err)
-	}
-	return g, err
-}
-
-func (s *Session) contend(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {
+// contend acquires name, or the Waiter is not nil. began is when the caller asked.
+func (s *Session) contend(ctx context.Context, name string, a Acquire, r *receipt, began time.Time) (Grant, *Waiter, error) {
 	k := holdKey{name, a.Thread}
 	for {
 		l, other, mine, err := s.begin(k, a)
 		switch {
 		case err != nil:
-			return Grant{}, err
+			return Grant{}, nil, err
 		case l != nil:
 			if err := s.enterAgain(ctx, l, a, r); !errors.Is(err, errOver) {
-				return Grant{Lease: l}, err
+				return Grant{Lease: l}, nil, err
 			}
 		case other != nil:
 			if err := s.follow(ctx, other, name, &a); err != nil {
-				return Grant{}, err
+				return Grant{}, nil, err
 			}
 		default:
-			l, err := s.await(ctx, k, &a, mine, r)
+			l, waits, err := s.await(ctx, k, &a, mine, r)
 			if err != nil {
-				return Grant{}, err
+				return Grant{}, nil, err
 			}
-			return Grant{Lease: l, New: true}, nil
+			if waits {
+				return Grant{}, s.newWaiter(ctx, l, &a, mine, began), nil
+			}
+			return Grant{Lease: l, New: true}, nil, nil
 		}
 	}
 }
@@ -211,16 +220,19 @@ func (s *Session) owner(thread int64) backend.Owner {
 
 var errPanic = fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)
 
-// await waits for k as the acquire that mine stands for.
-func (s *Session) await(ctx context.Context, k holdKey, a *Acquire, mine *pending, r *receipt) (l *Lease, err error) {
+// await asks for k as the acquire that mine stands for. waits: that is not decided yet.
+func (s *Session) await(ctx context.Context, k holdKey, a *Acquire, mine *pending, r *receipt) (l *Lease, waits bool, err error) {
 	err = errPanic // if waitFor panics: others of the same owner must not wait for it
 	defer func() {
+		if waits {
+			return
+		}
 		if err = s.finish(k, l, mine, err); err != nil {
 			l = nil
 		}
 	}()
-	l, err = s.waitFor(ctx, k.name, a, &mine.holder, r)
-	return l, err
+	l, waits, err = s.waitFor(ctx, k.name, a, &mine.holder, r)
+	return l, waits, err
 }
 
 // finish ends an acquire that has waited; l is held from here on if err is nil.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -25,10 +26,11 @@ type Lease struct {
 	name   string
 	thread int64
 	c      contender.Caller
-	asked  time.Time     // when it began to wait; zero: before this process
-	repeat *receipt      // of the acquire, if that had a key
-	done   chan struct{} // closed when over
-	wake   chan struct{} // of capacity 1: look at the fields below again
+	asked  time.Time              // when it began to wait; zero: before this process
+	repeat *receipt               // of the acquire, if that had a key
+	done   chan struct{}          // closed when over
+	wake   chan struct{}          // of capacity 1: look at the fields below again
+	parked atomic.Pointer[Waiter] // is poked in its place, if it is there
 
 	parentCtx context.Context // of the acquire, as Observer.Detach made it; nil: none
 
@@ -82,6 +84,9 @@ func (l *Lease) signal() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
+	}
+	if w := l.parked.Load(); w != nil {
+		w.poke()
 	}
 }
 

@@ -18,8 +18,8 @@ type Manager struct {
 	store   ledger.Table
 	engine  *engine.Engine
 	cfg     Config
-	drained chan struct{} // closed by Drain
-	drain   sync.Once
+	drained context.Context // done by Drain
+	drain   context.CancelFunc
 	wg      sync.WaitGroup // every goroutine that the Manager started
 	index   sessionIndex
 	answers answers
@@ -51,10 +51,11 @@ const (
 // before the store.
 func New(store ledger.Table, cfg Config) *Manager {
 	m := &Manager{
-		store: store, cfg: cfg.withDefaults(), drained: make(chan struct{}),
+		store: store, cfg: cfg.withDefaults(),
 		sessions: map[tokenHash]*Session{}, users: map[string]int{},
 		ended: map[tokenHash]ended{}, journaled: map[string]struct{}{},
 	}
+	m.drained, m.drain = context.WithCancel(context.Background())
 	or(&m.cfg.Store, store.Info().Type)
 	if most := store.Info().MaxTTL; most > 0 {
 		m.cfg.Limits.MaxTTL = min(m.cfg.Limits.MaxTTL, most)
@@ -88,7 +89,7 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 		return nil, "", err
 	}
 	select {
-	case <-m.drained:
+	case <-m.drained.Done():
 		return nil, "", m.drainingError("")
 	default:
 	}
@@ -221,10 +222,10 @@ func (m *Manager) drainingError(lock string) *Error {
 
 // Drain refuses new sessions and new acquires with CodeDraining and ends every
 // wait with it. Holds go on.
-func (m *Manager) Drain() { m.drain.Do(func() { close(m.drained) }) }
+func (m *Manager) Drain() { m.drain() }
 
 // Draining is closed by Drain.
-func (m *Manager) Draining() <-chan struct{} { return m.drained }
+func (m *Manager) Draining() <-chan struct{} { return m.drained.Done() }
 
 // Close drains, ends every session and waits, until ctx is done, for the store
 // to confirm the releases. With Config.KeepHolds the holds stay in the store

@@ -95,17 +95,36 @@ type Renewed struct {
 // LossReasons are what HoldEnded.Reason may be of a loss.
 func LossReasons() []string { return slices.Sorted(maps.Keys(lossSentence)) }
 
-// acquire is obtain, observed.
+// acquire is start, and waits.
 func (s *Session) acquire(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {
-	o := s.m.cfg.Observer
-	if o == nil {
-		return s.obtain(ctx, name, a, r)
+	g, w, err := s.start(ctx, name, a, r)
+	if w != nil {
+		return w.wait()
 	}
-	began := time.Now()
-	ctx = o.Begin(ctx, OpAcquire)
-	g, err := s.obtain(ctx, name, a, r)
-	s.acquired(ctx, name, &a, g, err, began)
 	return g, err
+}
+
+// start is contend, observed.
+func (s *Session) start(ctx context.Context, name string, a Acquire, r *receipt) (Grant, *Waiter, error) {
+	began := time.Now()
+	if o := s.m.cfg.Observer; o != nil {
+		ctx = o.Begin(ctx, OpAcquire)
+	}
+	g, w, err := s.contend(ctx, name, a, r, began)
+	if w == nil {
+		s.decided(ctx, name, &a, g, err, began)
+	}
+	return g, w, err
+}
+
+// decided tells those who keep account what became of an acquire that began then.
+func (s *Session) decided(ctx context.Context, name string, a *Acquire, g Grant, err error, began time.Time) {
+	if err != nil {
+		s.recordRefusal(name, a, began, err)
+	}
+	if s.m.cfg.Observer != nil {
+		s.acquired(ctx, name, a, g, err, began)
+	}
 }
 
 // acquired tells the Observer what became of an acquire that began then.

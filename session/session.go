@@ -15,7 +15,7 @@
 // is held across a request to the store.
 //
 // Goroutines: those of the engine, and one for each Options.Alive. Manager.Close waits
-// for all of them.
+// for all of them. An acquire that waits has that of its caller, or none (Waiter).
 //
 // More than 25 files stand here, because they share those locks: a lease and its session
 // change in one step. What needs none of them is in rooms of its own (contender, engine,
@@ -184,7 +184,7 @@ func (s *Session) Err() error {
 // gone is why an acquire cannot go on: when all sessions end, that of the gateway.
 func (s *Session) gone(name string) error {
 	select {
-	case <-s.m.drained:
+	case <-s.m.drained.Done():
 		return s.m.drainingError(name)
 	default:
 		return s.Err()

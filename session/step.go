@@ -97,7 +97,7 @@ func (l *Lease) recordSeen(h *ledger.Hold) {
 }
 
 // recordRefusal: an acquire that began at asked did not come to a hold.
-func (s *Session) recordRefusal(name string, a Acquire, asked time.Time, err error) {
+func (s *Session) recordRefusal(name string, a *Acquire, asked time.Time, err error) {
 	h := s.m.cfg.History
 	if h == nil {
 		return

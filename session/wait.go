@@ -7,19 +7,17 @@ import (
 	"github.com/lockgw/lockgw/session/contender"
 )
 
-// waitFor stands in the queue of name until it is granted and may be told.
-func (s *Session) waitFor(ctx context.Context, name string, a *Acquire, h *Holder, r *receipt) (*Lease, error) {
-	select {
-	case <-s.m.drained:
-		return nil, s.m.drainingError(name)
-	default:
+// waitFor enters the queue of name. l is granted and may be told, unless waits is set.
+func (s *Session) waitFor(ctx context.Context, name string, a *Acquire, h *Holder, r *receipt) (l *Lease, waits bool, err error) {
+	if s.m.drained.Err() != nil {
+		return nil, false, s.m.drainingError(name)
 	}
 	if a.Wait > 0 {
 		if err := s.cycle(want{name, a.mode()}, a.Thread); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	l := newLease(s, s.m, name, a.Thread)
+	l = newLease(s, s.m, name, a.Thread)
 	l.c.Mode, l.c.TTL, l.c.Fixed, l.c.MaxHold, l.c.MinHold = a.mode(), a.TTL, a.Fixed, a.MaxHold, a.MinHold
 	l.c.Owner, l.c.About = h.Owner, h.record()
 	l.c.NoWait, l.c.Curious = a.Wait == 0, a.Wait > 0 && (a.OnQueued != nil || s.m.heard())
@@ -31,12 +29,12 @@ func (s *Session) waitFor(ctx context.Context, name string, a *Acquire, h *Holde
 			l.leave()
 		}
 	}()
-	err := s.stand(ctx, l, a)
+	waits, err = s.stand(l, a)
 	returns = true
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return l, nil
+	return l, waits, nil
 }
 
 // leave ends l's wait. If it was granted meanwhile, that goes to the next.
@@ -48,46 +46,26 @@ func (l *Lease) leave() {
 }
 
 // stand is waitFor from the entry into the queue on.
-func (s *Session) stand(ctx context.Context, l *Lease, a *Acquire) error {
-	began := time.Now()
+func (s *Session) stand(l *Lease, a *Acquire) (waits bool, err error) {
 	n, errand, err := s.m.engine.Enter(l.name, &l.c)
 	if err != nil {
-		return s.m.drainingError(l.name)
+		return false, s.m.drainingError(l.name)
 	}
 	l.n = n
 	errand.Do(l.parent())
-	code, limit := CodeWaitTimeout, a.Wait
-	if a.Wait == 0 {
-		code, limit = CodeLocked, s.m.cfg.Timeout
-	}
-	if done, err := l.tell(code, a.OnQueued); done {
-		return orNil(err)
+	if done, err := l.tell(a.late(), a.OnQueued); done {
+		return false, orNil(err)
 	}
 	l.recordWait()
-	t := time.NewTimer(limit - time.Since(began))
-	defer t.Stop()
-	for {
-		select {
-		case <-l.wake:
-			if done, err := l.tell(code, a.OnQueued); done {
-				return orNil(err)
-			}
-		case <-t.C:
-			if done, err := l.expire(code); done {
-				return orNil(err)
-			}
-			t.Reset(limit + s.m.cfg.Timeout - time.Since(began))
-		case <-ctx.Done():
-			l.leave()
-			return ctx.Err()
-		case <-s.ctx.Done():
-			l.leave()
-			return s.gone(l.name)
-		case <-s.m.drained:
-			l.leave()
-			return s.m.drainingError(l.name)
-		}
+	return true, nil
+}
+
+// late is what an acquire is refused by when its wait is over.
+func (a *Acquire) late() Code {
+	if a.Wait == 0 {
+		return CodeLocked
 	}
+	return CodeWaitTimeout
 }
 
 func orNil(err *Error) error {

@@ -1,0 +1,198 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// Waiter is an acquire that stands in the queue of its name. It is over once, by what comes
+// first: it is granted or refused, its Wait is over, the caller's ctx is done, the session
+// ends, the gateway drains. All of these do no more than have somebody look, who finds out
+// which it was (look) and ends it (end): wait on the goroutine of a caller who blocks, Then
+// on one that is made when there is something to look at.
+type Waiter struct {
+	s     *Session
+	l     *Lease
+	mine  *pending
+	ctx   context.Context // the caller's, as Observer.Begin has made it
+	a     Acquire
+	began time.Time // the acquire; the wait began at l.asked
+
+	late  atomic.Bool // the timer has gone off since somebody looked
+	ended bool        // finish was called
+
+	// Of Then.
+	then  func(Grant, error)
+	timer *time.Timer
+	stops [3]func() bool
+	pokes atomic.Int32 // since somebody began to look; 0: nobody looks
+}
+
+func (s *Session) newWaiter(ctx context.Context, l *Lease, a *Acquire, mine *pending, began time.Time) *Waiter {
+	return &Waiter{s: s, l: l, mine: mine, ctx: ctx, a: *a, began: began}
+}
+
+// wait blocks until the wait is over.
+func (w *Waiter) wait() (Grant, error) {
+	returns := false
+	defer func() {
+		if !returns {
+			w.giveUp()
+		}
+	}()
+	t := time.NewTimer(w.left())
+	defer t.Stop()
+	for {
+		select {
+		case <-w.l.wake:
+		case <-t.C:
+			w.late.Store(true)
+		case <-w.ctx.Done():
+		case <-w.s.ctx.Done():
+		case <-w.s.m.drained.Done():
+		}
+		if over, err := w.look(t); over {
+			g, err := w.end(err)
+			returns = true
+			return g, err
+		}
+	}
+}
+
+// Then has f called with what Acquire would return, once, on a goroutine of its own, which f
+// may block. No goroutine stands still until then. A defect of the gateway is CodeInternal,
+// after which nothing is held. Manager.Close ends the wait, and does not wait for f.
+func (w *Waiter) Then(f func(Grant, error)) {
+	w.then = f
+	w.pokes.Store(1) // whoever pokes leaves it to the last line here
+	w.timer = time.AfterFunc(w.left(), func() { w.late.Store(true); w.poke() })
+	for i, ctx := range []context.Context{w.ctx, w.s.ctx, w.s.m.drained} {
+		w.stops[i] = context.AfterFunc(ctx, w.poke)
+	}
+	w.l.parked.Store(w)
+	if len(w.l.wake) > 0 { // signalled before it was parked
+		w.pokes.Add(1)
+	}
+	if !w.pokes.CompareAndSwap(1, 0) {
+		go w.run()
+	}
+}
+
+// poke has somebody look. It does not block, and may be called with the name locked.
+func (w *Waiter) poke() {
+	if w.pokes.Add(1) == 1 {
+		go w.run()
+	}
+}
+
+// run looks until nobody has poked meanwhile. After the end pokes stays above 0, and
+// nobody looks any more.
+func (w *Waiter) run() {
+	for {
+		n := w.pokes.Load()
+		g, over, err := w.advance()
+		if over {
+			w.then(g, err)
+			return
+		}
+		if w.pokes.CompareAndSwap(n, 0) {
+			return
+		}
+	}
+}
+
+// advance is look and end. A panic ends the wait as an error: it must not end the process.
+func (w *Waiter) advance() (g Grant, over bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.s.m.cfg.Log.Error("acquire failed", "lock", w.l.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			w.release()
+			w.giveUp()
+			g, over, err = Grant{}, true, &Error{Code: CodeInternal, Lock: w.l.name, Detail: "a defect in the gateway; its log says more"}
+		}
+	}()
+	if over, err = w.look(w.timer); over {
+		w.release()
+		g, err = w.end(err)
+	}
+	return g, over, err
+}
+
+// release drops what would poke w.
+func (w *Waiter) release() {
+	w.l.parked.Store(nil)
+	w.timer.Stop()
+	for _, stop := range w.stops {
+		stop()
+	}
+}
+
+// left is how long w goes on to wait. Who does not want to wait is given the time that a
+// request to the store may take.
+func (w *Waiter) left() time.Duration {
+	limit := w.a.Wait
+	if limit == 0 {
+		limit = w.s.m.cfg.Timeout
+	}
+	return limit - time.Since(w.l.asked)
+}
+
+// look says whether the wait is over; an error: and why it was in vain. t is set anew if
+// its end has come and the store still has to say something.
+func (w *Waiter) look(t *time.Timer) (over bool, err error) {
+	if err := w.gone(); err != nil {
+		w.l.leave()
+		return true, err
+	}
+	if done, err := w.l.tell(w.a.late(), w.a.OnQueued); done {
+		return true, orNil(err)
+	}
+	if !w.late.Swap(false) {
+		return false, nil
+	}
+	if done, err := w.l.expire(w.a.late()); done {
+		return true, orNil(err)
+	}
+	t.Reset(w.left() + w.s.m.cfg.Timeout)
+	return false, nil
+}
+
+// gone is why nobody wants the name any more; nil: somebody does.
+func (w *Waiter) gone() error {
+	switch s := w.s; {
+	case w.ctx.Err() != nil:
+		return w.ctx.Err()
+	case s.ctx.Err() != nil:
+		return s.gone(w.l.name)
+	case s.m.drained.Err() != nil:
+		return s.m.drainingError(w.l.name)
+	}
+	return nil
+}
+
+// end makes the result of a wait that is over, and tells it to those who keep account.
+func (w *Waiter) end(err error) (g Grant, _ error) {
+	s, l := w.s, w.l
+	w.ended = true
+	if err = s.finish(holdKey{l.name, l.thread}, l, w.mine, err); err == nil {
+		g = Grant{Lease: l, New: true}
+	}
+	s.decided(w.ctx, l.name, &w.a, g, err, w.began)
+	return g, err
+}
+
+// giveUp is called after a panic: nobody is told of l, which must not be held, and nobody
+// must wait behind it or for it.
+func (w *Waiter) giveUp() {
+	if w.ended {
+		if errand, err := w.l.end("the gateway failed", nil); err == nil {
+			errand.Launch()
+		}
+		return
+	}
+	w.l.leave()
+	_ = w.s.finish(holdKey{w.l.name, w.l.thread}, nil, w.mine, errPanic)
+}
