@@ -89,6 +89,12 @@ func (c *conn) serve() {
 		case errors.Is(err, errApart):
 			c.catchUp()
 			return
+		case errors.Is(err, errParked):
+			c.srv.running.Go(c.serve) // on a small stack: this one has grown
+			return
+		case errors.Is(err, errLeft):
+			c.out.flush()
+			return
 		case err != nil:
 			c.over(err)
 			return
@@ -140,22 +146,28 @@ func (c *conn) fill() error {
 	return err
 }
 
-// execute answers a command. The error is errApart when another goroutine has
-// begun to read meanwhile.
+// execute answers a command, or leaves that to another goroutine (park), which is errParked
+// or errLeft. The error is errApart when another goroutine has begun to read meanwhile.
 func (c *conn) execute(args []string) error {
 	cmd := c.srv.lookup(args[0])
-	if !cmd.slow {
-		c.answer(cmd, args)
-		return nil
+	if cmd.slow {
+		c.start()
 	}
-	c.start()
-	c.answer(cmd, args)
-	return c.finish()
+	c.w.Reset()
+	err := c.guard(cmd.name, func() error { return c.run(cmd, args) })
+	switch {
+	case errors.Is(err, errParked), errors.Is(err, errLeft):
+		return err
+	}
+	c.reply(err)
+	if cmd.slow {
+		return c.finish()
+	}
+	return nil
 }
 
-func (c *conn) answer(cmd *command, args []string) {
-	c.w.Reset()
-	err := c.run(cmd, args)
+// reply sends the answer that was written, or err.
+func (c *conn) reply(err error) {
 	if errors.Is(err, context.Canceled) && c.ctx.Err() != nil {
 		return // nobody is left to be told
 	}
@@ -177,15 +189,19 @@ func (c *conn) send() {
 	c.w.Reset()
 }
 
-// run recovers from a panic: a defect in one command must not end the process, and with
-// it the locks of others.
-func (c *conn) run(cmd *command, args []string) (err error) {
+// guard runs f and recovers from a panic: a defect in one command must not end the
+// process, and with it the locks of others.
+func (c *conn) guard(command string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.srv.cfg.Log.Error("command failed", "command", cmd.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			c.srv.cfg.Log.Error("command failed", "command", command, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = &session.Error{Code: session.CodeInternal, Detail: "a defect in the gateway; its log says more"}
 		}
 	}()
+	return f()
+}
+
+func (c *conn) run(cmd *command, args []string) error {
 	if err := c.check(cmd, args); err != nil {
 		return err
 	}

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/lockgw/lockgw/session"
 )
 
 var (
 	errApart   = errors.New("another goroutine reads")
+	errParked  = errors.New("the command waits, and somebody has to go on reading")
+	errLeft    = errors.New("the command waits, and another goroutine reads")
 	errTooMany = replyError{"BUSY", fmt.Sprintf("more than %d commands wait for an answer on this connection", maxQueue)}
 )
 
@@ -70,6 +74,28 @@ func (c *conn) finish() error {
 	return nil
 }
 
+// park leaves q, the command under way, to w: it is answered later and by another goroutine,
+// which then goes on with what was read meanwhile. This one must not touch what belongs to
+// the goroutine that executes after it. The error says what is left to do.
+func (c *conn) park(s *session.Session, w *session.Waiter, q lockRequest) error {
+	c.impatient.Stop()
+	c.mu.Lock()
+	left := errParked
+	if c.apart {
+		left = errLeft
+	}
+	c.working, c.apart = false, true
+	c.mu.Unlock()
+	c.srv.running.Add(1) // it is not 0: this goroutine counts
+	w.Then(func(g session.Grant, err error) {
+		defer c.srv.running.Done()
+		c.w.Reset()
+		c.reply(c.guard("LOCK", func() error { return c.writeLock(s, &q, g, err) }))
+		c.catchUp()
+	})
+	return left
+}
+
 // handOver goes on reading, if a command is still being executed.
 func (c *conn) handOver() {
 	c.mu.Lock()
@@ -84,7 +110,7 @@ func (c *conn) handOver() {
 	c.serve()
 }
 
-// catchUp executes what was read while a command was executed. When nothing is
+// catchUp executes what was read while a command was executed or waited. When nothing is
 // left, the goroutine that reads executes again.
 func (c *conn) catchUp() {
 	for {
@@ -96,7 +122,10 @@ func (c *conn) catchUp() {
 			}
 			return
 		}
-		_ = c.execute(args) // that another goroutine reads is known
+		if errors.Is(c.execute(args), errLeft) {
+			c.out.flush()
+			return
+		}
 	}
 }
 

@@ -93,24 +93,37 @@ func lock(c *conn, args []string) error {
 	if err != nil {
 		return err
 	}
-	g, err := s.Acquire(c.ctx, q.name, q.acquire)
+	g, w, err := s.BeginAcquire(c.ctx, q.name, q.acquire)
+	if w != nil {
+		return c.park(s, w, q)
+	}
+	return c.writeLock(s, &q, g, err)
+}
+
+// writeLock answers q, of which g or err has come.
+func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, err error) error {
+	if code := session.CodeOf(err); err != nil && (code == session.CodeLocked || code == session.CodeWaitTimeout) {
+		c.w.Null()
+		return nil
+	}
 	if err != nil {
-		if code := session.CodeOf(err); code == session.CodeLocked || code == session.CodeWaitTimeout {
-			c.w.Null()
-			return nil
-		}
 		return err
 	}
-	if err := c.ctx.Err(); err != nil {
-		// Nobody is left to be told. A session with other connections lives on,
-		// so the end of this connection does not release the lock. A client whose
-		// request has an id asks again to learn the outcome, so its lock stays.
-		if q.acquire.Key == "" {
+	told := false
+	defer func() {
+		// Nobody is told: the client is gone, or this panics. A session with other
+		// connections lives on, so the end of this connection does not release the lock. A
+		// client whose request has an id asks again to learn the outcome, so its lock stays.
+		if !told && q.acquire.Key == "" {
 			_, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "")
 		}
+	}()
+	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	return c.writeGrant(g.Lease, q.full)
+	err = c.writeGrant(g.Lease, q.full)
+	told = true
+	return err
 }
 
 func (c *conn) writeGrant(l *session.Lease, full bool) error {
