@@ -168,7 +168,7 @@ var heartBugs = []bug{
 	{
 		name: "no timer for a holder that dies", file: "session/contender/lease.go",
 		old: "\t\t\t\tdue(h.End)\n", new: "",
-		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
+		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x stop"},
 	},
 	{
 		name: "an offer that nobody wants is kept", file: "session/contender/needs.go",
