@@ -253,11 +253,13 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 	}
 	s.mu.Unlock()
 	if err == nil && closed {
-		if l.repeat != nil {
-			s.m.cfg.Journal.Unanswered(s.id, l.repeat.key) // nobody was told, and a repeat asks anew
-		}
-		errand, _ := l.end("its session has ended", nil) // if it is lost meanwhile, so much the better
+		errand, left := l.end("its session has ended", nil) // if it is lost meanwhile, so much the better
 		errand.Launch()
+		if l.repeat != nil && (left == nil || left.Code != CodeDraining) {
+			// Nobody was told, and a repeat asks anew. What is left to the next process is held
+			// there, which has to answer the repeat as one: else that would be a second entry.
+			s.m.cfg.Journal.Unanswered(s.id, l.repeat.key)
+		}
 		if err := s.gone(k.name); err != nil {
 			return err
 		}
