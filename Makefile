@@ -165,9 +165,11 @@ SCHEMATHESIS ?= schemathesis
 schemathesis: build
 	api/schemathesis.sh $(BIN)/lockgw $(SCHEMATHESIS)
 
-## vuln: known vulnerabilities in what is called (asks vuln.go.dev)
+## vuln: known vulnerabilities in what is called (VULNDB=file:///path for a copy of the database)
+VULNDB ?= https://vuln.go.dev
 vuln:
-	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.1.4 -db $(VULNDB) ./...
+	cd bench && $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.1.4 -db $(VULNDB) ./...
 
 clean:
 	rm -rf $(BIN)
