@@ -106,9 +106,9 @@ var (
 	// can sleep, or connect, meanwhile (THD::abort_current_cond_wait, send_kill_message).
 	sleepSQL = "SELECT GET_LOCK('%s', %d) FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM lockgw_mail WHERE node = ? AND id NOT IN (%s))"
 
-	// fetchSQL: node; what has been fetched stands for the %s. It does not sort: MariaDB 10.11
-	// crashes now and then over the table that it makes for that.
-	fetchSQL = of(of("SELECT m.id, m.kind, m.name, m.body, {there} FROM lockgw_mail AS m STRAIGHT_JOIN lockgw_state AS s ON s.one = 1 LEFT JOIN lockgw_names AS n ON n.name = m.name WHERE m.node = ? AND m.id NOT IN (%s) LIMIT 100"))
+	// fetchSQL: node; what has been fetched stands for the %s, fetchMost for the %d. It does not
+	// sort: MariaDB 10.11 crashes now and then over the table that it makes for that.
+	fetchSQL = of(of("SELECT m.id, m.kind, m.name, m.body, {there} FROM lockgw_mail AS m STRAIGHT_JOIN lockgw_state AS s ON s.one = 1 LEFT JOIN lockgw_names AS n ON n.name = m.name WHERE m.node = ? AND m.id NOT IN (%s) LIMIT %d"))
 
 	// hearSQL: node, server, thread, n; n, server; n, thread; n; n, where n is the number of
 	// the sign of life. One with a smaller number than what is there changes nothing.
