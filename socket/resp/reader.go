@@ -19,8 +19,11 @@ const (
 )
 
 const (
-	smallBuffer = 1 << 10
-	keptBuffer  = 4 << 10 // a larger one is given back when it is empty
+	// smallBuffer holds a command of usual length: connections have it while they wait.
+	smallBuffer = 256
+	// keptBuffer is how large it becomes for a client that sends more at once. A larger one
+	// is given back when it is empty.
+	keptBuffer = 4 << 10
 )
 
 // ProtocolError says why the bytes read are no request. Nothing after them can
@@ -83,21 +86,22 @@ func (r *Reader) Fill() error {
 	return err
 }
 
+// makeRoom puts what is left to the beginning of a buffer with room behind it.
 func (r *Reader) makeRoom() {
+	rest, size := r.buf[r.r:r.w], len(r.buf)
+	full := r.w == size
 	switch {
-	case r.r == r.w:
-		r.r, r.w = 0, 0
-		if len(r.buf) > keptBuffer {
-			r.buf = make([]byte, smallBuffer)
-		}
-	case r.w < len(r.buf):
-	case r.r > 0:
-		r.w = copy(r.buf, r.buf[r.r:r.w])
-		r.r = 0
-	default:
-		// Bounded by MaxRequest: Next has refused anything longer.
-		r.buf = append(r.buf, make([]byte, len(r.buf))...)
+	case len(rest) == 0 && size > keptBuffer:
+		size = smallBuffer
+	case full && size < keptBuffer, full && r.r == 0: // bounded by MaxRequest: Next has refused anything longer
+		size *= 2
+	case !full && len(rest) > 0:
+		return
 	}
+	if size != len(r.buf) {
+		r.buf = make([]byte, size)
+	}
+	r.r, r.w = 0, copy(r.buf, rest)
 }
 
 // array reads an array of bulk strings. size is 0 while some of it is missing.

@@ -202,6 +202,35 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// A client that sends more than a command at once is read with fewer reads, one that does not
+// has a small buffer.
+func TestBufferFollowsTheClient(t *testing.T) {
+	const lock = "*2\r\n$4\r\nLOCK\r\n$40\r\n0123456789012345678901234567890123456789\r\n"
+	for what, tt := range map[string]struct {
+		src  io.Reader
+		want int
+	}{
+		"many at once": {strings.NewReader(strings.Repeat(lock, 400)), keptBuffer},
+		"one by one":   {iotest.OneByteReader(strings.NewReader(strings.Repeat(lock, 400))), smallBuffer},
+	} {
+		r := NewReader(tt.src)
+		for n := 0; n < 400; {
+			args, _, err := r.Next()
+			if len(args) > 0 {
+				n++
+			} else if err == nil {
+				err = r.Fill()
+			}
+			if err != nil {
+				t.Fatalf("%s: after %d requests: %v", what, n, err)
+			}
+		}
+		if len(r.buf) != tt.want {
+			t.Errorf("%s: a buffer of %d bytes, want %d", what, len(r.buf), tt.want)
+		}
+	}
+}
+
 // Arguments stay what they were when the buffer is used again.
 func TestArgumentsAreKept(t *testing.T) {
 	got, _, err := readAll(strings.NewReader(strings.Repeat("*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nECHO\r\n", 200)))
