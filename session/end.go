@@ -135,6 +135,7 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 		why = s.m.drainingError("") // the next process has it
 	}
 	s.cancel(why) // from here on Err tells
+	s.pokeAllLocked()
 	leases := make([]*Lease, 0, len(s.holds))
 	for _, l := range s.holds {
 		leases = append(leases, l)

@@ -29,8 +29,7 @@ type Lease struct {
 	asked  time.Time              // when it began to wait; zero: before this process
 	repeat *receipt               // of the acquire, if that had a key
 	done   chan struct{}          // closed when over
-	wake   chan struct{}          // of capacity 1: look at the fields below again
-	parked atomic.Pointer[Waiter] // is poked in its place, if it is there
+	parked atomic.Pointer[Waiter] // is poked when the fields below have changed, if it is there
 
 	parentCtx context.Context // of the acquire, as Observer.Detach made it; nil: none
 
@@ -59,7 +58,7 @@ type ending struct {
 
 func newLease(s *Session, m *Manager, name string, thread int64) *Lease {
 	l := &Lease{
-		s: s, m: m, name: name, thread: thread, done: make(chan struct{}), wake: make(chan struct{}, 1), written: make(chan struct{}, 1),
+		s: s, m: m, name: name, thread: thread, done: make(chan struct{}), written: make(chan struct{}, 1),
 	}
 	l.c.Data = l
 	return l
@@ -80,11 +79,8 @@ func (l *Lease) admits(m backend.Mode) error {
 	return &Error{Code: CodeConflict, Lock: l.name, Detail: detail}
 }
 
+// signal has who waits for l look at it again.
 func (l *Lease) signal() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
 	if w := l.parked.Load(); w != nil {
 		w.poke()
 	}

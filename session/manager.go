@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -222,7 +224,12 @@ func (m *Manager) drainingError(lock string) *Error {
 
 // Drain refuses new sessions and new acquires with CodeDraining and ends every
 // wait with it. Holds go on.
-func (m *Manager) Drain() { m.drain() }
+func (m *Manager) Drain() {
+	m.drain()
+	for _, s := range m.all() {
+		s.pokeAll()
+	}
+}
 
 // Draining is closed by Drain.
 func (m *Manager) Draining() <-chan struct{} { return m.drained.Done() }
@@ -245,19 +252,20 @@ func (m *Manager) Close(ctx context.Context) error {
 	return err
 }
 
-func (m *Manager) closeSessions(ctx context.Context) {
+// all are the sessions that there are now.
+func (m *Manager) all() []*Session {
 	m.mu.Lock()
-	all := make([]*Session, 0, len(m.sessions))
-	for _, s := range m.sessions {
-		all = append(all, s)
-	}
-	m.mu.Unlock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Values(m.sessions))
+}
+
+func (m *Manager) closeSessions(ctx context.Context) {
 	then := giveBack
 	if m.cfg.KeepHolds {
 		then = keep
 	}
 	var wg sync.WaitGroup
-	for _, s := range all {
+	for _, s := range m.all() {
 		wg.Go(func() { s.close(ctx, "the gateway was stopped", then, nil) })
 	}
 	wg.Wait()

@@ -125,7 +125,8 @@ type pending struct {
 	holder Holder
 	mode   backend.Mode
 	done   chan struct{}
-	tries  bool // and does not wait
+	tries  bool    // and does not wait
+	parked *Waiter // is poked when the session ends or the gateway drains; nil: not yet
 }
 
 // lostGrace is how long a session of one lock can still be asked what became of

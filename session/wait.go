@@ -101,6 +101,13 @@ func (l *Lease) tell(code Code, f func(int, *Holder)) (done bool, err *Error) {
 	return false, nil
 }
 
+// news: tell has something to tell.
+func (l *Lease) news() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused != 0 || l.granted || l.announce
+}
+
 // tellQueued tells l's caller that it waits and behind whom.
 func (l *Lease) tellQueued(f func(int, *Holder)) {
 	position := 0

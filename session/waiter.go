@@ -24,10 +24,13 @@ type Waiter struct {
 	late  atomic.Bool // the timer has gone off since somebody looked
 	ended bool        // finish was called
 
+	// Of wait.
+	wake chan struct{} // of capacity 1: look
+
 	// Of Then.
 	then  func(Grant, error)
 	timer *time.Timer
-	stops [3]func() bool
+	stop  func() bool
 	pokes atomic.Int32 // since somebody began to look; 0: nobody looks
 }
 
@@ -45,14 +48,17 @@ func (w *Waiter) wait() (Grant, error) {
 	}()
 	t := time.NewTimer(w.left())
 	defer t.Stop()
+	w.wake = make(chan struct{}, 1)
+	if w.park() {
+		w.poke()
+	}
+	defer w.l.parked.Store(nil)
 	for {
 		select {
-		case <-w.l.wake:
+		case <-w.wake:
 		case <-t.C:
 			w.late.Store(true)
 		case <-w.ctx.Done():
-		case <-w.s.ctx.Done():
-		case <-w.s.m.drained.Done():
 		}
 		if over, err := w.look(t); over {
 			g, err := w.end(err)
@@ -69,11 +75,8 @@ func (w *Waiter) Then(f func(Grant, error)) {
 	w.then = f
 	w.pokes.Store(1) // whoever pokes leaves it to the last line here
 	w.timer = time.AfterFunc(w.left(), func() { w.late.Store(true); w.poke() })
-	for i, ctx := range []context.Context{w.ctx, w.s.ctx, w.s.m.drained} {
-		w.stops[i] = context.AfterFunc(ctx, w.poke)
-	}
-	w.l.parked.Store(w)
-	if len(w.l.wake) > 0 { // signalled before it was parked
+	w.stop = context.AfterFunc(w.ctx, w.poke)
+	if w.park() {
 		w.pokes.Add(1)
 	}
 	if !w.pokes.CompareAndSwap(1, 0) {
@@ -81,8 +84,41 @@ func (w *Waiter) Then(f func(Grant, error)) {
 	}
 }
 
-// poke has somebody look. It does not block, and may be called with the name locked.
+// park has w poked, from now on, by the end of the session, by Drain, and when its lease has
+// something to tell. news: one of these came before.
+func (w *Waiter) park() (news bool) {
+	w.s.mu.Lock()
+	w.mine.parked = w
+	w.s.mu.Unlock()
+	w.l.parked.Store(w)
+	return w.l.news() || w.gone() != nil
+}
+
+// pokeAll has all look that wait on behalf of s.
+func (s *Session) pokeAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pokeAllLocked()
+}
+
+func (s *Session) pokeAllLocked() {
+	for _, p := range s.waiting {
+		if p.parked != nil {
+			p.parked.poke()
+		}
+	}
+}
+
+// poke has somebody look. It does not block, and may be called with the name locked, or the
+// session.
 func (w *Waiter) poke() {
+	if w.wake != nil {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+		return
+	}
 	if w.pokes.Add(1) == 1 {
 		go w.run()
 	}
@@ -125,9 +161,7 @@ func (w *Waiter) advance() (g Grant, over bool, err error) {
 func (w *Waiter) release() {
 	w.l.parked.Store(nil)
 	w.timer.Stop()
-	for _, stop := range w.stops {
-		stop()
-	}
+	w.stop()
 }
 
 // left is how long w goes on to wait. Who does not want to wait is given the time that a

@@ -171,7 +171,10 @@ func TestWaiterEnds(t *testing.T) {
 
 // What comes between the entry into the queue and Then is not missed.
 func TestWaiterBeforeThen(t *testing.T) {
-	for name, code := range map[string]session.Code{"granted": "", "hung up": session.CodeInternal, "session end": session.CodeSessionEnded, "too late": session.CodeWaitTimeout} {
+	for name, code := range map[string]session.Code{
+		"granted": "", "hung up": session.CodeInternal, "too late": session.CodeWaitTimeout,
+		"session end": session.CodeSessionEnded, "draining": session.CodeDraining,
+	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				c := newCluster(t, 1, session.Config{}, nil)
@@ -186,6 +189,8 @@ func TestWaiterBeforeThen(t *testing.T) {
 					cancel()
 				case "session end":
 					waiter.Close(t.Context(), "test")
+				case "draining":
+					c.nodes[0].Drain()
 				default:
 					time.Sleep(2 * time.Minute)
 				}
