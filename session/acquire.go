@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -188,8 +189,12 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 	case s.holds[k] != nil:
 		l := s.holds[k]
 		return l, nil, nil, l.admits(a.mode())
-	case s.waiting[k] != nil:
-		return nil, s.waiting[k], nil, nil
+	case s.waitingLocked(k) != nil:
+		other := s.waitingLocked(k)
+		if other.done == nil {
+			other.done = make(chan struct{})
+		}
+		return nil, other, nil, nil
 	case len(s.waiting) >= lim.WaitsPerSession:
 		return nil, nil, nil, &Error{
 			Code: CodeTooManyWaiters, Lock: k.name, RetryAfter: time.Second,
@@ -201,10 +206,20 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 			Detail: "the limit of holds of one session (limits.holds_per_session) is reached",
 		}
 	}
-	mine = &pending{mode: a.mode(), done: make(chan struct{}), tries: a.Wait == 0, holder: s.holder(k.thread, a.Note)}
+	mine = &pending{key: k, mode: a.mode(), tries: a.Wait == 0, holder: s.holder(k.thread, a.Note)}
 	mine.holder.Since = time.Now()
-	s.waiting[k] = mine
+	s.waiting = append(s.waiting, mine)
 	return nil, nil, mine, nil
+}
+
+// waitingLocked is the acquire under way for k; nil: there is none.
+func (s *Session) waitingLocked(k holdKey) *pending {
+	for _, p := range s.waiting {
+		if p.key == k {
+			return p
+		}
+	}
+	return nil
 }
 
 // holder is who a hold of the session by that thread belongs to.
@@ -238,8 +253,10 @@ func (s *Session) await(ctx context.Context, k holdKey, a *Acquire, mine *pendin
 // finish ends an acquire that has waited; l is held from here on if err is nil.
 func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 	s.mu.Lock()
-	delete(s.waiting, k)
-	close(mine.done)
+	s.waiting = slices.DeleteFunc(s.waiting, func(p *pending) bool { return p == mine })
+	if mine.done != nil {
+		close(mine.done)
+	}
 	s.touchLocked()
 	closed := s.closed || s.spent
 	if err == nil && !closed {
@@ -248,7 +265,7 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 		case <-l.done: // lost before it was told
 			s.keepLost(k, l.lostErr())
 		default:
-			s.holds[k] = l
+			s.keepHold(k, l)
 		}
 	}
 	s.mu.Unlock()

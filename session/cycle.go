@@ -71,9 +71,9 @@ func (s *Session) waitsOf(thread int64) []want {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []want
-	for k, p := range s.waiting {
-		if k.thread == thread && !p.tries {
-			out = append(out, want{k.name, p.mode})
+	for _, p := range s.waiting {
+		if p.key.thread == thread && !p.tries {
+			out = append(out, want{p.key.name, p.mode})
 		}
 	}
 	return out

@@ -55,12 +55,22 @@ func (s *Session) over(l *Lease, e EventType, reason string) {
 	}
 }
 
+func (s *Session) keepHold(k holdKey, l *Lease) {
+	if s.holds == nil {
+		s.holds = map[holdKey]*Lease{}
+	}
+	s.holds[k] = l
+}
+
 func (s *Session) keepLost(k holdKey, err *Error) {
 	if len(s.lost) >= s.m.cfg.Limits.HoldsPerSession {
 		for old := range s.lost {
 			delete(s.lost, old)
 			break
 		}
+	}
+	if s.lost == nil {
+		s.lost = map[holdKey]*Error{}
 	}
 	s.lost[k] = err
 }

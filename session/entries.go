@@ -67,20 +67,20 @@ func (l *Lease) enter(ctx context.Context, d int, answer *receipt) (int, error) 
 
 // writeEntries has the store know that l was entered n times, and says whether it does.
 func (l *Lease) writeEntries(ctx context.Context, n int) bool {
-	select {
-	case <-l.written: // of the one before
-	default:
-	}
+	written := make(chan struct{}, 1) // without what is left of the one before
+	l.mu.Lock()
+	l.written = written
+	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, l.m.cfg.Timeout)
 	defer cancel()
 	l.n.SetEntries(&l.c, n).Do(ctx)
 	select {
-	case <-l.written:
+	case <-written:
 		return true
 	default:
 	}
 	select {
-	case <-l.written:
+	case <-written:
 		return true
 	case <-l.done:
 	case <-ctx.Done():

@@ -70,5 +70,5 @@ func (m *Manager) superseded(k journal.Key, t *journal.Turn, s *Session) {
 	if k.Slot != "" {
 		m.cfg.Journal.Idle(k)
 	}
-	s.lost[holdKey{k.Name, t.Thread}] = l.lostError(reasonGone)
+	s.keepLost(holdKey{k.Name, t.Thread}, l.lostError(reasonGone))
 }

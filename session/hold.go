@@ -89,8 +89,8 @@ func (s *Session) Waits() []Wait {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Wait
-	for k, p := range s.waiting {
-		out = append(out, Wait{k.name, k.thread, p.holder.Since})
+	for _, p := range s.waiting {
+		out = append(out, Wait{p.key.name, p.key.thread, p.holder.Since})
 	}
 	slices.SortFunc(out, func(a, b Wait) int { return strings.Compare(a.Name, b.Name) })
 	return out

@@ -46,7 +46,7 @@ type Lease struct {
 	over     bool          // released, lost or refused
 	err      *Error        // why it is over, if it was not released
 	busy     chan struct{} // closed when the change of the entries under way is done
-	written  chan struct{} // of capacity 1: the store knows the entries
+	written  chan struct{} // of capacity 1: the store knows the entries; made by writeEntries
 }
 
 // ending is what is said of the end of a hold.
@@ -57,9 +57,7 @@ type ending struct {
 }
 
 func newLease(s *Session, m *Manager, name string, thread int64) *Lease {
-	l := &Lease{
-		s: s, m: m, name: name, thread: thread, done: make(chan struct{}), written: make(chan struct{}, 1),
-	}
+	l := &Lease{s: s, m: m, name: name, thread: thread, done: make(chan struct{})}
 	l.c.Data = l
 	return l
 }

@@ -143,10 +143,7 @@ func (m *Manager) register(s *Session) (*Session, error) {
 }
 
 func (m *Manager) newSession(h tokenHash, o Options) *Session {
-	s := &Session{
-		m: m, hash: h, o: o,
-		holds: map[holdKey]*Lease{}, waiting: map[holdKey]*pending{}, lost: map[holdKey]*Error{},
-	}
+	s := &Session{m: m, hash: h, o: o}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.Touch()
 	return s

@@ -129,9 +129,12 @@ func (l *Lease) finish(why *Error, e EventType, reason string) {
 
 // Written implements engine.Owner.
 func (o owner) Written(c *contender.Caller) {
+	l := leaseOf(c)
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	select {
-	case leaseOf(c).written <- struct{}{}:
-	default:
+	case l.written <- struct{}{}:
+	default: // or nobody waits for it
 	}
 }
 

@@ -62,7 +62,7 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 	for k, l := range c.Losses {
 		lost := &Lease{name: k.Name}
 		lost.c.Fence = backend.Fence(l.Fence)
-		s.lost[holdKey{k.Name, k.Thread}] = lost.lostError(l.Reason)
+		s.keepLost(holdKey{k.Name, k.Thread}, lost.lostError(l.Reason))
 	}
 	if p := c.Shown; p != nil {
 		s.shown.Store(&Peer{PID: p.PID, UID: p.UID, Command: p.Command})
@@ -120,7 +120,7 @@ func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *S
 	}
 	l.holder = s.holder(t.Thread, t.Note)
 	l.c.Owner, l.c.About, l.holder.Since = l.holder.Owner, l.holder.record(), t.Since
-	s.holds[holdKey{l.name, l.thread}] = l
+	s.keepHold(holdKey{l.name, l.thread}, l)
 	l.record(Step{Kind: StepResumed})
 }
 

@@ -102,12 +102,12 @@ type Session struct {
 
 	mu        sync.Mutex // guards the fields below
 	closed    bool
-	seen      time.Duration // the last sign of life, on the clock
-	holds     map[holdKey]*Lease
-	waiting   map[holdKey]*pending // the owners that wait now
-	lost      map[holdKey]*Error   // holds that were lost and not asked for since
-	spent     bool                 // a session of one lock whose lock was released
-	gathering int                  // AcquireAlls under way
+	seen      time.Duration      // the last sign of life, on the clock
+	holds     map[holdKey]*Lease // made by keepHold
+	waiting   []*pending         // the owners that wait now: few, see Limits.WaitsPerSession
+	lost      map[holdKey]*Error // holds that were lost and not asked for since; made by keepLost
+	spent     bool               // a session of one lock whose lock was released
+	gathering int                // AcquireAlls under way
 	conns     int
 	replays   replays
 	silence   *time.Timer // runs checkSilence
@@ -122,11 +122,12 @@ type holdKey struct {
 // pending is an Acquire under way; another one of the same owner waits for it,
 // and then enters again or takes its own turn.
 type pending struct {
+	key    holdKey
 	holder Holder
 	mode   backend.Mode
-	done   chan struct{}
-	tries  bool    // and does not wait
-	parked *Waiter // is poked when the session ends or the gateway drains; nil: not yet
+	done   chan struct{} // closed when it is over; nil: nobody waits for that
+	tries  bool          // and does not wait
+	parked *Waiter       // is poked when the session ends or the gateway drains; nil: not yet
 }
 
 // lostGrace is how long a session of one lock can still be asked what became of

@@ -69,8 +69,8 @@ func (s *Session) concerns(sees func(lock string) bool) bool {
 			return true
 		}
 	}
-	for k := range s.waiting {
-		if sees(k.name) {
+	for _, p := range s.waiting {
+		if sees(p.key.name) {
 			return true
 		}
 	}
