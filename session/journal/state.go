@@ -67,8 +67,8 @@ type Session struct {
 	User      string            `json:"user,omitempty"` // by whom it is counted
 
 	Spent   bool              `json:"-"`
-	Answers map[string]Answer `json:"-"` // by the key of the request
-	Losses  map[Owner]Lost    `json:"-"`
+	Answers map[string]Answer `json:"-"` // by the key of the request; nil: there was none
+	Losses  map[Owner]Lost    `json:"-"` // likewise
 }
 
 // Peer is the process that is shown as the holder in place of the one that asked.
@@ -156,9 +156,7 @@ func (s *State) apply(r *record) {
 	case opNode:
 		s.Node, s.Incarnation, s.Secret, s.Boot = r.Node.ID, r.Node.Incarnation, r.Node.Secret, r.Node.Boot
 	case opOpened:
-		c := r.Session
-		c.Answers, c.Losses = map[string]Answer{}, map[Owner]Lost{}
-		s.Sessions[c.ID] = c
+		s.Sessions[r.Session.ID] = r.Session
 	case opClosed:
 		if c := s.Sessions[r.ID]; c != nil {
 			c.Answers, c.Losses = nil, nil // recent may still point to it
@@ -187,6 +185,9 @@ func (c *Session) apply(r *record) {
 	case opShown:
 		c.Shown = r.Shown
 	case opAnswered:
+		if c.Answers == nil {
+			c.Answers = map[string]Answer{}
+		}
 		c.Answers[r.Answer.Key] = *r.Answer
 	case opUnanswered:
 		delete(c.Answers, r.Answer.Key)
@@ -196,6 +197,9 @@ func (c *Session) apply(r *record) {
 				break
 			}
 			delete(c.Losses, old)
+		}
+		if c.Losses == nil {
+			c.Losses = map[Owner]Lost{}
 		}
 		c.Losses[Owner{r.Lost.Name, r.Lost.Thread}] = *r.Lost
 	}
