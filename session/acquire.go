@@ -206,8 +206,7 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 			Detail: "the limit of holds of one session (limits.holds_per_session) is reached",
 		}
 	}
-	mine = &pending{key: k, mode: a.mode(), tries: a.Wait == 0, holder: s.holder(k.thread, a.Note)}
-	mine.holder.Since = time.Now()
+	mine = &pending{key: k, mode: a.mode(), tries: a.Wait == 0, since: time.Now()}
 	s.waiting = append(s.waiting, mine)
 	return nil, nil, mine, nil
 }
@@ -246,7 +245,7 @@ func (s *Session) await(ctx context.Context, k holdKey, a *Acquire, mine *pendin
 			l = nil
 		}
 	}()
-	l, waits, err = s.waitFor(ctx, k.name, a, &mine.holder, r)
+	l, waits, err = s.waitFor(ctx, k.name, a, mine.since, r)
 	return l, waits, err
 }
 

@@ -90,7 +90,7 @@ func (s *Session) Waits() []Wait {
 	defer s.mu.Unlock()
 	var out []Wait
 	for _, p := range s.waiting {
-		out = append(out, Wait{p.key.name, p.key.thread, p.holder.Since})
+		out = append(out, Wait{p.key.name, p.key.thread, p.since})
 	}
 	slices.SortFunc(out, func(a, b Wait) int { return strings.Compare(a.Name, b.Name) })
 	return out

@@ -51,7 +51,7 @@ func TestGrantAfterTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, waits, err := s.waitFor(t.Context(), k.name, &a, &mine.holder, &receipt{key: a.Key, what: "acquire"})
+		l, waits, err := s.waitFor(t.Context(), k.name, &a, mine.since, &receipt{key: a.Key, what: "acquire"})
 		if waits || err != nil {
 			t.Fatalf("waits: %v, %v", waits, err)
 		}

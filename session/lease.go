@@ -35,6 +35,7 @@ type Lease struct {
 
 	mu       sync.Mutex // guards the fields below
 	holder   Holder     // its Since: when it was granted, or began to wait
+	shown    *Holder    // a copy of holder, see holderShown
 	refused  contender.Reason
 	granted  bool // it may be told
 	hurried  bool // its wait is over, but for an answer of the store
@@ -165,6 +166,18 @@ func (l *Lease) holderNow() Holder {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.holder
+}
+
+// holderShown is holderNow of one who holds the name, for those who keep it: all have the
+// same, which must not be changed.
+func (l *Lease) holderShown() *Holder {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shown == nil {
+		h := l.holder
+		l.shown = &h
+	}
+	return l.shown
 }
 
 // Done is closed when the hold is over.

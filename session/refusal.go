@@ -85,12 +85,12 @@ func (l *Lease) position(c *contender.Contender) int {
 	return n
 }
 
-// holderOf is who has the name, as far as this node knows without asking.
+// holderOf is who has the name, as far as this node knows without asking. It must not be
+// changed: all who wait may have the same.
 func (m *Manager) holderOf(c *contender.Contender, now time.Duration) *Holder {
 	for _, w := range c.In() {
 		if w.Holds() {
-			h := leaseOf(w).holderNow()
-			return &h
+			return leaseOf(w).holderShown()
 		}
 	}
 	for i, h := range c.Record().Holds {

@@ -123,7 +123,7 @@ type holdKey struct {
 // and then enters again or takes its own turn.
 type pending struct {
 	key    holdKey
-	holder Holder
+	since  time.Time
 	mode   backend.Mode
 	done   chan struct{} // closed when it is over; nil: nobody waits for that
 	tries  bool          // and does not wait

@@ -39,6 +39,7 @@ func (h *Holder) belongTo(s *Session) {
 func (l *Lease) show() {
 	l.mu.Lock()
 	l.holder.belongTo(l.s)
+	l.shown = nil
 	about := l.holder.record()
 	l.mu.Unlock()
 	_ = l.see(func(*contender.Contender, time.Duration) {

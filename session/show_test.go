@@ -53,8 +53,18 @@ func TestShow(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustAcquire(t, s, "x", session.Acquire{})
+		near, _, err := p.Open(session.Options{Peer: session.NoPeer()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = near.Acquire(t.Context(), "x", session.Acquire{})
+		if h := err.(*session.Error).Holder; h.Command != helper.Command {
+			t.Errorf("before Show it is %+v", h)
+		}
 		s.Show(session.Process{PID: 7, UID: 1, Command: "backup.sh"})
 		synctest.Wait()
+		_, err = near.Acquire(t.Context(), "x", session.Acquire{})
+		backup(t, "the same node", err.(*session.Error).Holder)
 		far := other(t, p)
 		_, err = far.Acquire(t.Context(), "x", session.Acquire{})
 		wantCode(t, err, session.CodeLocked)

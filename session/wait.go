@@ -7,8 +7,8 @@ import (
 	"github.com/lockgw/lockgw/session/contender"
 )
 
-// waitFor enters the queue of name. l is granted and may be told, unless waits is set.
-func (s *Session) waitFor(ctx context.Context, name string, a *Acquire, h *Holder, r *receipt) (l *Lease, waits bool, err error) {
+// waitFor enters the queue of name, as one who asks since then. l is granted and may be told, unless waits is set.
+func (s *Session) waitFor(ctx context.Context, name string, a *Acquire, since time.Time, r *receipt) (l *Lease, waits bool, err error) {
 	if s.m.drained.Err() != nil {
 		return nil, false, s.m.drainingError(name)
 	}
@@ -19,10 +19,12 @@ func (s *Session) waitFor(ctx context.Context, name string, a *Acquire, h *Holde
 	}
 	l = newLease(s, s.m, name, a.Thread)
 	l.c.Mode, l.c.TTL, l.c.Fixed, l.c.MaxHold, l.c.MinHold = a.mode(), a.TTL, a.Fixed, a.MaxHold, a.MinHold
+	h := s.holder(a.Thread, a.Note)
+	h.Since = since
 	l.c.Owner, l.c.About = h.Owner, h.record()
 	l.c.NoWait, l.c.Curious = a.Wait == 0, a.Wait > 0 && (a.OnQueued != nil || s.m.heard())
 	l.hurried = a.Wait == 0
-	l.holder, l.asked, l.repeat, l.parentCtx = *h, h.Since, r, s.m.detach(ctx)
+	l.holder, l.asked, l.repeat, l.parentCtx = h, since, r, s.m.detach(ctx)
 	returns := false
 	defer func() {
 		if !returns { // a panic: nobody is there to be told, and nobody must wait behind this one
