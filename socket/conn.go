@@ -56,24 +56,23 @@ type conn struct {
 	goodbye  bool // hang up after this answer
 	subs     *subscriptions
 
-	impatient *time.Timer   // runs handOver
-	room      chan struct{} // of capacity 1: the queue has become shorter
-	mu        sync.Mutex    // guards the fields below
-	working   bool          // a command is being executed that may take long
-	apart     bool          // one goroutine reads, and another executes
-	unread    bool          // nobody reads any more
-	ending    bool          // nothing is executed any more
-	stopped   bool          // by the Server, not by the client
-	queue     [][]string    // commands read while apart
+	impatient *time.Timer // runs handOver; nil: not yet, or a command waits
+
+	mu      sync.Mutex    // guards the fields below
+	room    chan struct{} // of capacity 1: the queue has become shorter; nil: nobody waits for that
+	working bool          // a command is being executed that may take long
+	apart   bool          // one goroutine reads, and another executes
+	unread  bool          // nobody reads any more
+	ending  bool          // nothing is executed any more
+	stopped bool          // by the Server, not by the client
+	queue   [][]string    // commands read while apart
 }
 
 func newConn(s *Server, nc net.Conn, p session.Peer, id int64) *conn {
-	c := &conn{srv: s, nc: nc, id: id, peer: p, since: time.Now(), accepted: session.Boottime(), in: resp.NewReader(nc), room: make(chan struct{}, 1)}
+	c := &conn{srv: s, nc: nc, id: id, peer: p, since: time.Now(), accepted: session.Boottime(), in: resp.NewReader(nc)}
 	c.by = access.Of(nc, p)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.out = newOutput(nc, s.cfg.Limits.Output, s.cfg.Limits.Write)
-	c.impatient = time.AfterFunc(time.Hour, c.handOver)
-	c.impatient.Stop()
 	return c
 }
 

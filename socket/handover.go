@@ -42,10 +42,18 @@ func (c *conn) take(args []string) error {
 // more than the queue holds behind a wait for a lock makes a mistake. A hang-up is not
 // noticed meanwhile.
 func (c *conn) awaitRoom() bool {
+	c.mu.Lock()
+	room := make(chan struct{}, 1)
+	c.room = room
+	there := len(c.queue) < maxQueue
+	c.mu.Unlock()
+	if there {
+		return true
+	}
 	t := time.NewTimer(2 * c.srv.cfg.Manager.Config().Timeout)
 	defer t.Stop()
 	select {
-	case <-c.room:
+	case <-room:
 		return true
 	case <-t.C:
 		return false
@@ -58,13 +66,19 @@ func (c *conn) start() {
 	c.working = true
 	apart := c.apart
 	c.mu.Unlock()
-	if !apart {
+	switch {
+	case apart:
+	case c.impatient == nil:
+		c.impatient = time.AfterFunc(patience, c.handOver)
+	default:
 		c.impatient.Reset(patience)
 	}
 }
 
 func (c *conn) finish() error {
-	c.impatient.Stop()
+	if c.impatient != nil {
+		c.impatient.Stop()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.working = false
@@ -78,7 +92,10 @@ func (c *conn) finish() error {
 // which then goes on with what was read meanwhile. This one must not touch what belongs to
 // the goroutine that executes after it. The error says what is left to do.
 func (c *conn) park(s *session.Session, w *session.Waiter, q lockRequest) error {
-	c.impatient.Stop()
+	if c.impatient != nil { // it would be kept for as long as the wait lasts
+		c.impatient.Stop()
+		c.impatient = nil
+	}
 	c.mu.Lock()
 	left := errParked
 	if c.apart {

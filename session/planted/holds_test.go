@@ -105,24 +105,28 @@ var holdBugs = []bug{
 		old: "	case l != nil && owner != \"\" && l.c.Owner != owner:\n		return heldByAnother(name)\n", new: "",
 	},
 	{
-		name: "the end of a session leaves its waits", file: "session/waiter.go",
-		old: "		case <-w.s.ctx.Done():\n", new: "",
+		name: "the end of a session leaves its waits", file: "session/end.go",
+		old: "	s.pokeAllLocked()\n", new: "",
 	},
 	{
-		name: "the end of a session leaves those who are parked", file: "session/waiter.go",
-		old: "{w.ctx, w.s.ctx, w.s.m.drained}", new: "{w.ctx, w.s.m.drained, w.s.m.drained}",
-	},
-	{
-		name: "the end of the gateway leaves those who are parked", file: "session/waiter.go",
-		old: "{w.ctx, w.s.ctx, w.s.m.drained}", new: "{w.ctx, w.s.ctx, w.ctx}",
+		name: "the end of the gateway leaves its waits", file: "session/manager.go",
+		old: "		s.pokeAll()\n", new: "		_ = s\n",
 	},
 	{
 		name: "a caller who hangs up stays parked", file: "session/waiter.go",
-		old: "{w.ctx, w.s.ctx, w.s.m.drained}", new: "{w.s.ctx, w.s.ctx, w.s.m.drained}",
+		old: "context.AfterFunc(w.ctx, w.poke)", new: "context.AfterFunc(w.s.ctx, w.poke)",
 	},
 	{
-		name: "what comes before a caller is parked is missed", file: "session/waiter.go",
-		old: "	if len(w.l.wake) > 0 { //", new: "	if false { //",
+		name: "a grant that comes before its caller is parked is missed", file: "session/waiter.go",
+		old: "return w.l.news() || w.gone() != nil", new: "return w.gone() != nil",
+	},
+	{
+		name: "the end of a session that comes before its caller is parked is missed", file: "session/waiter.go",
+		old: "return w.l.news() || w.gone() != nil", new: "return w.l.news()",
+	},
+	{
+		name: "who waits is told of the process that was shown before", file: "session/show.go",
+		old: "	l.shown = nil\n", new: "",
 	},
 	{
 		name: "who gives up stays in the queue", file: "session/waiter.go",
