@@ -84,7 +84,7 @@ func (s *Session) Acquire(ctx context.Context, name string, a Acquire) (Grant, e
 
 // BeginAcquire is Acquire for a caller who keeps no goroutine for the wait. What is decided
 // without standing in the queue of name is the result, and so is an error. Else the Waiter
-// is not nil: the caller has to call its Then, and is told by that.
+// is not nil: the caller has to call its Then, and is told by that, and its Look when ctx is done.
 //
 // It may block where the store has to be asked, while another acquire of the same session
 // and thread is under way, for a.Wait at most, and, with a.Key, for all of the wait.

@@ -30,12 +30,13 @@ type Waiter struct {
 	// Of Then.
 	then  func(Grant, error)
 	timer *time.Timer
-	stop  func() bool
-	pokes atomic.Int32 // since somebody began to look; 0: nobody looks
+	pokes atomic.Int32 // since somebody began to look; 0: nobody looks; 1 or more until the end of Then
 }
 
 func (s *Session) newWaiter(ctx context.Context, l *Lease, a *Acquire, mine *pending, began time.Time) *Waiter {
-	return &Waiter{s: s, l: l, mine: mine, ctx: ctx, a: *a, began: began}
+	w := &Waiter{s: s, l: l, mine: mine, ctx: ctx, a: *a, began: began}
+	w.pokes.Store(1)
+	return w
 }
 
 // wait blocks until the wait is over.
@@ -71,18 +72,23 @@ func (w *Waiter) wait() (Grant, error) {
 // Then has f called with what Acquire would return, once, on a goroutine of its own, which f
 // may block. No goroutine stands still until then. A defect of the gateway is CodeInternal,
 // after which nothing is held. Manager.Close ends the wait, and does not wait for f.
+//
+// Nothing watches the caller's ctx, for which each wait would keep 400 bytes more: who ends it
+// has to call Look then.
 func (w *Waiter) Then(f func(Grant, error)) {
 	w.then = f
-	w.pokes.Store(1) // whoever pokes leaves it to the last line here
 	w.timer = time.AfterFunc(w.left(), func() { w.late.Store(true); w.poke() })
-	w.stop = context.AfterFunc(w.ctx, w.poke)
 	if w.park() {
-		w.pokes.Add(1)
+		w.poke()
 	}
-	if !w.pokes.CompareAndSwap(1, 0) {
+	if !w.pokes.CompareAndSwap(1, 0) { // whoever has poked so far has left it to this
 		go w.run()
 	}
 }
+
+// Look ends the wait if the caller's ctx is done. It does not block, and may be called at any
+// time, also before Then and after the end.
+func (w *Waiter) Look() { w.poke() }
 
 // park has w poked, from now on, by the end of the session, by Drain, and when its lease has
 // something to tell. news: one of these came before.
@@ -161,7 +167,6 @@ func (w *Waiter) advance() (g Grant, over bool, err error) {
 func (w *Waiter) release() {
 	w.l.parked.Store(nil)
 	w.timer.Stop()
-	w.stop()
 }
 
 // left is how long w goes on to wait. Who does not want to wait is given the time that a

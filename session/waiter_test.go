@@ -22,6 +22,7 @@ type outcome struct {
 // parked is an acquire that has to wait and holds no goroutine. It may be read after
 // synctest.Wait.
 type parked struct {
+	w  *session.Waiter
 	mu sync.Mutex
 	outcome
 }
@@ -50,8 +51,8 @@ func queue(t *testing.T, ctx context.Context, s *session.Session, a session.Acqu
 
 func park(t *testing.T, ctx context.Context, s *session.Session, a session.Acquire) *parked {
 	t.Helper()
-	p := &parked{}
-	queue(t, ctx, s, a).Then(p.told)
+	p := &parked{w: queue(t, ctx, s, a)}
+	p.w.Then(p.told)
 	if o := p.now(); o.times != 0 {
 		t.Fatalf("told at once: %+v", o)
 	}
@@ -133,9 +134,10 @@ func TestWaiterEnds(t *testing.T) {
 				n := &notes{}
 				c := newCluster(t, 1, session.Config{Observer: n}, nil)
 				ctx, cancel := context.WithCancel(t.Context())
-				s := scene{c, c.open(0), c.open(0), cancel}
+				var p *parked
+				s := scene{c, c.open(0), c.open(0), func() { cancel(); p.w.Look() }}
 				mustAcquire(t, s.holder, "x", session.Acquire{})
-				p := park(t, ctx, s.waiter, session.Acquire{Wait: time.Minute})
+				p = park(t, ctx, s.waiter, session.Acquire{Wait: time.Minute})
 				time.Sleep(10 * time.Second)
 				tt.end(t, s)
 				l := p.over(t, tt.code)
@@ -148,7 +150,7 @@ func TestWaiterEnds(t *testing.T) {
 				if len(told) != 1 || told[0].Wait < 10*time.Second || (told[0].Err == nil) != (tt.code == "") {
 					t.Errorf("the observer was told %+v, want the wait, once", told)
 				}
-				cancel() // too late
+				s.cancel() // too late
 				time.Sleep(time.Hour)
 				p.over(t, tt.code)
 				if l != nil {
@@ -187,6 +189,7 @@ func TestWaiterBeforeThen(t *testing.T) {
 					mustRelease(t, holder, "x")
 				case "hung up":
 					cancel()
+					w.Look()
 				case "session end":
 					waiter.Close(t.Context(), "test")
 				case "draining":
@@ -217,7 +220,7 @@ func TestWaiterGrantedAndGone(t *testing.T) {
 			mustAcquire(t, holder, "x", session.Acquire{})
 			ctx, cancel := context.WithCancel(t.Context())
 			p := park(t, ctx, waiter, session.Acquire{Wait: time.Minute})
-			go cancel()
+			go func() { cancel(); p.w.Look() }()
 			go waiter.Close(context.Background(), "test")
 			mustRelease(t, holder, "x")
 			if o := p.now(); o.times != 1 {

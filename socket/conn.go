@@ -36,8 +36,8 @@ type conn struct {
 	since time.Time
 	// accepted is since on CLOCK_BOOTTIME.
 	accepted time.Duration
-	ctx      context.Context // done when the client is gone
-	cancel   context.CancelFunc
+	ctx      context.Context    // done when the client is gone
+	cancel   context.CancelFunc // see gone
 	out      *output
 
 	// Of the goroutine that reads.
@@ -58,14 +58,15 @@ type conn struct {
 
 	impatient *time.Timer // runs handOver; nil: not yet, or a command waits
 
-	mu      sync.Mutex    // guards the fields below
-	room    chan struct{} // of capacity 1: the queue has become shorter; nil: nobody waits for that
-	working bool          // a command is being executed that may take long
-	apart   bool          // one goroutine reads, and another executes
-	unread  bool          // nobody reads any more
-	ending  bool          // nothing is executed any more
-	stopped bool          // by the Server, not by the client
-	queue   [][]string    // commands read while apart
+	mu      sync.Mutex      // guards the fields below
+	room    chan struct{}   // of capacity 1: the queue has become shorter; nil: nobody waits for that
+	working bool            // a command is being executed that may take long
+	apart   bool            // one goroutine reads, and another executes
+	unread  bool            // nobody reads any more
+	ending  bool            // nothing is executed any more
+	stopped bool            // by the Server, not by the client
+	queue   [][]string      // commands read while apart
+	waits   *session.Waiter // of the command that waits; nil: none
 }
 
 func newConn(s *Server, nc net.Conn, p session.Peer, id int64) *conn {

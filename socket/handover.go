@@ -101,11 +101,14 @@ func (c *conn) park(s *session.Session, w *session.Waiter, q lockRequest) error 
 	if c.apart {
 		left = errLeft
 	}
-	c.working, c.apart = false, true
+	c.working, c.apart, c.waits = false, true, w
 	c.mu.Unlock()
 	c.srv.running.Add(1) // it is not 0: this goroutine counts
 	w.Then(func(g session.Grant, err error) {
 		defer c.srv.running.Done()
+		c.mu.Lock()
+		c.waits = nil
+		c.mu.Unlock()
 		c.w.Reset()
 		c.reply(c.guard("LOCK", func() error { return c.writeLock(s, &q, g, err) }))
 		c.catchUp()

@@ -54,7 +54,18 @@ func (c *conn) abandon() {
 	c.ending = c.ending || gone
 	c.mu.Unlock()
 	if gone {
-		c.cancel()
+		c.gone()
+	}
+}
+
+// gone ends the requests on behalf of the client, and its wait.
+func (c *conn) gone() {
+	c.cancel()
+	c.mu.Lock()
+	w := c.waits
+	c.mu.Unlock()
+	if w != nil {
+		w.Look()
 	}
 }
 
@@ -105,7 +116,7 @@ func (c *conn) close() {
 	c.mu.Lock()
 	stopped := c.stopped
 	c.mu.Unlock()
-	c.cancel()
+	c.gone()
 	c.unsubscribeAll()
 	c.srv.alarms.remove(c)
 	if !stopped {
@@ -137,6 +148,6 @@ func (c *conn) stopReading() {
 
 // abort ends the connection at once.
 func (c *conn) abort() {
-	c.cancel()
+	c.gone()
 	c.nc.Close()
 }

@@ -114,7 +114,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a caller who hangs up stays parked", file: "session/waiter.go",
-		old: "context.AfterFunc(w.ctx, w.poke)", new: "context.AfterFunc(w.s.ctx, w.poke)",
+		old: "func (w *Waiter) Look() { w.poke() }", new: "func (w *Waiter) Look() {}",
 	},
 	{
 		name: "a grant that comes before its caller is parked is missed", file: "session/waiter.go",
