@@ -21,9 +21,10 @@ const (
 	maxQueue = 64
 	// maxEmpty is how many empty commands may follow each other.
 	maxEmpty = 100
-	// patience is how long a command may keep the connection from being read. A
-	// healthy store answers sooner, so another goroutine rarely has to read.
-	patience = 2 * time.Millisecond
+	// patience is how long a command may keep the connection from being read, or twice as
+	// long (handOver). A healthy store answers sooner even where many ask, so another
+	// goroutine rarely has to read.
+	patience = 20 * time.Millisecond
 )
 
 // conn is a connection. See the package's documentation for its goroutines.
@@ -56,11 +57,13 @@ type conn struct {
 	goodbye  bool // hang up after this answer
 	subs     *subscriptions
 
-	impatient *time.Timer // runs handOver; nil: not yet, or a command waits
-
 	mu      sync.Mutex      // guards the fields below
 	room    chan struct{}   // of capacity 1: the queue has become shorter; nil: nobody waits for that
 	working bool            // a command is being executed that may take long
+	begun   uint32          // how many of those there were
+	patient *time.Timer     // runs handOver; nil: not yet, or a command waits
+	pending bool            // it will run
+	looked  uint32          // begun, when it was set or ran
 	apart   bool            // one goroutine reads, and another executes
 	unread  bool            // nobody reads any more
 	ending  bool            // nothing is executed any more

@@ -189,6 +189,28 @@ func TestHandOverOnce(t *testing.T) {
 	}
 }
 
+// Commands that follow each other quickly are read and executed by one goroutine: only one
+// that was there at the last look already is left to it alone.
+func TestHandOverLooksTwice(t *testing.T) {
+	g := start(t)
+	w := g.dial()
+	c := g.side(w)
+	c.start()
+	if err := c.finish(); err != nil {
+		t.Fatal(err)
+	}
+	c.start() // another one
+	done := make(chan struct{})
+	go func() { c.handOver(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(slack):
+		t.Error("a second goroutine reads behind a command that has just begun")
+	}
+	eventually(t, "a second goroutine reads behind one that goes on", c.isApart)
+	w.Close()
+}
+
 // gate is a store that holds up what tells of entries.
 type gate struct {
 	ledger.Table

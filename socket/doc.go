@@ -11,9 +11,9 @@
 // hang-up of the client ends the wait. But a second goroutine that reads would
 // cost every command a switch between the two, and most commands are answered in
 // less time than that takes. So one goroutine reads a command, executes it and
-// writes the answer, and only when that has taken a moment (patience), another
-// goroutine goes on reading. What it reads is queued; the first goroutine answers
-// it after its own command, in order, and ends. At any time one goroutine reads
+// writes the answer, and only when that has taken a moment (patience, twice as long at
+// most), another goroutine goes on reading. What it reads is queued; the first goroutine
+// answers it after its own command, in order, and ends. At any time one goroutine reads
 // and one executes; mostly they are the same, and a hang-up is noticed late by
 // that moment at most.
 //

@@ -60,25 +60,25 @@ func (c *conn) awaitRoom() bool {
 	}
 }
 
-// start and finish enclose a command that may take long.
+// start and finish enclose a command that may take long. The timer is neither set nor stopped
+// for each: it goes off now and then while there are commands, and looks (handOver).
 func (c *conn) start() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.working = true
-	apart := c.apart
-	c.mu.Unlock()
+	c.begun++
 	switch {
-	case apart:
-	case c.impatient == nil:
-		c.impatient = time.AfterFunc(patience, c.handOver)
+	case c.apart || c.pending:
+		return
+	case c.patient == nil:
+		c.patient = time.AfterFunc(patience, c.handOver)
 	default:
-		c.impatient.Reset(patience)
+		c.patient.Reset(patience)
 	}
+	c.pending, c.looked = true, c.begun
 }
 
 func (c *conn) finish() error {
-	if c.impatient != nil {
-		c.impatient.Stop()
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.working = false
@@ -92,11 +92,11 @@ func (c *conn) finish() error {
 // which then goes on with what was read meanwhile. This one must not touch what belongs to
 // the goroutine that executes after it. The error says what is left to do.
 func (c *conn) park(s *session.Session, w *session.Waiter, q lockRequest) error {
-	if c.impatient != nil { // it would be kept for as long as the wait lasts
-		c.impatient.Stop()
-		c.impatient = nil
-	}
 	c.mu.Lock()
+	if c.patient != nil { // it would be kept for as long as the wait lasts
+		c.patient.Stop()
+		c.patient, c.pending = nil, false
+	}
 	left := errParked
 	if c.apart {
 		left = errLeft
@@ -116,14 +116,21 @@ func (c *conn) park(s *session.Session, w *session.Waiter, q lockRequest) error 
 	return left
 }
 
-// handOver goes on reading, if a command is still being executed.
+// handOver goes on reading, if the command that was being executed at the last look still is.
 func (c *conn) handOver() {
 	c.mu.Lock()
-	if !c.working || c.apart {
+	switch {
+	case !c.working || c.apart:
+		c.pending = false
+		c.mu.Unlock()
+		return
+	case c.looked != c.begun: // another one, which has begun since
+		c.looked = c.begun
+		c.patient.Reset(patience)
 		c.mu.Unlock()
 		return
 	}
-	c.apart = true
+	c.pending, c.apart = false, true
 	c.srv.running.Add(1) // it is not 0: the goroutine that executes counts until finish
 	c.mu.Unlock()
 	defer c.srv.running.Done()

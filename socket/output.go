@@ -26,6 +26,7 @@ type output struct {
 	flushing bool
 	last     bool // nothing is added any more, and nc is closed when all is written
 	err      error
+	renewed  time.Time // when nc got its deadline
 }
 
 func newOutput(nc net.Conn, most int, timeout time.Duration) *output {
@@ -86,13 +87,22 @@ func (o *output) makeRoom() {
 	}
 }
 
-// writeLocked releases the mutex while it writes.
+// writeLocked releases the mutex while it writes. It lasts half of the timeout at least: the
+// deadline of a write before it may still do.
 func (o *output) writeLocked() {
 	b := o.buf
 	o.buf, o.spare = o.spare[:0], nil
 	o.taken.Broadcast()
+	now := time.Now()
+	stale := now.Sub(o.renewed) > o.timeout/2
+	if stale {
+		o.renewed = now
+	}
 	o.mu.Unlock()
-	err := o.nc.SetWriteDeadline(time.Now().Add(o.timeout))
+	var err error
+	if stale {
+		err = o.nc.SetWriteDeadline(now.Add(o.timeout))
+	}
 	if err == nil {
 		_, err = o.nc.Write(b)
 	}
