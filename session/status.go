@@ -2,9 +2,11 @@ package session
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/jsontext"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -123,17 +125,20 @@ func holderFrom(node string, c ledger.Caller) Holder {
 // record is the opposite of holderFrom. It is without the owner, which stands beside it
 // wherever it goes: stores take longer for a longer record.
 func (h Holder) record() string {
-	since := ""
+	b := make([]byte, 0, 256)
+	b = jsontext.Text(b, `,"node":`, h.Node)
+	b = jsontext.Text(b, `,"session":`, h.Session)
+	b = jsontext.Number(b, `,"pid":`, int64(h.PID))
+	b = strconv.AppendInt(append(b, `,"uid":`...), int64(h.UID), 10)
+	b = jsontext.Text(b, `,"command":`, h.Command)
+	if h.AskedBy != nil {
+		b = jsontext.Rare(append(b, `,"asked_by":`...), h.AskedBy)
+	}
+	b = jsontext.Text(b, `,"note":`, h.Note)
 	if !h.Since.IsZero() {
-		since = h.Since.Format(time.RFC3339Nano) // as a time is written, which takes half as long again
+		b = jsontext.Moment(append(b, `,"since":`...), h.Since)
 	}
-	b, err := json.Marshal(struct {
-		Owner string `json:"owner,omitempty"`
-		Since string `json:"since,omitempty"`
-		Holder
-	}{Since: since, Holder: h})
-	if err != nil {
-		return ""
-	}
+	b = append(b, '}')
+	b[0] = '{' // in place of the first comma
 	return string(b)
 }

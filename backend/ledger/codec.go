@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/jsontext"
 )
 
 // format is the version of the encoding. A record in a later one is not touched.
@@ -21,17 +24,74 @@ type encoded struct {
 	Record
 }
 
-// Encode is how a store keeps r. The ends are not in it.
-func Encode(r Record) ([]byte, error) {
-	for i := 0; i < len(r.Holds); i++ {
-		if r.Holds[i].ID == 0 { // a holder outside lockgw stands elsewhere
-			r = r.Clone()
-			r.Holds = append(r.Holds[:i], r.Holds[i+1:]...)
-			i--
-		}
+// Encode is how a store keeps r: as encoding/json would write it. The ends are not in it,
+// nor a holder outside lockgw, which stands elsewhere.
+func Encode(r Record) []byte {
+	if slices.ContainsFunc(r.Holds, isOutside) {
+		r.Holds = slices.DeleteFunc(slices.Clone(r.Holds), isOutside)
 	}
-	r.Size = max(r.Size, 0)
-	return json.Marshal(encoded{Format: format, Record: r})
+	b := append(make([]byte, 0, 512), `{"v":`...)
+	b = strconv.AppendInt(b, format, 10)
+	b = append(b, `,"base":0`...)
+	b = jsontext.Number(b, `,"size":`, int64(max(r.Size, 0)))
+	b = strconv.AppendUint(append(b, `,"top":`...), uint64(r.Top), 10)
+	b = jsontext.Unsigned(b, `,"last":`, uint64(r.Last))
+	b = jsontext.Unsigned(b, `,"broken":`, uint64(r.Broken))
+	b = list(b, `,"holds":[`, r.Holds, func(b []byte, h *Hold) []byte { return h.encode(b) })
+	b = list(b, `,"queue":[`, r.Queue, func(b []byte, e *Entry) []byte { return e.encode(b) })
+	b = jsontext.Text(b, `,"vote":`, r.Vote)
+	return append(b, '}')
+}
+
+func isOutside(h Hold) bool { return h.ID == 0 }
+
+// list appends key and all, as encode writes each, unless there are none.
+func list[T any](b []byte, key string, all []T, encode func([]byte, *T) []byte) []byte {
+	if len(all) == 0 {
+		return b
+	}
+	b = append(b, key...)
+	for i := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = encode(b, &all[i])
+	}
+	return append(b, ']')
+}
+
+func (h *Hold) encode(b []byte) []byte {
+	b = jsontext.Quote(append(b, `{"node":`...), h.Node)
+	b = jsontext.Number(b, `,"mode":`, int64(h.Mode))
+	b = strconv.AppendInt(append(b, `,"count":`...), int64(h.Count), 10)
+	b = jsontext.Flag(b, `,"offered":`, h.Offered)
+	b = strconv.AppendUint(append(b, `,"id":`...), uint64(h.ID), 10)
+	b = jsontext.Unsigned(b, `,"block":`, uint64(h.Block))
+	b = jsontext.Flag(b, `,"retains":`, h.Retains)
+	b = list(b, `,"breaks":[`, h.Breaks, func(b []byte, f *backend.Fence) []byte { return strconv.AppendUint(b, uint64(*f), 10) })
+	b = list(b, `,"callers":[`, h.Callers, func(b []byte, c *Caller) []byte { return c.encode(b) })
+	b = jsontext.Number(b, `,"at":`, h.At)
+	return append(b, '}')
+}
+
+func (e *Entry) encode(b []byte) []byte {
+	b = jsontext.Quote(append(b, `{"node":`...), e.Node)
+	b = jsontext.Number(b, `,"mode":`, int64(e.Mode))
+	b = strconv.AppendInt(append(b, `,"want":`...), int64(e.Want), 10)
+	b = jsontext.Flag(b, `,"suspect":`, e.Suspect)
+	b = jsontext.Number(b, `,"since":`, e.Since)
+	b = jsontext.Number(b, `,"waiters":`, int64(e.Waiters))
+	b = jsontext.Number(b, `,"at":`, e.At)
+	return append(b, '}')
+}
+
+func (c *Caller) encode(b []byte) []byte {
+	b = jsontext.Quote(append(b, `{"owner":`...), string(c.Owner))
+	b = strconv.AppendInt(append(b, `,"entries":`...), int64(c.Entries), 10)
+	b = jsontext.Unsigned(b, `,"fence":`, uint64(c.Fence))
+	b = jsontext.Number(b, `,"since":`, c.Since)
+	b = jsontext.Text(b, `,"about":`, c.About)
+	return append(b, '}')
 }
 
 // Decode reads what Encode made. The error says why it cannot be one.

@@ -36,15 +36,13 @@ func versionText(v int64) ledger.Version {
 
 // write makes what carries out s if the server is trusted under need.
 func (t *Table) write(s ledger.Swap, need trusted) (*write, error) {
-	text, err := ledger.Encode(s.Record)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
-	}
+	text := ledger.Encode(s.Record)
 	if len(text) > maxPacket/8 {
 		return nil, fmt.Errorf("%w: the record of %s has %d bytes, and MySQL may refuse more than %d: too many gateways wait for it, or hold it", backend.ErrRefused, s.Name, len(text), maxPacket/8)
 	}
 	w := &write{Swap: s, raw: t.cfg.KeyPrefix + s.Name, next: version(), text: string(text), trusted: need}
 	if s.Base != "" {
+		var err error
 		if w.base, err = strconv.ParseInt(string(s.Base), 10, 64); err != nil {
 			return nil, fmt.Errorf("%w: %q is no version of a record in MySQL", backend.ErrInvalid, s.Base)
 		}

@@ -29,10 +29,7 @@ const maxPayload = 7900
 
 // write makes the statement that carries out s if the server is trusted under the id run.
 func (t *Table) write(s ledger.Swap, run string) (write, error) {
-	text, err := ledger.Encode(s.Record)
-	if err != nil {
-		return write{}, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
-	}
+	text := ledger.Encode(s.Record)
 	w := write{Swap: s, raw: t.cfg.KeyPrefix + s.Name, next: version(), base: s.Base, effects: s.Effects, name: s.Name, relaxed: s.Relaxed(), run: run}
 	begins := map[backend.Fence]int64{}
 	for _, st := range s.Effects.Stamps {

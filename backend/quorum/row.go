@@ -77,11 +77,7 @@ func NoVersion(v ledger.Version) error {
 
 // Encode is what is stored.
 func (r *Row) Encode() (string, error) {
-	text, err := ledger.Encode(r.Record)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", backend.ErrInvalid, err)
-	}
-	r.text = fmt.Sprintf("%s %s %s\n%s", format, cmp.Or(r.Ends.String(), none), cmp.Or(string(r.Kept), none), text)
+	r.text = fmt.Sprintf("%s %s %s\n%s", format, cmp.Or(r.Ends.String(), none), cmp.Or(string(r.Kept), none), ledger.Encode(r.Record))
 	return r.text, nil
 }
 

@@ -11,10 +11,16 @@ import (
 // recordKey is where the record of a name is, of which raw is the configured prefix and
 // the name. No name begins with lockgw:.
 func recordKey(raw string) string {
-	if strings.Contains(raw, "{") { // it brings its own tag
-		return "lockgw:lockgw:" + raw
+	before, after := recordAround(raw)
+	return before + raw + after
+}
+
+// recordAround is what stands before and behind raw in recordKey.
+func recordAround(raw string) (before, after string) {
+	if bringsTag(raw) {
+		return "lockgw:lockgw:", ""
 	}
-	return "lockgw:{" + raw + "}"
+	return "lockgw:{", "}"
 }
 
 // recordPattern matches the keys of all records, and some others.
@@ -58,13 +64,26 @@ var tagsOfSlots = sync.OnceValue(func() []string {
 func channelOf(raw string) string { return "redisson_lock__channel:" + tagged(raw) }
 
 // counterOf is Redisson's fence counter.
-func counterOf(raw string) string { return "redisson_lock_token:" + tagged(raw) }
+func counterOf(raw string) string {
+	before, after := counterAround(raw)
+	return before + raw + after
+}
+
+// counterAround is what stands before and behind raw in counterOf.
+func counterAround(raw string) (before, after string) {
+	if bringsTag(raw) {
+		return "redisson_lock_token:", ""
+	}
+	return "redisson_lock_token:{", "}"
+}
 
 // tagged puts raw into braces, by which a cluster finds the slot, unless it
 // brings its own.
 func tagged(raw string) string {
-	if strings.Contains(raw, "{") {
+	if bringsTag(raw) {
 		return raw
 	}
 	return "{" + raw + "}"
 }
+
+func bringsTag(raw string) bool { return strings.Contains(raw, "{") }

@@ -96,12 +96,10 @@ func (t *Table) close() error {
 // Swap implements ledger.Table.
 func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	next := t.version()
-	m, err := t.swapMessage(s, next)
-	if err != nil {
-		return ledger.Reply{}, err
-	}
+	m := t.swapMessage(s, next)
 	raw := t.cfg.KeyPrefix + s.Name
 	var v any
+	var err error
 	switch {
 	case s.Effects.Evicts:
 		v, err = t.evict(ctx, raw, s.Seen, m)
@@ -130,7 +128,9 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
 	raw := t.cfg.KeyPrefix + name
 	// No more keys than a held name has: where a cluster moves its slot, others are missing.
-	v, err := t.requests.Eval(ctx, raw, lookScript, append(requests.NewMessage(2, 0), recordKey(raw), raw))
+	m := requests.NewMessage(2, 0)
+	addKeys(&m, raw)
+	v, err := t.requests.Eval(ctx, raw, lookScript, m)
 	r, err := t.readAndFollow(ctx, name, v, err)
 	if err == nil {
 		r.Refusing = t.refusing(ctx, raw)
@@ -147,12 +147,15 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, floor bac
 	}
 	var empty ledger.Record
 	empty.Join(e)
-	alone, err := ledger.Encode(empty)
-	if err != nil {
-		return ledger.Reply{}, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
-	}
-	m := append(t.message(raw, 8),
-		t.version(), entry, e.Node, e.Mode.Limit(), uint64(floor), alone, channelOfNode, heading(ledger.Waits, name))
+	m := t.message(raw, 8)
+	m.Add(t.version())
+	m.AddBytes(entry)
+	m.Add(e.Node)
+	m.AddNumber(int64(e.Mode.Limit()))
+	m.AddNumber(int64(floor))
+	m.AddBytes(ledger.Encode(empty))
+	m.Add(channelOfNode)
+	m.Add(heading(ledger.Waits, name))
 	v, err := t.requests.Eval(ctx, raw, joinScript, m)
 	return t.readAndFollow(ctx, name, v, err)
 }

@@ -25,5 +25,7 @@ func (t *Table) evict(ctx context.Context, raw, seen string, m requests.Message)
 	if !ok {
 		return nil, fmt.Errorf("%w: what has the key %s is no lock as far as can be told: look at it, and delete it by the store's own tools", backend.ErrConflict, raw)
 	}
-	return t.requests.Eval(ctx, raw, t.swaps.evict, append(m, stranger, left))
+	m.Add(stranger)
+	m.Add(left)
+	return t.requests.Eval(ctx, raw, t.swaps.evict, m)
 }

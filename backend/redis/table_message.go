@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -20,75 +19,104 @@ func (t *Table) version() string {
 
 // message to a script about raw, with its keys and room for args.
 func (t *Table) message(raw string, args int) requests.Message {
-	return append(requests.NewMessage(4, args), recordKey(raw), raw, counterOf(raw), t.markKey(raw))
+	m := requests.NewMessage(4, args)
+	addKeys(&m, raw)
+	before, after := counterAround(raw)
+	m.Add(before, raw, after)
+	m.Add(t.markKey(raw))
+	return m
+}
+
+// addKeys adds those that a name has while it is held.
+func addKeys(m *requests.Message, raw string) {
+	before, after := recordAround(raw)
+	m.Add(before, raw, after)
+	m.Add(raw)
 }
 
 // swapMessage is s as swap.lua reads it.
-func (t *Table) swapMessage(s ledger.Swap, next string) (requests.Message, error) {
-	text, err := ledger.Encode(s.Record)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
-	}
+func (t *Table) swapMessage(s ledger.Swap, next string) requests.Message {
 	raw := t.cfg.KeyPrefix + s.Name
-	will, number, fields := lockOf(&s.Record)
+	lock := lockOf(&s.Record)
 	ended := s.Effects.Ended
 	if slices.Contains(ended, 0) { // whether that one is there, the lock says
 		ended = slices.DeleteFunc(slices.Clone(ended), func(id backend.Fence) bool { return id == 0 })
 	}
-	rest := 1 + len(ended) + 2*len(s.Effects.Messages) + len(fields)
+	rest := 1 + len(ended) + 2*len(s.Effects.Messages) + len(lock.fields)
+	short := lock.kind == lockNone && s.Base != ""
 	var m requests.Message
-	if short := will == "" && s.Base != ""; short {
-		m = append(requests.NewMessage(2, 5+rest), recordKey(raw), raw, string(s.Base), next, text, fence(s.Record.Top), will)
+	if short {
+		m = requests.NewMessage(2, 5+rest)
+		addKeys(&m, raw)
 	} else {
-		floor, own := "", ""
-		if s.Base == "" && !s.Absolute {
-			floor = fence(s.Floor)
-		}
-		if h := s.Record.Firm(t.cfg.Node.ID); h != nil {
-			own = fence(max(h.ID, h.Block))
-		}
-		holds := 0
-		for i := range s.Record.Holds {
-			if s.Record.Holds[i].ID != 0 {
-				holds++
-			}
-		}
-		m = append(t.message(raw, 10+2*holds+rest), string(s.Base), next, text, fence(s.Record.Top), will,
-			number, floor, own, lifeOf(&s.Record, s.Effects.Stamps), holds)
-		m = withHolds(m, &s.Record, s.Effects.Stamps)
+		m = t.message(raw, 10+2*len(s.Record.Holds)+rest)
+	}
+	m.Add(string(s.Base))
+	m.Add(next)
+	m.AddBytes(ledger.Encode(s.Record))
+	m.AddNumber(int64(s.Record.Top))
+	lock.add(&m)
+	if !short {
+		t.addHolds(&m, &s, lock.number)
 	}
 	if rest > 1 {
-		m = append(m, len(ended))
+		m.AddNumber(int64(len(ended)))
 	}
 	for _, id := range ended {
-		m = append(m, fence(id))
+		m.AddNumber(int64(id))
 	}
 	for _, told := range s.Effects.Messages {
-		m = append(m, channelOfNode+told.Node, heading(told.Kind, s.Name))
+		m.Add(channelOfNode, told.Node)
+		m.Add(heading(told.Kind, s.Name))
 	}
-	for _, f := range fields {
-		m = append(m, f)
+	for _, f := range lock.fields {
+		m.Add(f)
 	}
-	return m, nil
+	return m
 }
 
-// withHolds adds the holds of r to m, with the leases that begin.
-func withHolds(m requests.Message, r *ledger.Record, begin []ledger.Stamp) requests.Message {
-	for i := range r.Holds {
-		h := &r.Holds[i]
+// addHolds adds what swap.lua has to know where there will be holds, or was no record: number
+// is what is written into the lock.
+func (t *Table) addHolds(m *requests.Message, s *ledger.Swap, number string) {
+	m.Add(number)
+	if s.Base == "" && !s.Absolute {
+		m.AddNumber(int64(s.Floor))
+	} else {
+		m.Add()
+	}
+	if h := s.Record.Firm(t.cfg.Node.ID); h != nil {
+		m.AddNumber(int64(max(h.ID, h.Block)))
+	} else {
+		m.Add()
+	}
+	if life, ok := lifeOf(&s.Record, s.Effects.Stamps); ok {
+		m.AddNumber(life.Milliseconds())
+	} else {
+		m.Add()
+	}
+	holds := 0
+	for i := range s.Record.Holds {
+		if s.Record.Holds[i].ID != 0 {
+			holds++
+		}
+	}
+	m.AddNumber(int64(holds))
+	for i := range s.Record.Holds {
+		h := &s.Record.Holds[i]
 		if h.ID == 0 {
 			continue
 		}
-		id, ttl := fence(h.ID)+"=", ""
+		sign := "="
 		if h.Offered {
-			id = fence(h.ID) + "?"
+			sign = "?"
 		}
-		if d, ok := leaseOf(begin, h.ID); ok {
-			ttl = strconv.FormatInt(toTheMillisecond(d).Milliseconds(), 10)
+		m.AddNumber(int64(h.ID), sign)
+		if d, ok := leaseOf(s.Effects.Stamps, h.ID); ok {
+			m.AddNumber(toTheMillisecond(d).Milliseconds())
+		} else {
+			m.Add()
 		}
-		m = append(m, id, ttl)
 	}
-	return m
 }
 
 // toTheMillisecond is a lease as Redis has it.
@@ -106,19 +134,16 @@ func leaseOf(begin []ledger.Stamp, id backend.Fence) (ttl time.Duration, ok bool
 	return ttl, ok
 }
 
-// lifeOf is how long a record has to last in which these leases begin, in ms; "" if there
-// are others, which only the store knows.
-func lifeOf(r *ledger.Record, begin []ledger.Stamp) string {
-	longest := time.Duration(0)
+// lifeOf is how long a record has to last in which these leases begin; false: there are
+// others, which only the store knows.
+func lifeOf(r *ledger.Record, begin []ledger.Stamp) (longest time.Duration, ok bool) {
 	for i := range r.Holds {
 		id := r.Holds[i].ID
 		ttl, ok := leaseOf(begin, id)
 		if !ok && id != 0 {
-			return ""
+			return 0, false
 		}
 		longest = max(longest, ttl)
 	}
-	return strconv.FormatInt((longest + time.Minute).Milliseconds(), 10)
+	return longest + time.Minute, true
 }
-
-func fence(f backend.Fence) string { return strconv.FormatUint(uint64(f), 10) }

@@ -47,10 +47,11 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	m := requests.NewMessage(2*len(group), 2*len(group))
 	for _, i := range group {
 		raw := t.cfg.KeyPrefix + rs[i].Name
-		m = append(m, recordKey(raw), raw)
+		addKeys(&m, raw)
 	}
 	for _, i := range group {
-		m = append(m, fence(rs[i].ID), rs[i].TTL.Milliseconds())
+		m.AddNumber(int64(rs[i].ID))
+		m.AddNumber(rs[i].TTL.Milliseconds())
 	}
 	raw := t.cfg.KeyPrefix + rs[group[0]].Name
 	v, err := t.renewRequests.Eval(ctx, raw, prolongScript, m)

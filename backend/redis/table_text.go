@@ -11,6 +11,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/redis/requests"
 )
 
 const (
@@ -64,7 +65,7 @@ type ends string
 
 // of is when the hold with that fence ends; 0: it is not there.
 func (e ends) of(id backend.Fence) int64 {
-	want := fence(id)
+	want := strconv.FormatUint(uint64(id), 10)
 	for one := range strings.FieldsSeq(string(e)) {
 		if at, ok := strings.CutPrefix(one, want); ok && len(at) > 0 && (at[0] == '=' || at[0] == '?') {
 			ms, _ := strconv.ParseInt(at[1:], 10, 64)
@@ -151,15 +152,29 @@ func readThere(a conn.Reply, rest time.Duration) (ledger.Reply, error) {
 	return r, nil
 }
 
-// lockOf is the lock that programs outside lockgw have to see where r is the record: how
-// swap.lua is told of it, and its fields if there are several.
-func lockOf(r *ledger.Record) (will, number string, fields []string) {
+// lock is what programs outside lockgw see of a record.
+type lock struct {
+	kind   string   // how record.lua has it
+	field  string   // of lockHeld; the first of lockShared
+	number string   // in the field; of lockShared what is in mode
+	fields []string // of lockShared, each with its number
+}
+
+const (
+	lockNone    = ""
+	lockHeld    = "@"
+	lockShared  = "~"
+	lockOutside = "!" // that of somebody else
+)
+
+// lockOf is the lock that there has to be where r is the record.
+func lockOf(r *ledger.Record) lock {
 	var only *ledger.Hold
 	mode := backend.Exclusive
 	for i := range r.Holds {
 		h := &r.Holds[i]
 		if h.ID == 0 {
-			return "!", "", nil
+			return lock{kind: lockOutside}
 		}
 		only = h
 		if h.Mode != backend.Exclusive {
@@ -168,7 +183,7 @@ func lockOf(r *ledger.Record) (will, number string, fields []string) {
 	}
 	switch {
 	case only == nil:
-		return "", "", nil
+		return lock{}
 	case len(r.Holds) == 1 && mode == backend.Exclusive:
 		field, n := fieldOf(only), 1
 		if len(only.Callers) > 0 && !only.Offered {
@@ -176,20 +191,27 @@ func lockOf(r *ledger.Record) (will, number string, fields []string) {
 				field, n = string(c.Owner), max(c.Entries, 1)
 			}
 		}
-		return measured("@" + field), strconv.Itoa(n), nil
+		return lock{kind: lockHeld, field: field, number: strconv.Itoa(n)}
 	}
+	var fields []string
 	for i := range r.Holds {
 		fields = append(fields, fieldOf(&r.Holds[i]), strconv.Itoa(r.Holds[i].Count))
 	}
-	return measured("~" + fields[0]), "lockgw " + strconv.Itoa(int(mode)), fields
+	return lock{kind: lockShared, field: fields[0], number: "lockgw " + strconv.Itoa(int(mode)), fields: fields}
 }
 
 // maxField is the longest field that a record has room for.
 const maxField = 500
 
-func measured(lock string) string {
-	n := strconv.Itoa(len(lock))
-	return "000"[len(n):] + n + " " + lock
+// add tells swap.lua of l: how long kind and field are, and these.
+func (l *lock) add(m *requests.Message) {
+	switch l.kind {
+	case lockNone, lockOutside:
+		m.Add(l.kind)
+	default:
+		n := strconv.Itoa(len(l.kind) + len(l.field))
+		m.Add("000"[len(n):], n, " ", l.kind, l.field)
+	}
 }
 
 // fieldOf is the field of a hold that is not shown as that of its caller.

@@ -250,7 +250,7 @@ func (t *Table) grant(ctx context.Context, raw string, m requests.Message, frees
 
 // grantElsewhere follows a redirection, with a script that asks the server itself.
 func (t *Table) grantElsewhere(ctx context.Context, m requests.Message, why error) (any, error) {
-	m = append(m[:len(m):len(m)], t.guard.ids())
+	m.Add(t.guard.ids())
 	v, err := t.requests.Follow(ctx, t.swaps.grantIfKnown, m, why)
 	if a, ok := v.([]any); ok && len(a) > 0 && a[0] == "strange" {
 		t.lookAtServers(true)

@@ -38,8 +38,12 @@ var rules = []rule{
 		why: "a store answers one question at a time and knows no sessions, no other store and no front",
 	},
 	{
-		pkg: "backend/ledger", ours: []string{"backend"}, closed: true,
+		pkg: "backend/ledger", ours: []string{"backend", "backend/jsontext"}, closed: true,
 		why: "the rules of a lock are pure: what is not here cannot decide who holds",
+	},
+	{
+		pkg: "backend/jsontext", closed: true,
+		why: "how JSON is spelled has nothing to do with what it says",
 	},
 	{
 		pkg: "backend/boottime", closed: true, theirs: []string{"golang.org/x/sys"},
@@ -126,7 +130,7 @@ var rules = []rule{
 		why: "a process that is a server of a test is the same whatever it serves",
 	},
 	{
-		pkg: "session", ours: []string{"backend", "backend/boottime", "backend/ledger", "session/contender", "session/engine", "session/journal"},
+		pkg: "session", ours: []string{"backend", "backend/boottime", "backend/jsontext", "backend/ledger", "session/contender", "session/engine", "session/journal"},
 		closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "who holds a lock is decided here for all stores and all fronts: no client of a store, no web framework, no telemetry",
 	},
@@ -143,7 +147,7 @@ var rules = []rule{
 		why: "it carries out what contenders ask for, and knows no sessions",
 	},
 	{
-		pkg: "session/journal", closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
+		pkg: "session/journal", ours: []string{"backend/jsontext"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "what a process leaves to the next one is facts; what they mean is decided in session",
 	},
 	{

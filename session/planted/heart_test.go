@@ -332,7 +332,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "a holder outside lockgw is written down", file: "backend/ledger/codec.go",
-		old: "if r.Holds[i].ID == 0 {", new: "if false {",
+		old: "if slices.ContainsFunc(r.Holds, isOutside) {", new: "if false {",
 		test: ledger,
 	},
 	{

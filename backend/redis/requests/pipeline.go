@@ -49,7 +49,7 @@ func startPipeline(client *goredis.Client) *pipeline {
 }
 
 // eval runs s and returns its reply, nil where Redis answers nil. name decides the
-// order, see pipeline; m must not be used afterwards.
+// order, see pipeline.
 //
 // It returns backend.ErrUnavailable when there was no reply: the script may have
 // run or may still run. It does not wait beyond ctx's deadline; that ctx is
@@ -249,14 +249,13 @@ func (l *lane) send(ctx context.Context, b []*call) {
 	}
 }
 
-// address names the script, by its hash if Redis has seen it.
-func (l *lane) address(c *call) Message {
-	c.message[messageCommand], c.message[messageScript] = "evalsha", &c.script.sha
+// address is c for the server: the script is named by its hash if Redis has seen it.
+func (l *lane) address(c *call) []any {
 	if !c.script.byHash && !l.known[c.script] {
-		c.message[messageCommand], c.message[messageScript] = "eval", &c.script.Source
 		l.known[c.script] = true
+		return c.message.args("eval", &c.script.Source)
 	}
-	return c.message
+	return c.message.args("evalsha", &c.script.sha)
 }
 
 func (l *lane) finish(c *call) {

@@ -40,9 +40,12 @@ func piped(t *testing.T, addr string) *pipeline {
 func to(keys []string, args ...any) Message {
 	m := NewMessage(len(keys), len(args))
 	for _, k := range keys {
-		m = append(m, k)
+		m.Add(k)
 	}
-	return append(m, args...)
+	for _, a := range args {
+		m.Add(fmt.Sprint(a))
+	}
+	return m
 }
 
 // submit queues a call without waiting for its reply, so that a test can tell the

@@ -35,7 +35,7 @@ func New(s servers.Set) *Router {
 }
 
 // Eval runs s on the server that has key, the first of m's keys, and returns its reply, nil
-// where Redis answers nil. m must not be used afterwards.
+// where Redis answers nil.
 //
 // It returns backend.ErrUnavailable when there was no reply, so that the script may have run
 // or may still run, and backend.ErrRefused when it certainly has not run. Any other error is
@@ -66,11 +66,10 @@ func (r *Router) Eval(ctx context.Context, key string, s *Script, m Message) (an
 const stillMoving = 20 * time.Millisecond
 
 // Follow runs s where a redirection leads, for as long as it leads anywhere and ctx
-// lasts; all scripts may be repeated. m is the caller's again: a pipeline has answered.
+// lasts; all scripts may be repeated.
 func (r *Router) Follow(ctx context.Context, s *Script, m Message, why error) (any, error) {
-	m[messageCommand], m[messageScript] = "eval", s.Source
 	for {
-		cmd := goredis.NewCmd(ctx, m...)
+		cmd := goredis.NewCmd(ctx, m.args("eval", &s.Source)...)
 		err := r.servers.Follow(ctx, cmd)
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil, why
