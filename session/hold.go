@@ -187,13 +187,13 @@ func (l *Lease) settle(parent context.Context, stop <-chan struct{}, errand *eng
 		parent = context.Background()
 	}
 	errand.Do(parent)
-	t := time.NewTimer(l.m.cfg.Timeout - time.Since(began))
-	defer t.Stop()
 	select {
 	case <-given:
 		return true
 	default:
 	}
+	t := time.NewTimer(l.m.cfg.Timeout - time.Since(began))
+	defer t.Stop()
 	select {
 	case <-given:
 		return true

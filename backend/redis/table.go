@@ -129,7 +129,7 @@ func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
 	raw := t.cfg.KeyPrefix + name
 	// No more keys than a held name has: where a cluster moves its slot, others are missing.
 	m := requests.NewMessage(2, 0)
-	addKeys(&m, raw)
+	addKeys(m, raw)
 	v, err := t.requests.Eval(ctx, raw, lookScript, m)
 	r, err := t.readAndFollow(ctx, name, v, err)
 	if err == nil {

@@ -18,9 +18,9 @@ import (
 
 // answer is what a script has said, or why it has not.
 func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
-	switch n, alone := v.(int64); {
+	switch _, alone := v.(int64); {
 	case err == nil && alone: // written, and at most the clock is to be told
-		return conn.Reply{n}, nil
+		return conn.Reply{v}, nil
 	case err == nil:
 		return conn.AsReply(v)
 	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrRefused), errors.Is(err, backend.ErrConflict):

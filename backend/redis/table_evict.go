@@ -20,7 +20,7 @@ func seenOf(stranger string, left int64) string {
 }
 
 // evict runs swap.lua where the lock of a program outside lockgw is to go with it.
-func (t *Table) evict(ctx context.Context, raw, seen string, m requests.Message) (any, error) {
+func (t *Table) evict(ctx context.Context, raw, seen string, m *requests.Message) (any, error) {
 	left, stranger, ok := strings.Cut(seen, " ")
 	if !ok {
 		return nil, fmt.Errorf("%w: what has the key %s is no lock as far as can be told: look at it, and delete it by the store's own tools", backend.ErrConflict, raw)

@@ -12,15 +12,19 @@ import (
 
 // version has never been used: by no other process, and not before by this one.
 func (t *Table) version() string {
-	const digits = "0000000000"
-	n := strconv.FormatUint(t.writes.Add(1), 36)
-	return t.nonce + digits[len(n):] + n
+	var digits [10]byte
+	n := strconv.AppendUint(digits[:0], t.writes.Add(1), 36)
+	b := append(make([]byte, 0, versionLength), t.nonce...)
+	for range len(digits) - len(n) {
+		b = append(b, '0')
+	}
+	return string(append(b, n...))
 }
 
 // message to a script about raw, with its keys and room for args.
-func (t *Table) message(raw string, args int) requests.Message {
+func (t *Table) message(raw string, args int) *requests.Message {
 	m := requests.NewMessage(4, args)
-	addKeys(&m, raw)
+	addKeys(m, raw)
 	before, after := counterAround(raw)
 	m.Add(before, raw, after)
 	m.Add(t.markKey(raw))
@@ -35,7 +39,7 @@ func addKeys(m *requests.Message, raw string) {
 }
 
 // swapMessage is s as swap.lua reads it.
-func (t *Table) swapMessage(s ledger.Swap, next string) requests.Message {
+func (t *Table) swapMessage(s ledger.Swap, next string) *requests.Message {
 	raw := t.cfg.KeyPrefix + s.Name
 	lock := lockOf(&s.Record)
 	ended := s.Effects.Ended
@@ -44,10 +48,10 @@ func (t *Table) swapMessage(s ledger.Swap, next string) requests.Message {
 	}
 	rest := 1 + len(ended) + 2*len(s.Effects.Messages) + len(lock.fields)
 	short := lock.kind == lockNone && s.Base != ""
-	var m requests.Message
+	var m *requests.Message
 	if short {
 		m = requests.NewMessage(2, 5+rest)
-		addKeys(&m, raw)
+		addKeys(m, raw)
 	} else {
 		m = t.message(raw, 10+2*len(s.Record.Holds)+rest)
 	}
@@ -55,9 +59,9 @@ func (t *Table) swapMessage(s ledger.Swap, next string) requests.Message {
 	m.Add(next)
 	m.AddBytes(ledger.Encode(s.Record))
 	m.AddNumber(int64(s.Record.Top))
-	lock.add(&m)
+	lock.add(m)
 	if !short {
-		t.addHolds(&m, &s, lock.number)
+		t.addHolds(m, &s, lock.number)
 	}
 	if rest > 1 {
 		m.AddNumber(int64(len(ended)))

@@ -47,7 +47,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	m := requests.NewMessage(2*len(group), 2*len(group))
 	for _, i := range group {
 		raw := t.cfg.KeyPrefix + rs[i].Name
-		addKeys(&m, raw)
+		addKeys(m, raw)
 	}
 	for _, i := range group {
 		m.AddNumber(int64(rs[i].ID))

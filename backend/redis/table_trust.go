@@ -209,7 +209,7 @@ const triesOfGrant = 4
 
 // grant runs swap.lua for a node that will hold what it did not hold before.
 // frees: a full server carries it out, too.
-func (t *Table) grant(ctx context.Context, raw string, m requests.Message, frees bool) (any, error) {
+func (t *Table) grant(ctx context.Context, raw string, m *requests.Message, frees bool) (any, error) {
 	if t.cfg.Guard != GuardQuarantine {
 		return t.requests.Eval(ctx, raw, t.swaps.grant, m)
 	}
@@ -249,7 +249,7 @@ func (t *Table) grant(ctx context.Context, raw string, m requests.Message, frees
 }
 
 // grantElsewhere follows a redirection, with a script that asks the server itself.
-func (t *Table) grantElsewhere(ctx context.Context, m requests.Message, why error) (any, error) {
+func (t *Table) grantElsewhere(ctx context.Context, m *requests.Message, why error) (any, error) {
 	m.Add(t.guard.ids())
 	v, err := t.requests.Follow(ctx, t.swaps.grantIfKnown, m, why)
 	if a, ok := v.([]any); ok && len(a) > 0 && a[0] == "strange" {

@@ -193,6 +193,9 @@ func (c *Contender) confirmed(q *Request, mine *ledger.Hold, written bool) (more
 
 // endBroken ends the holds of those callers that an administrator has broken.
 func (c *Contender) endBroken(mine *ledger.Hold) {
+	if len(mine.Breaks) == 0 {
+		return
+	}
 	for _, w := range slices.Clone(c.in) {
 		if w.Holds() && slices.Contains(mine.Breaks, w.Fence) {
 			c.lose(w, ByForce)

@@ -149,17 +149,17 @@ func (c *Contender) expire() {
 		}
 		c.loseAll(reason)
 	}
-	for _, w := range slices.Clone(c.in) {
-		switch {
-		case w.phase == kept:
-			if c.now >= w.MinHoldAt {
-				c.end(w)
-			}
-		case w.Until != 0 && c.now >= w.Until:
+	for i := 0; i < len(c.in); {
+		switch w := c.in[i]; {
+		case w.phase == kept && c.now >= w.MinHoldAt:
+			c.end(w) // and it is in no more
+		case w.phase != kept && w.Until != 0 && c.now >= w.Until:
 			c.lose(w, Expired)
 		case w.phase == told && w.MaxHoldAt != 0 && c.now >= w.MaxHoldAt:
 			c.keepOut()
 			c.lose(w, MaxHold)
+		default:
+			i++
 		}
 	}
 }

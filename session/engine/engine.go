@@ -70,6 +70,7 @@ type Engine struct {
 	timers   timers
 	renewals renewals
 	asks     asks
+	limit    limit
 	deaf     atomic.Bool // until Recovered
 
 	mu     sync.Mutex // guards the fields below; it may be locked under Name.mu
@@ -84,6 +85,7 @@ func New(t ledger.Table, o Owner, cfg Config) *Engine {
 	e := &Engine{table: t, cfg: cfg, owner: o, names: map[string]*Name{}, idle: map[*Name]struct{}{}}
 	e.timers.start(e)
 	e.renewals.e = e
+	e.limit.timeout = cfg.Timeout
 	e.asks.start(e)
 	e.deaf.Store(cfg.Recovers)
 	t.Listen(e.heard)
@@ -277,4 +279,5 @@ func (e *Engine) Abandon() {
 	e.asks.stop()
 	e.timers.stop()
 	e.wg.Wait()
+	e.limit.stop()
 }

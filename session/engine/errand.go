@@ -29,8 +29,7 @@ func (r *Errand) Do(ctx context.Context) {
 	defer e.wg.Done()
 	reply, err := ledger.Reply{}, errDefect
 	defer func() { n.answered(r.cause, reply, err) }()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.Timeout)
-	defer cancel()
+	ctx = e.limit.bound(ctx)
 	switch q := r.q; {
 	case q.Swap != nil:
 		s := *q.Swap

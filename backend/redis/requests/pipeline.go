@@ -55,7 +55,7 @@ func startPipeline(client *goredis.Client) *pipeline {
 // run or may still run. It does not wait beyond ctx's deadline; that ctx is
 // canceled is noticed at once by those who were not alone in their lane. It returns backend.ErrRefused
 // when it certainly has not run. Any other error is a reply of the script itself.
-func (p *pipeline) eval(ctx context.Context, name string, s *Script, m Message) (any, error) {
+func (p *pipeline) eval(ctx context.Context, name string, s *Script, m *Message) (any, error) {
 	l := p.lanes[maphash.String(p.seed, name)%lanes]
 	c := &call{ctx: ctx, script: s, message: m}
 	if l.alone(c) {
@@ -84,7 +84,7 @@ func (p *pipeline) Close() {
 type call struct {
 	ctx     context.Context // of the caller
 	script  *Script
-	message Message
+	message *Message
 	cmd     *goredis.Cmd
 	done    chan struct{} // nil if the caller sends it
 	val     any

@@ -37,7 +37,7 @@ func piped(t *testing.T, addr string) *pipeline {
 }
 
 // to makes a message.
-func to(keys []string, args ...any) Message {
+func to(keys []string, args ...any) *Message {
 	m := NewMessage(len(keys), len(args))
 	for _, k := range keys {
 		m.Add(k)

@@ -40,7 +40,7 @@ func New(s servers.Set) *Router {
 // It returns backend.ErrUnavailable when there was no reply, so that the script may have run
 // or may still run, and backend.ErrRefused when it certainly has not run. Any other error is
 // a reply of the script itself. It does not wait beyond ctx's deadline.
-func (r *Router) Eval(ctx context.Context, key string, s *Script, m Message) (any, error) {
+func (r *Router) Eval(ctx context.Context, key string, s *Script, m *Message) (any, error) {
 	client, err := r.servers.Of(ctx, key)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ const stillMoving = 20 * time.Millisecond
 
 // Follow runs s where a redirection leads, for as long as it leads anywhere and ctx
 // lasts; all scripts may be repeated.
-func (r *Router) Follow(ctx context.Context, s *Script, m Message, why error) (any, error) {
+func (r *Router) Follow(ctx context.Context, s *Script, m *Message, why error) (any, error) {
 	for {
 		cmd := goredis.NewCmd(ctx, m.args("eval", &s.Source)...)
 		err := r.servers.Follow(ctx, cmd)
