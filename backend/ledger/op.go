@@ -100,8 +100,9 @@ type Effects struct {
 	// is full carries the write out. Step does not set it; a Table that is made of several
 	// others does.
 	Frees bool
-	// Taken: all that it grants was offered to its node before. The name was passed on to
-	// it, so that nobody else can have it until the node takes it or the offer runs out.
+	// Taken: all that it grants was offered to its node before, or is its own by the record.
+	// The name was passed on to it, so that nobody else can have it until the node takes it or
+	// its time is up.
 	Taken bool
 	// Evicts: the lock of a program outside lockgw is deleted.
 	Evicts bool

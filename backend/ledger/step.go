@@ -138,7 +138,8 @@ func (s *stepping) keep(want int) int {
 }
 
 // found is a hold of the node that it does not know of: an answer was lost. Its fences
-// may have been told by an earlier process, so it gets new ones.
+// may have been told by an earlier process, so it gets new ones. It is a grant: a store that
+// has gone back to an older record may have forgotten to whom the node gave it since.
 func (s *stepping) found(h *Hold, want int) int {
 	if want == 0 || h.Mode != s.op.Mode {
 		s.drop(h)
@@ -147,6 +148,7 @@ func (s *stepping) found(h *Hold, want int) int {
 	h.Count = min(h.Count, want)
 	h.ID = s.reserve(s.op.Turns)
 	h.Block = h.ID
+	s.Grants, s.Taken = true, true
 	return want - h.Count
 }
 

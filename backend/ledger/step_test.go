@@ -338,6 +338,10 @@ func TestTaken(t *testing.T) {
 	if e := take(Op{Node: "b", Want: 1}); !e.Grants || !e.Taken {
 		t.Errorf("whose turn it is: grants %v, taken %v, want both", e.Grants, e.Taken)
 	}
+	s = (&scenario{t: t}).want("a", backend.Exclusive, 1)
+	if e := take(Op{Node: "a", Want: 1}); !e.Grants || !e.Taken {
+		t.Errorf("who does not know that it holds the name: grants %v, taken %v, want both", e.Grants, e.Taken)
+	}
 	s = &scenario{t: t}
 	if e := take(Op{Node: "c", Want: 1}); !e.Grants || e.Taken {
 		t.Errorf("a free name: grants %v, taken %v, want a grant alone", e.Grants, e.Taken)

@@ -129,6 +129,37 @@ func TestTableQuarantineAfterFailover(t *testing.T) {
 	wantLater(t, err)
 }
 
+// The replica that takes over has an older record, by which a node still holds what it has
+// given back since, and another one has got. That node is not granted it anew.
+func TestTableQuarantineOfAnOlderRecord(t *testing.T) {
+	t.Parallel()
+	w := redistest.StartWatched(t, 1)
+	a, b := openNode(t, w.URL(), "a", redis.GuardQuarantine), openNode(t, w.URL(), "b", redis.GuardQuarantine)
+	a.takes("x")
+	within(t, "the replica has heard of it", func() bool { return w.Replica.Client().Exists(t.Context(), "x").Val() == 1 })
+	redistest.CutOff(t, w.Master, w.Replica)
+	a.leaves("x")
+	b.takes("x")
+	w.Master.Kill()
+	w.Replica.Resume()
+	w.AwaitMaster(w.Replica)
+	var there ledger.Reply
+	var err error
+	within(t, "the new master answers", func() bool {
+		there, err = a.Look(t.Context(), "x")
+		return err == nil
+	})
+	if there.Record.Firm("a") == nil {
+		t.Fatalf("it has no older record: %+v", there.Record)
+	}
+	within(t, "the new master answers", func() bool {
+		s := a.swapOf("x", there, ledger.Op{Want: 1, Hold: 1}) // of which it does not know any more
+		_, err = a.Swap(t.Context(), s)
+		return err == nil || errors.As(err, new(*backend.Later))
+	})
+	wantLater(t, err)
+}
+
 // A server leads, follows another one, and leads again: it is the same run of it, and has
 // missed what the other one granted.
 func TestTableQuarantineAfterFailback(t *testing.T) {

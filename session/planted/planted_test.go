@@ -58,7 +58,7 @@ func plant(t *testing.T, which func(pkg string) bool) {
 		t.Fatalf("-part = %d, want 1 to %d, or 0 for all", *part, parts)
 	}
 	n := 0
-	for _, b := range slices.Concat(bugs, lifeBugs, heartBugs, holdBugs, voteBugs, quorumBugs) {
+	for _, b := range slices.Concat(bugs, lifeBugs, heartBugs, olderBugs, holdBugs, voteBugs, quorumBugs) {
 		if !which(b.test) {
 			continue
 		}

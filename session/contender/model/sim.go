@@ -13,13 +13,14 @@ import (
 
 // SimResult says what a simulation has seen.
 type SimResult struct {
-	Bad      string   // what must never be; "": nothing
-	Log      []string // the last events before it
-	Grants   int
-	Lost     int
-	Requests int
-	Kills    int
-	Crashes  int // of the store
+	Bad       string   // what must never be; "": nothing
+	Log       []string // the last events before it
+	Grants    int
+	Lost      int
+	Requests  int
+	Kills     int
+	Crashes   int // of the store
+	Failovers int // to another one
 }
 
 // Simulate runs gateways and callers of one name for the time of virtual hours d, by a
@@ -64,6 +65,8 @@ type sim struct {
 	lastX   backend.Fence
 	lastAny backend.Fence
 	log     []string
+
+	failovers failovers
 }
 
 type simNode struct {
@@ -136,7 +139,9 @@ func newSim(seed uint64, d time.Duration) *sim {
 	case 2:
 		s.cfg.Delay = time.Second
 	}
-	for i := range 2 + s.rnd.IntN(3) {
+	nodes := 2 + s.rnd.IntN(3)
+	s.startFailovers(seed)
+	for i := range nodes {
 		n := &simNode{name: name(i), up: true, cfg: s.cfg}
 		n.cfg.Node = n.name
 		n.c = contender.New(&n.cfg)

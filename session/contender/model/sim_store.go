@@ -30,7 +30,15 @@ func (s *sim) send(n *simNode, q *contender.Request) {
 	if s.chance(200) {
 		delay = s.between(0, 20*time.Second) // and may be carried out after it was given up
 	}
+	era := s.failovers.era
 	s.after(delay, func() {
+		if era != s.failovers.era {
+			return // it was for another server
+		}
+		if err := s.refusal(q); err != nil {
+			s.after(s.between(100*time.Microsecond, 2*time.Millisecond), func() { answer(ledger.Reply{}, err) })
+			return
+		}
 		r := s.exec(n, q)
 		if s.chance(200) {
 			return // the answer is lost
@@ -58,6 +66,7 @@ func (s *sim) exec(n *simNode, q *contender.Request) ledger.Reply {
 		ms, written = s.row.Join(*q.Join, version)
 	}
 	if written {
+		s.remembers()
 		s.commit(q.Swap == nil || q.Swap.Relaxed())
 		written = q.Swap != nil
 	}
@@ -80,7 +89,11 @@ func (s *sim) commit(relaxed bool) {
 		return
 	}
 	if s.chance(200) {
+		era := s.failovers.era
 		s.after(s.between(0, 100*time.Millisecond), func() {
+			if era != s.failovers.era {
+				return
+			}
 			s.row = s.disk
 			s.r.Crashes++
 			s.note("the store crashes: %s", describe(&s.row.Record, s.now))
@@ -90,7 +103,12 @@ func (s *sim) commit(relaxed bool) {
 		})
 		return
 	}
-	s.after(s.between(0, 100*time.Millisecond), func() { s.disk = s.row })
+	era := s.failovers.era
+	s.after(s.between(0, 100*time.Millisecond), func() {
+		if era == s.failovers.era {
+			s.disk = s.row
+		}
+	})
 }
 
 func (s *sim) publish(m ledger.Message, r ledger.Reply) bool {
@@ -167,7 +185,11 @@ func (s *sim) renewal(n *simNode, r ledger.Renewal, hear func(error) contender.E
 		}
 		return s.between(100*time.Microsecond, 2*time.Millisecond)
 	}
+	era := s.failovers.era
 	s.after(delay(), func() {
+		if era != s.failovers.era {
+			return
+		}
 		var err error
 		if !s.row.Renew(r.ID, r.TTL, s.now) {
 			err = backend.ErrNotHeld
