@@ -45,6 +45,9 @@ type Op struct {
 	Foreign bool
 	// Keep is how many callers are in under Hold.
 	Keep int
+	// Stray is how many of the permits under Hold the node was not granted as far as it knows.
+	// They count as free.
+	Stray int
 	// Want is how many permits more, or 1 for a lock, and Mode in which way.
 	Want int
 	Mode backend.Mode

@@ -114,6 +114,13 @@ func (s *stepping) keep(want int) int {
 	if op.Verb == Leave {
 		op.Keep = 0
 	}
+	if permits { // the store may have an older record again: what was given back is no grant, what is used is held
+		h.Count = max(h.Count-op.Stray, 0)
+		if h.Count += max(min(op.Keep-h.Count, s.free(h.Mode)), 0); h.Count == 0 {
+			s.drop(h)
+			return want
+		}
+	}
 	spare := permits && op.Keep > 0 && want == 0 // what nobody here uses is for those who do not want to wait elsewhere
 	if giveBack := op.Verb != Sync || others || spare || want > 0 && op.Mode != h.Mode && op.Keep == 0; giveBack && (permits || op.Keep == 0) {
 		if h.Count = min(h.Count, op.Keep); h.Count == 0 {
@@ -131,7 +138,7 @@ func (s *stepping) keep(want int) int {
 	case op.Mode != h.Mode:
 		return want
 	case permits:
-		return max(want-(h.Count-op.Keep), 0)
+		return max(want-max(h.Count-op.Keep, 0), 0)
 	default:
 		return 0
 	}

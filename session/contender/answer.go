@@ -22,7 +22,7 @@ func (c *Contender) Reply(now time.Duration, r ledger.Reply, err error) Effects 
 		c.retryLater(err)
 		c.look = c.look || q.Swap == nil
 		if !c.unresolved {
-			c.kept()
+			c.kept(q)
 			c.refuseAll(Refused, func(w *Caller) bool { return w.NoWait })
 		}
 	case err != nil:
@@ -42,12 +42,11 @@ func (c *Contender) Reply(now time.Duration, r ledger.Reply, err error) Effects 
 	return c.advance()
 }
 
-// kept: what was to be given back is ours still.
-func (c *Contender) kept() {
-	h := &c.hold
-	h.giving = false
-	if mine := c.copy.Firm(c.cfg.Node); mine != nil && mine.ID == h.id {
-		h.count = mine.Count
+// kept: what q was to give back is ours still.
+func (c *Contender) kept(q *Request) {
+	c.hold.giving = false
+	if q.Swap != nil && c.hold.id != 0 {
+		c.hold.count = q.had
 	}
 }
 
@@ -164,12 +163,12 @@ func (c *Contender) confirmed(q *Request, mine *ledger.Hold, written bool) (more
 	h := &c.hold
 	c.endBroken(mine)
 	grew := mine.Count - h.count
-	if !c.unresolved {
-		h.count = mine.Count
-	}
-	if !written {
+	if !written { // more than was ours is no grant
+		h.count = min(h.count, mine.Count)
 		return false
 	}
+	h.count = mine.Count
+	c.fit()
 	if c.now < h.deadline {
 		before := h.deadline
 		ttl := h.ttl
@@ -180,8 +179,11 @@ func (c *Contender) confirmed(q *Request, mine *ledger.Hold, written bool) (more
 		c.prolonged(before)
 		c.settled(q)
 	}
-	if mine.Block != h.block {
+	switch {
+	case mine.Block > h.block:
 		h.block, h.used = mine.Block, 0
+	case mine.Block < h.block: // the store has an older record again, whose fences were given
+		h.used = c.cfg.Turns
 	}
 	if grew > 0 && h.mode.Limit() > 0 { // what became free here meanwhile is not for us
 		h.others, h.since = false, 0
@@ -189,6 +191,14 @@ func (c *Contender) confirmed(q *Request, mine *ledger.Hold, written bool) (more
 		return true
 	}
 	return false
+}
+
+// fit: a store that has an older record again may have granted permits that are used here to
+// others, and nobody can tell whose.
+func (c *Contender) fit() {
+	for c.hold.mode.Limit() > 0 && len(c.in) > c.hold.count {
+		c.lose(c.in[len(c.in)-1], Gone)
+	}
 }
 
 // endBroken ends the holds of those callers that an administrator has broken.
@@ -248,6 +258,7 @@ func (c *Contender) reclaimed(q *Request, mine *ledger.Hold) {
 	before := c.hold.deadline
 	c.hold.id, c.hold.count, c.hold.mode = mine.ID, mine.Count, mine.Mode
 	c.hold.block, c.hold.used = mine.Block, c.cfg.Turns // which of its fences were given is not known
+	c.fit()
 	c.stamp(q)
 	c.hold.deadline = max(c.hold.deadline, before)
 	c.prolonged(before)

@@ -135,6 +135,7 @@ type Request struct {
 	ttl      time.Duration
 	describe bool
 	bar      bool
+	had      int // permits, as it was sent
 	base     ledger.Version
 }
 

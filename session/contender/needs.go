@@ -60,7 +60,7 @@ func (c *Contender) needs() ledger.Op {
 		Turns: c.cfg.Turns, Floor: max(c.top, backend.Fence(max(c.storeTime(), 0))),
 		OfferTTL: c.cfg.Offer, Strict: c.cfg.Strict, Unheard: c.unheard, Lapse: true,
 		Callers: c.tellable(), Waiters: c.queue.len(), Last: c.given, At: c.shownTime(),
-		Retains: c.cfg.Retain > 0,
+		Retains: c.cfg.Retain > 0, Stray: c.stray(),
 	}
 	for _, w := range c.in {
 		switch {
@@ -114,6 +114,27 @@ func (c *Contender) needs() ledger.Op {
 	return op
 }
 
+// stray is how many permits the record has under our hold that we were not granted: a write
+// without an answer has got them, or the store has an older record again.
+func (c *Contender) stray() int {
+	if h := &c.hold; h.mode.Limit() > 0 {
+		if mine := c.copy.Firm(c.cfg.Node); mine != nil && mine.ID == h.id {
+			return max(mine.Count-h.count, 0)
+		}
+	}
+	return 0
+}
+
+// short: more permits are used here than the record, which is an older one again, has for us.
+func (c *Contender) short() bool {
+	h := &c.hold
+	if h.mode.Limit() == 0 {
+		return false
+	}
+	mine := c.copy.Firm(c.cfg.Node)
+	return mine != nil && mine.ID == h.id && mine.Count < len(c.in)
+}
+
 // extends: those who wait here are more than the block of fences has room for.
 func (c *Contender) extends() bool {
 	h := &c.hold
@@ -147,7 +168,7 @@ func (c *Contender) due() (op ledger.Op, ok bool) {
 func (c *Contender) asks() bool {
 	h := &c.hold
 	switch {
-	case c.recovers, c.leaving, c.unresolved, c.look, c.describe && len(c.in) > 0:
+	case c.recovers, c.leaving, c.unresolved, c.look, c.describe && len(c.in) > 0, c.short():
 		return true
 	case c.queue.len() > 0 && c.unseen():
 		return true
@@ -199,8 +220,8 @@ func (c *Contender) send(op ledger.Op) {
 	}
 	next, effects := ledger.Step(c.copy, op, c.now)
 	settling := slices.ContainsFunc(c.in, func(w *Caller) bool { return w.settle })
-	forced := c.unresolved || c.recovers || c.describe || settling || op.Bar > 0
-	q := &Request{SentAt: c.now, Floor: c.top, verb: op.Verb, ttl: op.TTL, base: c.version, describe: c.describe}
+	forced := c.unresolved || c.recovers || c.describe || settling || op.Bar > 0 || c.short()
+	q := &Request{SentAt: c.now, Floor: c.top, verb: op.Verb, ttl: op.TTL, base: c.version, describe: c.describe, had: c.hold.count}
 	c.look = false
 	c.queue.sent()
 	switch {

@@ -2,7 +2,9 @@ package contender
 
 import (
 	"testing"
+	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -29,5 +31,128 @@ func TestHoldThatCameBackIsGrantedAnew(t *testing.T) {
 	b.answer() // sees that it has the name
 	if q := b.sent; q == nil || q.Swap == nil || !q.Swap.Effects.Grants {
 		t.Fatalf("it takes the name by %+v", q)
+	}
+}
+
+// The same with permits under a hold that goes on.
+func TestPermitsThatCameBackAreGrantedAnew(t *testing.T) {
+	b := newBench(t, nil)
+	first, second := b.enter(permit()), b.enter(permit())
+	b.settle()
+	if !b.accept(first) || !b.accept(second) {
+		t.Fatal("not granted")
+	}
+	two := b.row
+	b.did(b.c.Release(b.now, second))
+	b.settle()
+	b.other(ledger.Op{Want: 2, Mode: permits})
+	b.older(two)
+	third := b.enter(permit())
+	b.answer()
+	if b.accept(third) {
+		t.Fatal("let in although the other node may have the permit")
+	}
+	if q := b.sent; q == nil || q.Swap == nil || !q.Swap.Effects.Grants {
+		t.Fatalf("it takes the permit by %+v", q)
+	}
+	b.sent = nil
+	b.did(b.c.Reply(b.now, ledger.Reply{}, &backend.Later{After: time.Minute, Err: backend.ErrRefused}))
+	if b.accept(third) {
+		t.Error("let in although the store has refused")
+	}
+}
+
+// Permits that are used, and of which the older record does not know, are written down again,
+// before another node is granted them.
+func TestPermitsThatAreUsedAreWrittenDownAgain(t *testing.T) {
+	for free, want := range map[bool]int{true: 3, false: 1} {
+		b := newBench(t, nil)
+		ws := []*Caller{b.enter(permit())}
+		b.settle()
+		one := b.row
+		for range 2 {
+			ws = append(ws, b.enter(permit()))
+		}
+		b.settle()
+		for _, w := range ws {
+			if !b.accept(w) {
+				t.Fatal("not granted")
+			}
+		}
+		b.row = one
+		if !free {
+			b.other(ledger.Op{Want: 2, Mode: permits})
+		}
+		var ended []Ended
+		b.did(b.c.Resync(b.now))
+		for range 10 {
+			if b.sent != nil {
+				b.answer()
+				ended = append(ended, b.last.Ended...)
+			}
+		}
+		if n := b.row.Record.Firm("me").Count; n != want || len(b.c.In()) != want {
+			t.Errorf("free %v: the store has %d permits of ours, %d use them, want %d", free, n, len(b.c.In()), want)
+		}
+		for _, x := range ended {
+			if x.Reason != Gone {
+				t.Errorf("free %v: ended %+v", free, x)
+			}
+		}
+		if len(ended) != 3-want {
+			t.Errorf("free %v: %d have lost theirs, want %d", free, len(ended), 3-want)
+		}
+	}
+}
+
+// The fences of an earlier block, which the older record names, are not given again; nor are
+// those of the newest block, of which it does not know.
+func TestFencesOfAnEarlierBlock(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Turns = 4 })
+	w := b.enter(exclusive())
+	b.answer().accept(w)
+	first := b.row
+	last := w.Fence
+	next := func() {
+		t.Helper()
+		x := b.enter(exclusive())
+		b.settle()
+		b.did(b.c.Release(b.now, w))
+		b.settle()
+		if w = x; !b.accept(w) {
+			t.Fatal("the next caller is not let in")
+		}
+		if w.Fence <= last {
+			t.Fatalf("fence %d after %d", w.Fence, last)
+		}
+		last = w.Fence
+	}
+	for b.row.Record.Firm("me").Block == first.Record.Firm("me").Block {
+		next()
+	}
+	next()
+	b.older(first)
+	b.settle()
+	b.did(b.c.SetEntries(b.now, w, 2))
+	b.settle()
+	next()
+	if top := b.row.Record.Top; top < last {
+		t.Errorf("fence %d is given, of which the store does not know: its newest is %d", last, top)
+	}
+}
+
+// What a write was to give back is held on if the store has refused the write.
+func TestRefusedGiveBackIsKept(t *testing.T) {
+	b := newBench(t, nil)
+	first, second := b.enter(permit()), b.enter(permit())
+	b.settle()
+	b.accept(first)
+	b.accept(second)
+	b.did(b.c.Release(b.now, second))
+	b.sent = nil
+	b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrRefused))
+	third := b.enter(permit())
+	if !b.accept(third) {
+		t.Errorf("not let in under a permit that the node has: %+v", b.last)
 	}
 }
