@@ -46,7 +46,7 @@ func (s *stepping) lapse() {
 			return false
 		}
 		if e := s.Entry(h.Node); e != nil && h.Offered {
-			e.Suspect = true
+			s.suspect(e, unheard)
 			s.tell(h.Node, Look) // it has not heard of the offer, perhaps
 		}
 		if !unheard { // that is no question of time

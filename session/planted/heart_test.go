@@ -101,9 +101,19 @@ var heartBugs = []bug{
 		test: ledger,
 	},
 	{
-		name: "who lets an offer run out keeps its turn", file: "backend/ledger/step.go",
-		old: "\t\t\te.Suspect = true\n", new: "\t\t\t_ = e\n",
+		name: "who lets an offer run out keeps its turn", file: "backend/ledger/suspect.go",
+		old: "\te.Suspect = true\n", new: "",
 		test: ledger,
+	},
+	{
+		name: "a dead node stands in the queue for ever", file: "backend/ledger/suspect.go",
+		old: "if e.Suspect && unheard {", new: "if false {",
+		test: contender,
+	},
+	{
+		name: "dead nodes fill the record", file: "backend/ledger/suspect.go",
+		old: "if n++; n > mostSuspects {", new: "if n++; false {",
+		test: contender,
 	},
 	{
 		name: "a reader passes a writer", file: "backend/ledger/serve.go",
