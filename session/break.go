@@ -102,6 +102,9 @@ func (m *Manager) ourHold(name string, fence backend.Fence) (l *Lease, ours bool
 // free before.
 func (l *Lease) breakNow(ctx context.Context) error {
 	errand, err := l.revoke(reasonBroken, nil)
+	if l.kept() { // nobody has to be told
+		errand, err = l.n.Lose(&l.c, contender.ByForce), nil
+	}
 	if err != nil { // released meanwhile
 		return &Error{Code: CodeNotOwner, Lock: l.name, Detail: "nobody holds the lock"}
 	}
@@ -112,6 +115,12 @@ func (l *Lease) breakNow(ctx context.Context) error {
 		Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second,
 		Detail: "the holder has lost the lock, but the store has not confirmed that it is free",
 	}
+}
+
+// kept: l was released, and the name is kept for its min_hold.
+func (l *Lease) kept() (kept bool) {
+	l.n.See(func(*contender.Contender, time.Duration) { kept = l.c.Kept && l.c.Holds() })
+	return kept
 }
 
 // revoke is end by force: what l had is lost.

@@ -121,3 +121,22 @@ func TestBrokenIsAHint(t *testing.T) {
 		}
 	})
 }
+
+// An administrator can free a name that is kept for its min_hold, at either gateway: it is
+// shown as held.
+func TestBreakOfAKeptName(t *testing.T) {
+	for at, name := range []string{"where it is kept", "elsewhere"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				c := newCluster(t, 2, session.Config{}, nil)
+				s := c.open(0)
+				l := mustAcquire(t, s, "x", session.Acquire{MinHold: time.Hour})
+				mustRelease(t, s, "x")
+				if err := c.nodes[at].Break(t.Context(), "x", l.Fence(), "", "a test"); err != nil {
+					t.Errorf("not broken: %v", err)
+				}
+				mustAcquire(t, c.open(1), "x", session.Acquire{Wait: time.Second})
+			})
+		})
+	}
+}

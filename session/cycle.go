@@ -95,7 +95,7 @@ func (m *Manager) inTheWay(w want) []holdingOf {
 			wanted = true
 		}
 		for _, x := range c.In() {
-			if !x.Holds() {
+			if !x.Holds() || x.Kept { // what is kept ends by itself, and its session may be no more
 				continue
 			}
 			l := leaseOf(x)

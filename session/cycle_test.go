@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -184,4 +185,38 @@ func TestCycleOfThoseWhoShare(t *testing.T) {
 		mustRelease(t, b, "x")
 		within(t, time.Second, alone)
 	})
+}
+
+// A name that is kept for its min_hold is waited for by time alone, whoever had it: also when
+// the session is no more, and this is the next process.
+func TestKeptNameIsNoCycle(t *testing.T) {
+	for what, ends := range map[string]bool{"the session goes on": false, "it has ended": true} {
+		t.Run(what, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := begin(t, memory.NewRows(), session.Config{})
+				first, _ := p.open(patient)
+				mustAcquire(t, first, "kept", session.Acquire{MinHold: 30 * time.Second})
+				mustRelease(t, first, "kept")
+				if ends {
+					first.Close(t.Context(), "a test")
+					p = p.restart()
+					first, _ = p.open(patient)
+				}
+				mustAcquire(t, first, "a", session.Acquire{})
+				again := wait(t, first, "kept", session.Acquire{Wait: time.Minute}) // by who has it still, as far as the store knows
+				second, _ := p.open(patient)
+				mustAcquire(t, second, "b", session.Acquire{})
+				other := wait(t, second, "kept", session.Acquire{Wait: time.Minute})
+				time.Sleep(29 * time.Second)
+				select {
+				case <-again:
+					t.Error("granted before the end of min_hold")
+				default:
+				}
+				within(t, 2*time.Second, again)
+				mustRelease(t, first, "kept")
+				within(t, time.Second, other)
+			})
+		})
+	}
 }

@@ -479,10 +479,18 @@ func TestRestartKeepsMinHold(t *testing.T) {
 		s, _ := p.open(patient)
 		mustAcquire(t, s, "x", session.Acquire{MinHold: 30 * time.Second})
 		mustRelease(t, s, "x")
+		before, err := p.Inspect(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
 		p = p.restart()
+		after, err := p.Inspect(t.Context(), "x")
+		if err != nil || after.Holder == nil || after.Holder.Owner != before.Holder.Owner {
+			t.Errorf("holder = %+v, %v, want %+v as before", after.Holder, err, before.Holder)
+		}
 		newcomer := other(t, p)
 		time.Sleep(25 * time.Second)
-		_, err := newcomer.Acquire(t.Context(), "x", session.Acquire{})
+		_, err = newcomer.Acquire(t.Context(), "x", session.Acquire{})
 		wantCode(t, err, session.CodeLocked)
 		time.Sleep(6 * time.Second)
 		mustAcquire(t, newcomer, "x", session.Acquire{})

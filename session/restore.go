@@ -116,6 +116,8 @@ func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *S
 	p.Mode, p.Deadline, p.Callers = l.c.Mode, max(p.Deadline, t.Deadline), append(p.Callers, &l.c)
 	if t.Kept {
 		l.c.Owner, l.over = backend.Owner(t.Owner), true
+		l.holder = Holder{Owner: l.c.Owner, Node: m.cfg.Node, Peer: NoPeer(), Note: t.Note, Since: t.Since}
+		l.c.About = l.holder.record()
 		return
 	}
 	l.holder = s.holder(t.Thread, t.Note)

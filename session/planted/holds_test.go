@@ -176,4 +176,16 @@ var holdBugs = []bug{
 		name: "no record of the entries", file: "session/entries.go",
 		old: "		l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.granted(l))\n", new: "		_ = answer\n",
 	},
+	{
+		name: "a kept name counts in a cycle of waits", file: "session/cycle.go",
+		old: "if !x.Holds() || x.Kept {", new: "if !x.Holds() {",
+	},
+	{
+		name: "a kept name cannot be broken", file: "session/break.go",
+		old: "	if l.kept() {", new: "	if l.kept() && false {",
+	},
+	{
+		name: "a restart forgets who had a kept name", file: "session/restore.go",
+		old: "		l.holder = Holder{Owner: l.c.Owner, Node: m.cfg.Node, Peer: NoPeer(), Note: t.Note, Since: t.Since}\n", new: "",
+	},
 }
