@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/lockgw/lockgw/session/engine"
 )
 
 // Retire ends the session in a while, unless it holds or waits for something then.
@@ -194,4 +196,65 @@ func endAll(ctx context.Context, leases []*Lease, reason string, then fate) (nam
 	}
 	waits.Wait()
 	return names, missing.Load()
+}
+
+// end gives l back. The errand has to be carried out by the caller, see settle.
+func (l *Lease) end(reason string, answer *receipt) (*engine.Errand, *Error) {
+	return l.endUnless(false, reason, answer)
+}
+
+// errMore: nothing was given back, for the lease has more than one entry.
+var errMore = &Error{}
+
+// endUnless is end, but errMore where more is set and l has more than one entry: one that has
+// come since somebody looked is not given back with the one that there was then.
+func (l *Lease) endUnless(more bool, reason string, answer *receipt) (*engine.Errand, *Error) {
+	l.mu.Lock()
+	no := l.whyOverLocked() // whether n is there or not
+	l.mu.Unlock()
+	if no != nil {
+		return nil, no
+	}
+	errand := l.n.ReleaseIf(&l.c, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if no = l.whyOverLocked(); no == nil && more && l.c.Entries > 1 {
+			no = errMore
+		}
+		if no == nil {
+			l.ending = &ending{reason: reason, answer: answer}
+		}
+		return no == nil
+	})
+	if no == nil {
+		no = l.lostErr() // just before that
+	}
+	if no != nil {
+		errand.Launch()
+		return nil, no
+	}
+	if l.leftBehind() {
+		return nil, l.m.drainingError(l.name)
+	}
+	return errand, nil
+}
+
+// whyOverLocked is why l cannot be given back; nil: it can.
+func (l *Lease) whyOverLocked() *Error {
+	switch {
+	case l.err != nil:
+		return l.err
+	case l.over || l.ending != nil:
+		return l.releasedError()
+	default:
+		return nil
+	}
+}
+
+// leftBehind: the name was abandoned with l in it, and the next process has it.
+func (l *Lease) leftBehind() bool {
+	gone := l.n.Gone()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return gone && !l.over
 }

@@ -324,3 +324,26 @@ func TestQueuedIsTold(t *testing.T) {
 		}
 	})
 }
+
+// Who releases one entry gives back nothing else that has come since: neither the entry that
+// another request of the same owner was told of, nor the hold.
+func TestReleaseBesideAReentry(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s := c.open(0)
+		l := mustAcquire(t, s, "x", session.Acquire{})
+		mustAcquire(t, s, "x", session.Acquire{}) // after the other has looked
+		if l.ReleaseLast() {
+			t.Error("both entries are given back by one release")
+		}
+		if v, err := l.View(); err != nil || v.Count != 2 {
+			t.Errorf("hold = %+v, %v, want both entries", v, err)
+		}
+		mustRelease(t, s, "x")
+		if !l.ReleaseLast() {
+			t.Error("the last entry is not given back")
+		}
+		synctest.Wait()
+		c.wantFree("x")
+	})
+}

@@ -5,3 +5,10 @@ func (s *Session) Hold() (free func()) {
 	s.mu.Lock()
 	return s.mu.Unlock
 }
+
+// ReleaseLast is a release whose caller has seen one entry; false: there are more.
+func (l *Lease) ReleaseLast() bool {
+	errand, err := l.endUnless(true, "", nil)
+	errand.Launch()
+	return err == nil
+}

@@ -115,21 +115,25 @@ func (s *Session) surrender(ctx context.Context, name string, thread int64, all 
 	if err != nil {
 		return Released{}, err
 	}
-	entries, freeBy := l.longest()
-	if !all && entries > 1 {
-		if n, err := s.leaveOnce(ctx, l, answer); n > 0 || err != nil {
-			return Released{Count: n}, err
+	for {
+		entries, freeBy := l.longest()
+		if !all && entries > 1 {
+			if n, err := s.leaveOnce(ctx, l, answer); n > 0 || err != nil {
+				return Released{Count: n}, err
+			}
+			_, freeBy = l.longest() // it may have been renewed meanwhile
 		}
-		_, freeBy = l.longest() // it may have been renewed meanwhile
+		errand, ended := l.endUnless(!all, "", answer)
+		switch {
+		case ended == errMore:
+		case ended != nil:
+			return Released{}, ended
+		case l.settle(s.m.detach(ctx), ctx.Done(), errand):
+			return Released{}, nil
+		default:
+			return Released{Pending: true, FreeBy: freeBy}, nil
+		}
 	}
-	errand, ended := l.end("", answer)
-	if ended != nil {
-		return Released{}, ended
-	}
-	if l.settle(s.m.detach(ctx), ctx.Done(), errand) {
-		return Released{}, nil
-	}
-	return Released{Pending: true, FreeBy: freeBy}, nil
 }
 
 // longest is how often l was entered, 0: it is over, and how long it may last in the store
@@ -139,38 +143,6 @@ func (l *Lease) longest() (entries int, d time.Duration) {
 		entries, d = l.c.Entries, c.Deadline(&l.c)-now+margin(l.c.TTL)
 	})
 	return entries, d
-}
-
-// end gives l back. The errand has to be carried out by the caller, see settle.
-func (l *Lease) end(reason string, answer *receipt) (*engine.Errand, *Error) {
-	l.mu.Lock()
-	if l.over || l.ending != nil {
-		err := l.err
-		l.mu.Unlock()
-		if err == nil {
-			err = l.releasedError()
-		}
-		return nil, err
-	}
-	l.ending = &ending{reason: reason, answer: answer}
-	l.mu.Unlock()
-	errand := l.n.Release(&l.c)
-	if err := l.lostErr(); err != nil { // just before that
-		errand.Launch()
-		return nil, err
-	}
-	if l.leftBehind() {
-		return nil, l.m.drainingError(l.name)
-	}
-	return errand, nil
-}
-
-// leftBehind: the name was abandoned with l in it, and the next process has it.
-func (l *Lease) leftBehind() bool {
-	gone := l.n.Gone()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return gone && !l.over
 }
 
 // settle carries errand and waits, no longer than Config.Timeout or until stop is closed,

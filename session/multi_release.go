@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/session/contender"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
 // AllReleased is the answer to a ReleaseAll.
@@ -120,15 +121,18 @@ func (s *Session) GiveBack(ctx context.Context, gs []Grant) {
 
 func (s *Session) giveBack(ctx context.Context, g Grant) {
 	l := g.Lease
-	if l.entries() > 1 {
-		if n, err := s.leaveOnce(ctx, l, nil); n > 0 || err != nil {
-			return
+	errand, err := (*engine.Errand)(nil), errMore
+	for err == errMore {
+		if l.entries() > 1 {
+			if n, err := s.leaveOnce(ctx, l, nil); n > 0 || err != nil {
+				return
+			}
 		}
+		if g.New {
+			l.n.See(func(*contender.Contender, time.Duration) { l.c.MinHoldAt = 0 })
+		}
+		errand, err = l.endUnless(true, "", nil)
 	}
-	if g.New {
-		l.n.See(func(*contender.Contender, time.Duration) { l.c.MinHoldAt = 0 })
-	}
-	errand, err := l.end("", nil)
 	if err != nil { // over already: so much the better
 		return
 	}

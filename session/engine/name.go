@@ -46,6 +46,17 @@ func (n *Name) Release(c *contender.Caller) *Errand {
 	return n.apply(Direct, func(k *contender.Contender, now time.Duration) contender.Effects { return k.Release(now, c) })
 }
 
+// ReleaseIf is Release if ok says so, which is called with the name locked, and not at all if
+// the Engine has given n up.
+func (n *Name) ReleaseIf(c *contender.Caller, ok func() bool) *Errand {
+	return n.apply(Direct, func(k *contender.Contender, now time.Duration) contender.Effects {
+		if !ok() {
+			return k.Tick(now)
+		}
+		return k.Release(now, c)
+	})
+}
+
 // Lose ends the hold of c for a reason. The Errand is as that of Enter.
 func (n *Name) Lose(c *contender.Caller, why contender.Reason) *Errand {
 	return n.apply(Direct, func(k *contender.Contender, now time.Duration) contender.Effects { return k.Lose(now, c, why) })

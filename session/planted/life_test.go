@@ -18,7 +18,7 @@ var lifeBugs = []bug{
 		new: "	l, waits, err = s.waitFor(ctx, k.name, a, mine.since, r)\n	if waits {\n		return l, waits, err\n	}\n	if err = s.finish(k, l, mine, err); err != nil {\n		l = nil\n	}\n",
 	},
 	{
-		name: "a hold that is left to the next process counts as given back", file: "session/hold.go",
+		name: "a hold that is left to the next process counts as given back", file: "session/end.go",
 		old: "if l.leftBehind() {", new: "if false {",
 	},
 	{

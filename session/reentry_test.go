@@ -1,0 +1,31 @@
+package session_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// One owner releases and enters again at the same time, by two requests: whichever comes first,
+// what both are told is true of the hold.
+func TestReleaseAndReentryAtOnce(t *testing.T) {
+	begin := time.Now()
+	c := newCluster(t, 1, session.Config{Clock: func() time.Duration { return time.Since(begin) + time.Hour }}, nil)
+	s := c.open(0)
+	for range 3000 {
+		mustAcquire(t, s, "x", session.Acquire{})
+		var both sync.WaitGroup
+		var entered session.Grant
+		var left session.Released
+		both.Go(func() { entered, _ = s.Acquire(t.Context(), "x", session.Acquire{Wait: time.Minute}) })
+		both.Go(func() { left, _ = s.Release(t.Context(), "x", 1, false, "") })
+		both.Wait()
+		v, err := entered.Lease.View()
+		if err != nil || v.Count != 1 || entered.New == (left.Count == 1) {
+			t.Fatalf("entered %v, %+v, %v; left %d", entered.New, v, err, left.Count)
+		}
+		mustRelease(t, s, "x")
+	}
+}
