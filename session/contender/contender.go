@@ -149,5 +149,5 @@ func (c *Contender) Holds() bool { return c.hold.id != 0 }
 // may be dropped; if it is kept, the next request needs no look first.
 func (c *Contender) Quiet() bool {
 	return c.flight == nil && !c.unresolved && !c.leaving && !c.recovers && !c.look && !c.watch &&
-		c.hold.id == 0 && c.queue.len() == 0 && len(c.in) == 0
+		c.hold.id == 0 && c.queue.len() == 0 && len(c.in) == 0 && !c.copy.Has(c.cfg.Node)
 }

@@ -127,7 +127,7 @@ func (c *Contender) act() {
 	}
 	if op, due := c.due(); due {
 		c.send(op)
-	} else if c.intent && c.Quiet() && !c.copy.Has(c.cfg.Node) {
+	} else if c.intent && c.Quiet() {
 		c.intent = false
 		c.journal(Clear, nil)
 	}

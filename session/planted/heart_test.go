@@ -525,4 +525,9 @@ var heartBugs = []bug{
 		old: "n.c.Reply(n.e.cfg.Clock(), r, err), next, cause)", new: "n.c.Reply(n.e.cfg.Clock(), r, err), next, Local)",
 		test: engine,
 	},
+	{
+		name: "who could not leave the queue is forgotten", file: "session/contender/contender.go",
+		old: " && !c.copy.Has(c.cfg.Node)\n", new: "\n",
+		test: contender,
+	},
 }

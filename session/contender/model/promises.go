@@ -117,8 +117,8 @@ func (w *world) checkRest() {
 		if n.process != up {
 			continue
 		}
-		if h := r.Firm(name(i)); h != nil && h.End > w.now && n.c.Quiet() {
-			w.fail("orphan") // nobody here knows of the hold
+		if h := r.Firm(name(i)); h != nil && h.End > w.now && (n.c.Quiet() || !n.c.Holds() && n.timer == 0) {
+			w.fail("orphan") // nobody here knows of the hold, or does anything about it
 		}
 		for k := range n.clients {
 			if c := &n.clients[k]; c.state == holds && w.now >= c.deadline {
