@@ -103,3 +103,57 @@ func TestUnconfirmedEntry(t *testing.T) {
 		}
 	})
 }
+
+// wantNewestOf expects each node to take the last of leases for the newest grant, and none
+// of the others.
+func wantNewestOf(t *testing.T, c *cluster, leases ...*session.Lease) {
+	t.Helper()
+	newest := leases[len(leases)-1]
+	for i, node := range c.nodes {
+		if err := node.Check(t.Context(), "x", newest.Fence()); err != nil {
+			t.Errorf("node %d: check of the newest fence: %v", i, err)
+		}
+		for _, l := range leases[:len(leases)-1] {
+			wantCode(t, node.Check(t.Context(), "x", l.Fence()), session.CodeFenceMismatch)
+		}
+	}
+}
+
+// Who had the name alone is not the newest any more once others share it or have permits,
+// at whichever node.
+func TestCheckWhileShared(t *testing.T) {
+	for name, together := range map[string]session.Acquire{"shared": shares, "permits": {Limit: 3}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				c := newCluster(t, 2, session.Config{}, nil)
+				a, b, d := c.open(0), c.open(0), c.open(1)
+				alone := mustAcquire(t, a, "x", session.Acquire{})
+				wantNewestOf(t, c, alone)
+				mustRelease(t, a, "x")
+				first := mustAcquire(t, a, "x", together)
+				wantNewestOf(t, c, alone, first)
+				second := mustAcquire(t, b, "x", together)
+				wantNewestOf(t, c, alone, first, second)
+				third := mustAcquire(t, d, "x", together)
+				wantNewestOf(t, c, alone, first, second, third)
+				mustRelease(t, d, "x")
+				mustRelease(t, b, "x")
+				wantNewestOf(t, c, alone, first)
+			})
+		})
+	}
+}
+
+// Where a node with shared holds does not answer, its newest fence is not known.
+func TestCheckWhileSharedWithoutAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{drop: func(m ledger.Addressed) bool { return m.Kind == ledger.Tell }}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		a := c.open(0)
+		alone := mustAcquire(t, a, "x", session.Acquire{})
+		mustRelease(t, a, "x")
+		shared := mustAcquire(t, a, "x", shares)
+		wantCode(t, c.nodes[1].Check(t.Context(), "x", alone.Fence()), session.CodeFenceMismatch)
+		wantCode(t, c.nodes[1].Check(t.Context(), "x", shared.Fence()), session.CodeUnavailable)
+	})
+}

@@ -174,27 +174,52 @@ func (m *Manager) Check(ctx context.Context, name string, fence backend.Fence) e
 		return &Error{Code: CodeUnavailable, Lock: name, RetryAfter: time.Second, Detail: err.Error()}
 	}
 	newest := a.Reply.Record.Last
-	for _, h := range a.Reply.Record.Holds {
+	for i := range a.Reply.Record.Holds {
+		h := &a.Reply.Record.Holds[i]
 		if h.Foreign() {
 			newest = a.Reply.Record.Top
 		}
-		if h.Mode != backend.Exclusive || h.Node == "" || h.Offered || h.End <= 0 {
+		if h.Node == "" || h.Offered || h.End <= 0 {
 			continue
 		}
-		t, ok := a.Told[h.Node]
-		if !ok || t.Last == 0 {
-			return m.unsaid(name, fence, &h)
+		given, known := m.newestUnder(name, h, &a)
+		newest = max(newest, given)
+		if !known {
+			return unsaid(name, fence, newest)
 		}
-		newest = t.Last
 	}
 	return compare(name, fence, newest)
 }
 
-// unsaid is what Check says where the node that holds the name does not: fences outside
-// the hold are no grants under it in any case.
-func (m *Manager) unsaid(name string, fence backend.Fence, h *ledger.Hold) error {
-	if fence < h.ID {
-		return compare(name, fence, h.ID)
+// newestUnder is the newest fence that was given under h, of shared holds and permits the
+// newest that still stands. known: its node says so; else there may be newer ones.
+func (m *Manager) newestUnder(name string, h *ledger.Hold, a *engine.Answer) (newest backend.Fence, known bool) {
+	t, known := a.Told[h.Node]
+	if h.Mode == backend.Exclusive {
+		return max(t.Last, h.ID), t.Last != 0
+	}
+	newest = h.ID
+	if n := m.engine.Find(name); n != nil && h.Node == m.store.Node() {
+		known = true
+		n.See(func(c *contender.Contender, now time.Duration) {
+			for _, w := range c.In() {
+				if w.Holds() && now < c.Deadline(w) {
+					newest = max(newest, w.Fence)
+				}
+			}
+		})
+	}
+	for _, c := range t.Callers {
+		newest = max(newest, c.Fence)
+	}
+	return newest, known && t.Holds <= len(t.Callers) // else it named some of them only
+}
+
+// unsaid is what Check says where the node that holds the name does not, and a fence as
+// new as atLeast was given: older ones are not the newest in any case.
+func unsaid(name string, fence, atLeast backend.Fence) error {
+	if fence < atLeast {
+		return compare(name, fence, atLeast)
 	}
 	return &Error{
 		Code: CodeUnavailable, Lock: name, RetryAfter: time.Second,
