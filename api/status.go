@@ -20,6 +20,7 @@ type status struct {
 	Next    *holder       `json:"next,omitempty"`           // who gets it after the holder, of this node
 	Away    bool          `json:"next_elsewhere,omitempty"` // a caller of another node does
 	Queue   []holder      `json:"queue"`                    // of this node
+	Ahead   int           `json:"ahead,omitempty"`          // callers of other nodes before those of the queue
 	Fence   backend.Fence `json:"fence"`                    // newest known, 0: none
 	TTLMS   int64         `json:"ttl_ms"`
 	Trouble string        `json:"trouble,omitempty"` // with the store
@@ -70,7 +71,7 @@ func uidOf(uid int) *int {
 func statusOf(st session.Status) status {
 	s := status{
 		Name: st.Name, State: st.State, Holder: holderOf(st.Holder), Waiters: st.Waiters, Next: holderOf(st.Next),
-		Queue: make([]holder, 0, len(st.Queue)), Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
+		Queue: make([]holder, 0, len(st.Queue)), Ahead: st.Ahead, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
 	}
 	if s.Next != nil && s.Next.Owner == "" {
 		s.Next, s.Away = nil, true

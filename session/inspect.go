@@ -61,6 +61,9 @@ func (m *Manager) statusOf(name string, a *engine.Answer) Status {
 		s.Fence = last
 	}
 	s.Next = s.next(m.store.Node(), a)
+	if len(s.Queue) > 0 {
+		s.Ahead = ahead(m.store.Node(), a)
+	}
 	if s.Holder != nil && len(s.Shares) > 0 && s.Mode == backend.Exclusive {
 		s.Shares = nil
 	}
@@ -143,6 +146,21 @@ func (s *Status) next(node string, a *engine.Answer) *Holder {
 		}
 	}
 	return nil
+}
+
+// ahead is how many callers of other nodes come before those of node, in the order of next.
+func ahead(node string, a *engine.Answer) (n int) {
+	for _, e := range a.Reply.Record.Queue {
+		if e.Node == node {
+			break
+		}
+		if t, ok := a.Told[e.Node]; ok {
+			n += t.Waiters
+		} else {
+			n += max(e.Waiters, 1)
+		}
+	}
+	return n
 }
 
 // nextAt is the first who waits at another node. Without Owner, it is not known who.

@@ -49,5 +49,11 @@ func TestNext(t *testing.T) {
 		c.wait(1, 2, "x")
 		c.wait(2, 1, "x")
 		want("all wait", "node-1", "node-1", "node-1")
+		// The callers of the node that has the name come after all others.
+		for node, want := range []int{3, 0, 2} {
+			if st, err := c.nodes[node].Inspect(t.Context(), "x"); err != nil || st.Ahead != want || st.Waiters != 4 {
+				t.Errorf("node %d: %d of %d stand before its own, %v, want %d of 4", node, st.Ahead, st.Waiters, err, want)
+			}
+		}
 	})
 }

@@ -43,7 +43,7 @@ func (c *conn) writeView(v session.View) {
 
 // writeStatus writes what is known of a name, with the keys of the HTTP body.
 func (c *conn) writeStatus(st session.Status) {
-	c.w.Map(13)
+	c.w.Map(14)
 	c.pair("name", st.Name)
 	c.pair("state", string(st.State))
 	c.w.Bulk("mode")
@@ -72,6 +72,7 @@ func (c *conn) writeStatus(st session.Status) {
 	for _, h := range st.Queue {
 		c.writeHolder(h)
 	}
+	c.pairInt("ahead", int64(st.Ahead))
 	c.pairInt("fence", int64(st.Fence))
 	c.pairInt("ttl_ms", st.TTL.Milliseconds())
 	c.pair("trouble", st.Trouble)

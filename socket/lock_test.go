@@ -176,7 +176,7 @@ func TestInfo(t *testing.T) {
 	b.send("LOCK", "a", "WAIT", "30", "NOTE", "later")
 	g.waiters(1)
 	got := g.dial3().do("LOCKINFO", "a").(map[string]any)
-	for key, want := range map[string]any{"state": "held", "mode": "exclusive", "fence": fence, "waiters": int64(1)} {
+	for key, want := range map[string]any{"state": "held", "mode": "exclusive", "fence": fence, "waiters": int64(1), "ahead": int64(0)} {
 		if got[key] != want {
 			t.Errorf("%s = %v, want %v", key, got[key], want)
 		}

@@ -50,7 +50,7 @@ func (f fields) hold() Hold {
 
 func (f fields) status() Status {
 	st := Status{
-		Name: f.text("name"), State: State(f.text("state")), Waiters: int(f.number("waiters")),
+		Name: f.text("name"), State: State(f.text("state")), Waiters: int(f.number("waiters")), Ahead: int(f.number("ahead")),
 		Fence: uint64(f.number("fence")), TTL: f.milliseconds("ttl_ms"),
 		Mode: Mode(f.text("mode")), Limit: int(f.number("limit")), Holders: int(f.number("holders")), Trouble: f.text("trouble"),
 	}

@@ -78,6 +78,7 @@ type Status struct {
 	Holder  *Holder
 	Waiters int      // callers, of all nodes as far as the store knows
 	Queue   []Holder // the gateway's callers, the next one first
+	Ahead   int      // callers of other gateways who come before them
 	Next    *Holder  // who gets it after the holder, without Owner a caller of another node; nil: nobody, or it is not known
 	Fence   uint64
 	TTL     time.Duration // rest of the lease

@@ -83,6 +83,7 @@ function showQueue(lock, age) {
     lock.queue.map((w) => el("li", {}, who(w), ...(noteBeside(w) ? [` ${noteBeside(w)}`] : []), el("span", { className: "sub" }))));
   [...byId("lock-queue").children].forEach((item, i) =>
     setText(item.lastElementChild, `waiting for ${duration(lock.queue[i].held_ms + age)}`));
+  byId("lock-queue").start = (lock.ahead || 0) + 1;
   const elsewhere = Math.max(0, lock.waiters - lock.queue.length);
   const note = lock.waiters === 0 ? "Nobody waits." : elsewhere > 0
     ? `${plural(elsewhere, "more caller waits", "more callers wait")} on other machines.` : "";

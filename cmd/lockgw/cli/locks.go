@@ -58,7 +58,10 @@ type LockJSON struct {
 	Holder  *HolderJSON   `json:"holder"`
 	Shares  []ShareJSON   `json:"holders_list,omitempty"`
 	Waiters int           `json:"waiters"`
+	Next    *HolderJSON   `json:"next,omitempty"`
+	Away    bool          `json:"next_elsewhere,omitempty"`
 	Queue   []*HolderJSON `json:"queue"`
+	Ahead   int           `json:"ahead,omitempty"`
 	Fence   uint64        `json:"fence"`
 	TTLMS   int64         `json:"ttl_ms"`
 	Trouble string        `json:"trouble,omitempty"`
@@ -82,7 +85,10 @@ type ShareJSON struct {
 func NewLockJSON(st client.Status, now time.Time) LockJSON {
 	l := LockJSON{
 		Name: st.Name, State: st.State, Holder: newHolderJSON(st.Holder, now), Waiters: st.Waiters,
-		Queue: []*HolderJSON{}, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
+		Queue: []*HolderJSON{}, Ahead: st.Ahead, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
+	}
+	if l.Away = st.Next != nil && st.Next.Owner == ""; !l.Away {
+		l.Next = newHolderJSON(st.Next, now)
 	}
 	if st.State == client.Held {
 		l.Mode, l.Holders, l.Limit = string(st.Mode), st.Holders, st.Limit

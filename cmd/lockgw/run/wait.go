@@ -99,11 +99,11 @@ func (w *waitLine) ask(ctx context.Context) {
 	}
 }
 
-// place is one's own in the queue of this gateway, 0 if unknown, and how many wait.
+// place is one's own in the queue of all gateways, 0 if unknown, and how many wait.
 func (w *waitLine) place() (position, of int) {
 	for i, q := range w.known.Queue {
 		if q.Owner == w.owner {
-			return i + 1, max(w.known.Waiters, len(w.known.Queue))
+			return w.known.Ahead + i + 1, max(w.known.Waiters, w.known.Ahead+len(w.known.Queue))
 		}
 	}
 	return 0, 0

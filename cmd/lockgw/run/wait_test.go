@@ -20,6 +20,10 @@ func TestWaitText(t *testing.T) {
 			waitLine{known: client.Status{Holder: holder, Queue: queue, Waiters: 3}, o: &options{wait: 30 * time.Minute}},
 			"waiting for nightly - held by host-b pid 4411 (backup.sh) for 3m12s - 2nd of 3 - gives up in 26m48s",
 		},
+		{
+			waitLine{known: client.Status{Queue: queue, Ahead: 3, Waiters: 6}, o: &options{forever: true}},
+			"waiting for nightly - 5th of 6",
+		},
 		{waitLine{o: &options{forever: true}}, "waiting for nightly"},
 		{waitLine{known: client.Status{Queue: queue[:1]}, o: &options{wait: time.Minute}}, "waiting for nightly - gives up in 0s"},
 		{

@@ -88,8 +88,11 @@ func writeBlock(w io.Writer, st client.Status, now time.Time) error {
 		line("Trouble", "%s", st.Trouble)
 	}
 	shareLines(line, st, now)
+	if h := st.Next; st.Ahead > 0 && h != nil && h.Owner != "" { // those in between are known to their own gateways
+		line(cli.Ordinal(1), "%s, waiting for %s", cli.HolderText(h), cli.Age(cli.HeldFor(*h, now)))
+	}
 	for i, q := range st.Queue {
-		line(cli.Ordinal(i+1), "%s, waiting for %s", cli.HolderText(&q), cli.Age(cli.HeldFor(q, now)))
+		line(cli.Ordinal(st.Ahead+i+1), "%s, waiting for %s", cli.HolderText(&q), cli.Age(cli.HeldFor(q, now)))
 	}
 	return t.Flush()
 }

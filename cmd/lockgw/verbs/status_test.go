@@ -33,3 +33,31 @@ func TestStatusOfSeveral(t *testing.T) {
 		t.Errorf("status of one holder is\n%s, %v, want no list", b.String(), err)
 	}
 }
+
+// The places are those of all gateways, as run tells them, and who is next is named also if
+// it waits at another one.
+func TestStatusOfTheQueue(t *testing.T) {
+	now := time.Now()
+	waits := func(node string, pid int) client.Holder {
+		return client.Holder{Owner: node, Node: node, Process: client.Process{PID: pid, Command: "job"}, Since: now.Add(-time.Minute)}
+	}
+	first := waits("host-b", 11)
+	st := client.Status{Name: "db", State: client.Held, Holders: 1, Waiters: 4, Next: &first, Queue: []client.Holder{waits("host-a", 21), waits("host-a", 22)}}
+	want := func(ahead int, lines ...string) {
+		t.Helper()
+		var b strings.Builder
+		if err := writeBlock(&b, st, now); err != nil {
+			t.Fatal(err)
+		}
+		_, queue, _ := strings.Cut(b.String(), "Waiters:  4\n")
+		if want := "  " + strings.Join(lines, ", waiting for 1m\n  ") + ", waiting for 1m\n"; queue != want {
+			t.Errorf("with %d ahead the queue is\n%swant\n%s", ahead, queue, want)
+		}
+	}
+	st.Ahead = 2
+	want(2, "1st:      host-b pid 11 (job)", "3rd:      host-a pid 21 (job)", "4th:      host-a pid 22 (job)")
+	st.Next = &client.Holder{} // it is not known who
+	want(2, "3rd:      host-a pid 21 (job)", "4th:      host-a pid 22 (job)")
+	st.Ahead, st.Next = 0, &st.Queue[0]
+	want(0, "1st:      host-a pid 21 (job)", "2nd:      host-a pid 22 (job)")
+}
