@@ -41,9 +41,7 @@ func newCheck() *cobra.Command {
 		if err == nil && format == "json" {
 			return cli.WriteJSON(cmd.OutOrStdout(), checked{File: s.File, Warnings: append([]string{}, s.Warnings...)})
 		}
-		for _, warning := range s.Warnings {
-			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
-		}
+		s.warn(cmd)
 		if err != nil {
 			return err
 		}
@@ -54,6 +52,13 @@ func newCheck() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// warn tells of what is no error, but hardly meant.
+func (s Settings) warn(cmd *cobra.Command) {
+	for _, warning := range s.Warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
+	}
 }
 
 // SlogLevel is what log.level says.
