@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -33,10 +34,17 @@ program that does not listen: be sure that it is dead, or that what it works on 
 			if err := cli.CheckNames(args...); err != nil {
 				return err
 			}
-			if !cmd.Flags().Changed("fence") {
+			of := os.Getenv("LOCKGW_LOCK") // of what run has told its command, fence and owner are of that lock
+			given := func(flag string) bool {
+				return cmd.Flags().Changed(flag) && !(cli.FromEnv(cmd.Flags(), flag) && of != "" && of != args[0])
+			}
+			if !given("owner") {
+				owner = ""
+			}
+			if !given("fence") {
 				return cli.Usagef("say --fence N; `lockgw status %s` shows it", args[0])
 			}
-			if owner == "" && cmd.Flags().Changed("owner") {
+			if owner == "" && given("owner") {
 				return cli.Usagef("--owner must not be empty; `lockgw status %s` shows it", args[0])
 			}
 			token, err := cli.ReadAdminToken(file)
