@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -47,6 +48,24 @@ func PositiveVar(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 		return d, err
 	}
 	flags.Var(flagValue[time.Duration]{p: p, kind: "duration", read: read, show: ShowDuration}, name, usage)
+}
+
+// NumberVar reads a decimal from least on. 0 is shown as no default.
+func NumberVar[N int64 | uint64](flags *pflag.FlagSet, p *N, name string, least N, usage string) {
+	read := func(text string) (N, error) {
+		n, err := strconv.ParseInt(text, 10, 64) // all of them are less than 2^63
+		if err != nil || text[0] == '+' || n < 0 || N(n) < least {
+			return 0, fmt.Errorf("must be a decimal from %d on", least)
+		}
+		return N(n), nil
+	}
+	show := func(n N) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprint(n)
+	}
+	flags.Var(flagValue[N]{p: p, kind: "int", read: read, show: show}, name, usage)
 }
 
 // ShowDuration is "" for 0, so that no default is shown where there is none.

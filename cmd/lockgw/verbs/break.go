@@ -65,7 +65,7 @@ program that does not listen: be sure that it is dead, or that what it works on 
 	}
 	f := cmd.Flags()
 	g.AddFlag(f)
-	f.Uint64Var(&fence, "fence", 0, "fence of the hold that is to end")
+	cli.NumberVar(f, &fence, "fence", 0, "fence of the hold that is to end")
 	f.StringVar(&owner, "owner", "", "owner whose hold is to end; if another holds the lock by now, nothing is done")
 	cli.JSONVar(f, &format)
 	addAdminToken(cmd, &file)

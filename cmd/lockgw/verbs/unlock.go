@@ -26,7 +26,8 @@ func (t *tokenFlag) check() error {
 }
 
 func threadVar(f *pflag.FlagSet, p *int64) {
-	f.Int64Var(p, "thread", 1, "decimal that completes the owner id")
+	*p = 1
+	cli.NumberVar(f, p, "thread", 1, "decimal that completes the owner id")
 }
 
 // NewUnlock is the command `unlock`.
