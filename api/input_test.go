@@ -60,7 +60,7 @@ func TestBadParameters(t *testing.T) {
 		{"max_hold=5s&min_hold=6s", "min_hold: "}, {"renew=yes", "renew: "}, {"renew=1", "renew: "}, {"renew", "renew: "},
 		{"thread=0", "thread: "}, {"thread=", "thread: "}, {"thread=-1", "thread: "}, {"thread=%2B1", "thread: "},
 		{"thread=1.0", "thread: "}, {"thread=9223372036854775808", "thread: "}, {"thread=a:1", "thread: "},
-		{"thread=" + strings.Repeat("1", 65), "thread: "}, {"limit=0", "limit: "}, {"limit=-1", "limit: "},
+		{"thread=" + strings.Repeat("1", 65), "thread: "}, {"limit=0", "limit: must be a decimal from 1 to 100000"}, {"limit=-1", "limit: "},
 		{"mode=SHARED", "mode: "}, {"mode=", "mode: "}, {"bind=4411", "bind: "}, {"bind=pid:", "bind: "},
 		{"bind=pid:0", "bind: "}, {"bind=pid:-1", "bind: "}, {"bind=pid:1", "bind: "}, {"note=" + long, "note: "},
 		{"note=a%0Ab", "note: "}, {"note=%1B[2J", "note: "}, {"note=%FF", "note: "}, {"note=a%E2%80%AEb", "note: "}, {"TTL=5", "TTL: is not known"},

@@ -62,7 +62,7 @@ func parseLock(args []string) (q lockRequest, err error) {
 		case o.is("SHARED"):
 			q.acquire.Shared = true
 		case o.is("LIMIT"):
-			q.acquire.Limit = int(o.number(math.MaxInt32))
+			q.acquire.Limit = int(o.number(session.MaxLimit))
 		case o.is("MAXHOLD"):
 			q.acquire.MaxHold = o.span()
 		case o.is("NOTE"):

@@ -69,11 +69,11 @@ type Thread int64
 // Read sets t.
 func (t *Thread) Read(v Value) error { return integer(t, v, math.MaxInt64) }
 
-// Permits is the size of a semaphore, which the core bounds further.
+// Permits is the size of a semaphore.
 type Permits int
 
 // Read sets n.
-func (n *Permits) Read(v Value) error { return integer(n, v, math.MaxInt32) }
+func (n *Permits) Read(v Value) error { return integer(n, v, session.MaxLimit) }
 
 // PageSize is how many items a page of a list has at most.
 type PageSize int
