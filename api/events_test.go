@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/session"
 )
@@ -75,4 +76,13 @@ func TestEventsOfTwoIDs(t *testing.T) {
 		method: "GET", path: "/v1/sessions/self/events", token: g.open(), header: http.Header{"Last-Event-Id": {"1-1", "1-2"}},
 	})
 	refused(t, a, 400, session.CodeInvalid)
+}
+
+// An event that is told later says what was so when it happened.
+func TestEventOfThen(t *testing.T) {
+	then := time.Now().Add(-time.Hour)
+	e := eventOf(session.Event{Time: then, Holder: &session.Holder{Owner: "u:1", Peer: session.NoPeer(), Since: then.Add(-3 * time.Second)}})
+	if e.Holder.HeldMS != 3000 {
+		t.Errorf("held_ms = %d, want 3000", e.Holder.HeldMS)
+	}
 }

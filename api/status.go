@@ -89,7 +89,10 @@ func statusOf(st session.Status) status {
 	return s
 }
 
-func holderOf(h *session.Holder) *holder {
+func holderOf(h *session.Holder) *holder { return holderAt(h, time.Now()) }
+
+// holderAt is h as it was then.
+func holderAt(h *session.Holder, then time.Time) *holder {
 	if h == nil {
 		return nil
 	}
@@ -98,7 +101,7 @@ func holderOf(h *session.Holder) *holder {
 	}
 	if !h.Since.IsZero() {
 		out.Since = h.Since.UTC()
-		out.HeldMS = max(0, time.Since(h.Since).Milliseconds()) // another machine's clock may be ahead
+		out.HeldMS = max(0, then.Sub(h.Since).Milliseconds()) // another machine's clock may be ahead
 	}
 	return out
 }

@@ -95,6 +95,6 @@ type eventData struct {
 
 func eventOf(e session.Event) eventData {
 	return eventData{
-		Time: e.Time.UTC(), Lock: e.Lock, Owner: e.Owner, Thread: e.Thread, Fence: e.Fence, Reason: e.Reason, Holder: holderOf(e.Holder),
+		Time: e.Time.UTC(), Lock: e.Lock, Owner: e.Owner, Thread: e.Thread, Fence: e.Fence, Reason: e.Reason, Holder: holderAt(e.Holder, e.Time),
 	}
 }
