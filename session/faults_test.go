@@ -368,3 +368,20 @@ func TestLostYield(t *testing.T) {
 		mustAcquire(t, far, "x", session.Acquire{})
 	})
 }
+
+// Who does not want to wait is told that the store is away, also if others wait for it: that
+// they come first says nothing of whether the name is free.
+func TestTryBehindThoseWhoWaitForTheStore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{before: always(errLost)}
+		c := newCluster(t, 1, session.Config{}, hooked(f))
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		time.Sleep(5 * time.Second)
+		_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeUnavailable)
+		f.set(nil, nil)
+		within(t, 10*time.Second, got)
+		_, err = c.open(0).Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeLocked)
+	})
+}

@@ -36,9 +36,14 @@ func (l *Lease) refusal(code Code, why contender.Reason) (err *Error) {
 			return
 		}
 		err.Position = l.position(c)
-		if err.Holder = l.m.holderOf(c, now); err.Holder == nil {
-			err.Detail = "others wait for the lock and come first"
+		if err.Holder = l.m.holderOf(c, now); err.Holder != nil {
+			return
 		}
+		if trouble := l.n.Trouble(); trouble != nil && !c.Known(&l.c) { // those who wait get no answer either
+			err = unavailable(l.name, trouble)
+			return
+		}
+		err.Detail = "others wait for the lock and come first"
 	})
 	return err
 }
@@ -53,8 +58,12 @@ func (l *Lease) unanswered(c *contender.Contender) *Error {
 			Detail: "the store gave no answer in time; nothing is held, and what the store may have granted is being undone",
 		}
 	default:
-		return &Error{Code: CodeUnavailable, Lock: l.name, RetryAfter: retryAfter(trouble), Detail: trouble.Error()}
+		return unavailable(l.name, trouble)
 	}
+}
+
+func unavailable(lock string, trouble error) *Error {
+	return &Error{Code: CodeUnavailable, Lock: lock, RetryAfter: retryAfter(trouble), Detail: trouble.Error()}
 }
 
 // retryAfter is when to ask a store again that has answered err.
