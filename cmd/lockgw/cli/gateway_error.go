@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"strings"
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket/client"
@@ -41,6 +42,8 @@ func ConnectionError(path string, err error) error {
 		return fmt.Errorf("the gateway at %s does not answer", path)
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("the gateway at %s has closed the connection: it was stopped, or is being restarted", path)
+	case strings.Contains(err.Error(), `reply "HTTP/`):
+		return fmt.Errorf("%s is a socket for HTTP; --socket and LOCKGW_SOCKET name the one beside it, resp.sock", path)
 	default:
 		return fmt.Errorf("connection to %s: %w", path, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/lockgw/lockgw/socket/client"
+	"github.com/lockgw/lockgw/socket/resp"
 )
 
 // What keeps a user from the gateway is told, and what to do about it.
@@ -25,6 +26,7 @@ func TestConnectionError(t *testing.T) {
 		{dial(syscall.ECONNREFUSED), ExitUnavailable, "no gateway at /s: connection refused; .*lockgw serve"},
 		{context.DeadlineExceeded, ExitUnavailable, "the gateway at /s does not answer"},
 		{fmt.Errorf("closed: %w", io.EOF), ExitUnavailable, "the gateway at /s has closed the connection"},
+		{resp.ProtocolError(`reply "HTTP/1.1 400 Bad Request": unknown type`), ExitUnavailable, "/s is a socket for HTTP; .*resp.sock"},
 	} {
 		err := GatewayError("/s", tt.err)
 		if code, text := ExitCode(err); code != tt.code || !regexp.MustCompile(tt.want).MatchString(text) {
