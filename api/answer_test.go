@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,21 @@ func TestProblemNamesLock(t *testing.T) {
 		for _, method := range []string{"PUT", "POST"} {
 			if a := g.do(request{method: method, path: path}); a.status == 400 && into[problem](t, a).Lock != want {
 				t.Errorf("%s %s: lock = %q, want %q", method, path, into[problem](t, a).Lock, want)
+			}
+		}
+	}
+}
+
+// So does one about a request that is not let in.
+func TestProblemNamesLockAtTheDoor(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	for status, header := range map[int]http.Header{
+		403: {"Origin": {"http://evil.example"}}, 415: {"Content-Type": {"text/plain"}}, 431: {"X-Long": {strings.Repeat("x", 17<<10)}},
+	} {
+		for path, want := range map[string]string{"/v1/locks/a%2Fb": "a/b", "/v1/locks/a%2Fb/hold": "a/b", "/v1/sessions": ""} {
+			a := g.do(request{method: "POST", path: path, header: header, body: "{}"})
+			if p := into[problem](t, a); a.status != status || p.Lock != want {
+				t.Errorf("%s: %d of lock %q, want %d of %q", path, a.status, p.Lock, status, want)
 			}
 		}
 	}

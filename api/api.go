@@ -172,7 +172,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 	r, err := h.admit(w, r)
 	if err != nil {
-		h.refuse(w, r, err)
+		h.refuse(w, r, withLock(err, r))
 		return
 	}
 	h.engine.ServeHTTP(w, r)

@@ -20,7 +20,7 @@ type endpoint func(c *gin.Context) error
 func (h *Handler) answer(do endpoint) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if err := do(c); err != nil {
-			h.refuse(c.Writer, c.Request, withLock(err, c))
+			h.refuse(c.Writer, c.Request, withLock(err, c.Request))
 		}
 	}
 }
@@ -55,11 +55,13 @@ func lockName(c *gin.Context) (string, error) {
 	return name, session.CheckName(name)
 }
 
-// withLock adds the lock that the path names to an error that names none.
-func withLock(err error, c *gin.Context) error {
-	name, bad := lockName(c)
+// withLock adds the lock that the path names to an error that names none. Of a request that
+// is not let in the router knows nothing.
+func withLock(err error, r *http.Request) error {
 	p := problemOf(err)
-	if bad == nil && p.Lock == "" {
+	rest, of := strings.CutPrefix(r.URL.EscapedPath(), "/v1/locks/")
+	part, _, _ := strings.Cut(rest, "/")
+	if name, err := url.PathUnescape(part); of && err == nil && p.Lock == "" && session.CheckName(name) == nil {
 		p.Lock = name
 	}
 	return p
