@@ -354,3 +354,16 @@ func TestTaken(t *testing.T) {
 		t.Errorf("more permits than were offered: grants %v, taken %v, want a grant alone", e.Grants, e.Taken)
 	}
 }
+
+// Whatever a node writes shows that it is alive.
+func TestSuspectThatWrites(t *testing.T) {
+	r := (&scenario{t: t}).want("a", x, 1).want("b", x, 1).want("c", x, 1).leaves("a")
+	r.now += 2 * time.Second
+	r.op(Op{Verb: Pass, Node: "c"})
+	if e := r.row.Record.Entry("b"); e == nil || !e.Suspect {
+		t.Fatalf("b has let its offer run out: %+v", r.row.Record)
+	}
+	if r.want("b", x, 1); r.row.Record.Entry("b").Suspect {
+		t.Errorf("b has written: %+v", r.row.Record)
+	}
+}

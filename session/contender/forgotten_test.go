@@ -230,3 +230,21 @@ func TestNoLookWhileTheGrantIsUnderWay(t *testing.T) {
 		t.Errorf("sent %+v", b.sent)
 	}
 }
+
+// Nobody is let in under a hold that the store has forgotten, before it is written down again.
+func TestNobodyComesInUnderAForgottenHold(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Restores = true })
+	w := b.enter(exclusive())
+	b.answer().accept(w)
+	b.row = ledger.Row{}
+	b.did(b.c.Renewed(b.now, ledger.Renewal{ID: b.c.hold.id, TTL: ttl}, b.now, backend.ErrNotHeld))
+	b.answer() // sees that it is not there
+	next := b.enter(exclusive())
+	b.did(b.c.Release(b.now, w))
+	if b.accept(next) {
+		t.Error("let in before the store has answered")
+	}
+	if !b.wait(next) {
+		t.Error("never let in")
+	}
+}

@@ -263,3 +263,35 @@ func TestSparePermitIsGivenBack(t *testing.T) {
 		})
 	}
 }
+
+// That a write was refused over the version that was there before says nothing about the write
+// before it, which may still be carried out.
+func TestOutcomeStaysUnknownWithoutAnotherVersion(t *testing.T) {
+	b := newBench(t, nil)
+	b.enter(exclusive())
+	b.sent = nil
+	b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrUnavailable))
+	b.now += time.Second
+	b.did(b.c.Tick(b.now))
+	b.sent = nil
+	b.did(b.c.Reply(b.now, b.row.Reply(b.now), nil))
+	if !b.c.Unknown() {
+		t.Error("the outcome of the first write counts as known")
+	}
+}
+
+// Nobody wants more permits than there are: who is not served in full keeps all others waiting.
+func TestNoMorePermitsAreWantedThanThereAre(t *testing.T) {
+	b := newBench(t, nil)
+	b.other(ledger.Op{Want: 3, Mode: permits})
+	for range 5 {
+		b.enter(permit())
+	}
+	b.settle()
+	b.c.look = true
+	b.did(b.c.Tick(b.now))
+	b.settle()
+	if e := b.row.Record.Entry("me"); e == nil || e.Want > 3 {
+		t.Errorf("it wants %+v of 3", e)
+	}
+}

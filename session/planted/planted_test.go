@@ -41,7 +41,7 @@ func TestPlantedScripts(t *testing.T) {
 func TestPlantedHeart(t *testing.T) { plant(t, heart) }
 
 func heart(pkg string) bool {
-	return pkg == ledger || pkg == contender || pkg == model || pkg == engine
+	return pkg == ledger || pkg == contender || pkg == model || pkg == engine || pkg == memory
 }
 
 const (
@@ -58,7 +58,7 @@ func plant(t *testing.T, which func(pkg string) bool) {
 		t.Fatalf("-part = %d, want 1 to %d, or 0 for all", *part, parts)
 	}
 	n := 0
-	for _, b := range slices.Concat(bugs, lifeBugs, heartBugs, olderBugs, holdBugs, voteBugs, quorumBugs) {
+	for _, b := range slices.Concat(bugs, lifeBugs, heartBugs, olderBugs, ruleBugs, holdBugs, voteBugs, quorumBugs) {
 		if !which(b.test) {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 
 // What a bug is put in place of has to stand in the sources, once.
 func TestPlantedTexts(t *testing.T) {
-	for _, b := range slices.Concat(bugs, lifeBugs, heartBugs, olderBugs, holdBugs, voteBugs, quorumBugs) {
+	for _, b := range slices.Concat(bugs, lifeBugs, heartBugs, olderBugs, ruleBugs, holdBugs, voteBugs, quorumBugs) {
 		src, err := os.ReadFile(filepath.Join("../..", b.file))
 		if err != nil {
 			t.Errorf("%s: %v", b.name, err)
