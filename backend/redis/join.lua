@@ -5,6 +5,10 @@
 -- What is in a string of JSON has its quotes escaped, so that plain ones are of JSON itself.
 -- When nothing is left to do, there.lua answers.
 local next_version, entry, node, size = unpack(ARGV, 1, 4)
+-- A version ends with the seal of what stands behind the first line.
+local function seal(text)
+  return sub(next_version, 1, 8) .. sub(redis.sha1hex(text), 1, 14)
+end
 repeat
   if h == '' then
     if call('EXISTS', lock) == 0 then -- nobody has the name
@@ -12,7 +16,8 @@ repeat
     end
     --RESERVE--
     local base, cap = reserve(0, true, tonumber(ARGV[5]))
-    h = next_version .. ' ' .. cap .. ' 0000000000000 000\n{"v":1,"base":' .. format('%.0f', base) .. sub(ARGV[6], 16)
+    local text = '{"v":1,"base":' .. format('%.0f', base) .. sub(ARGV[6], 16)
+    h = seal(text) .. ' ' .. cap .. ' 0000000000000 000\n' .. text
     call('SET', record, h, 'PX', minute)
     break
   end
@@ -58,7 +63,9 @@ repeat
   end
 
   clock = call('TIME')
-  h = next_version .. sub(h, 23) .. '\n' .. entry
+  h = h .. '\n' .. entry
+  next_version = seal(sub(h, cut + 1))
+  h = next_version .. sub(h, 23)
   if #h < 2048 then
     call('SET', record, h, 'KEEPTTL')
   else

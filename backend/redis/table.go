@@ -65,7 +65,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{site: s, nonce: rand.Text()[:12], swaps: newSwaps(s.publish, cfg.FenceTTL), foreign: map[string]string{}, told: func(ledger.Addressed) {}}
+	t := &Table{site: s, nonce: rand.Text()[:nonceLength], swaps: newSwaps(s.publish, cfg.FenceTTL), foreign: map[string]string{}, told: func(ledger.Addressed) {}}
 	t.requests, t.renewRequests = requests.New(s.servers), requests.New(s.renewals)
 	t.trust.known, t.clocks.ahead = map[*goredis.Client]*verdict{}, map[*goredis.Client]time.Duration{}
 	t.closed = sync.OnceValue(t.close)
@@ -95,8 +95,9 @@ func (t *Table) close() error {
 
 // Swap implements ledger.Table.
 func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
-	next := t.version()
-	m := t.swapMessage(s, next)
+	text := ledger.Encode(s.Record)
+	next := t.version(text)
+	m := t.swapMessage(s, next, text)
 	raw := t.cfg.KeyPrefix + s.Name
 	var v any
 	var err error
@@ -148,7 +149,7 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, floor bac
 	var empty ledger.Record
 	empty.Join(e)
 	m := t.message(raw, 8)
-	m.Add(t.version())
+	m.Add(t.version(nil))
 	m.AddBytes(entry)
 	m.Add(e.Node)
 	m.AddNumber(int64(e.Mode.Limit()))

@@ -35,7 +35,7 @@ func parseHeading(payload string) (k ledger.Kind, name, rest string, ok bool) {
 }
 
 // parseMessage reads a message to node. Anybody can forge one: a record that cannot be
-// read is left out, and one that can is only ever compared with.
+// read, or is not that of its version, is left out.
 func parseMessage(payload, node string) (ledger.Addressed, bool) {
 	k, name, rest, ok := parseHeading(payload)
 	if !ok {
@@ -52,7 +52,7 @@ func parseMessage(payload, node string) (ledger.Addressed, bool) {
 	}
 	_, text, _ := strings.Cut(rest, " ")
 	_, text, _ = strings.Cut(text, " ")
-	if s, err := parseStored(text); err == nil && s.version != "" {
+	if s, err := parseStored(text); err == nil && s.version != "" && s.sealed(text) {
 		r := s.reply(outsider{state: lockOurs}, micros(seconds, us))
 		m.Reply = &r
 	}

@@ -1,8 +1,11 @@
 package redis
 
 import (
+	"crypto/sha1"
+	"encoding/hex"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -10,15 +13,41 @@ import (
 	"github.com/lockgw/lockgw/backend/redis/requests"
 )
 
-// version has never been used: by no other process, and not before by this one.
-func (t *Table) version() string {
-	var digits [10]byte
-	n := strconv.AppendUint(digits[:0], t.writes.Add(1), 36)
+// A version has never been used: by no other process, and not before by this one. It ends with
+// the seal of the record, so that nobody can forge what a message says that the version has.
+const (
+	nonceLength   = 4
+	counterLength = 4
+	sealLength    = 14
+	versionLength = nonceLength + counterLength + sealLength
+)
+
+// mostWrites is after how many the counter begins anew.
+const mostWrites = 36 * 36 * 36 * 36
+
+// version of the record text. What join.lua or a new base makes of it is another text: the
+// one seals that, the other is not believed if a message brings it.
+func (t *Table) version(text []byte) string {
+	var digits [counterLength]byte
+	n := strconv.AppendUint(digits[:0], t.writes.Add(1)%mostWrites, 36)
 	b := append(make([]byte, 0, versionLength), t.nonce...)
-	for range len(digits) - len(n) {
+	for range counterLength - len(n) {
 		b = append(b, '0')
 	}
-	return string(append(b, n...))
+	return string(append(append(b, n...), seal(text)...))
+}
+
+// seal is what join.lua makes of a record, too: Redis has no other digest. To find another
+// text with the same 56 bits takes longer than a version is the present one, by far.
+func seal(text []byte) []byte {
+	sum := sha1.Sum(text)
+	return hex.AppendEncode(nil, sum[:])[:sealLength]
+}
+
+// sealed: the record has the version that it says.
+func (s *stored) sealed(text string) bool {
+	_, body, _ := strings.Cut(text, "\n")
+	return strings.HasSuffix(string(s.version), string(seal([]byte(body))))
 }
 
 // message to a script about raw, with its keys and room for args.
@@ -38,8 +67,8 @@ func addKeys(m *requests.Message, raw string) {
 	m.Add(raw)
 }
 
-// swapMessage is s as swap.lua reads it.
-func (t *Table) swapMessage(s ledger.Swap, next string) *requests.Message {
+// swapMessage is s as swap.lua reads it: text, which is its record, becomes the version next.
+func (t *Table) swapMessage(s ledger.Swap, next string, text []byte) *requests.Message {
 	raw := t.cfg.KeyPrefix + s.Name
 	lock := lockOf(&s.Record)
 	ended := s.Effects.Ended
@@ -57,7 +86,7 @@ func (t *Table) swapMessage(s ledger.Swap, next string) *requests.Message {
 	}
 	m.Add(string(s.Base))
 	m.Add(next)
-	m.AddBytes(ledger.Encode(s.Record))
+	m.AddBytes(text)
 	m.AddNumber(int64(s.Record.Top))
 	lock.add(m)
 	if !short {

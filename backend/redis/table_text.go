@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	versionLength = 22
-	headLength    = versionLength + 1 + 16 + 1 + 13 + 1 + 3 // the last is the length of the lock
+	headLength = versionLength + 1 + 16 + 1 + 13 + 1 + 3 // the last is the length of the lock
 )
 
 // stored is a record as Redis has it; see record.lua.

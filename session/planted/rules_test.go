@@ -66,4 +66,14 @@ var ruleBugs = []bug{
 		old: "\t\tif written {\n\t\t\tc.reclaimed", new: "\t\tif true {\n\t\t\tc.reclaimed",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill request"},
 	},
+	{
+		name: "a forged record is believed", file: "backend/redis/table_listen.go", run: "^TestForgedRecordGrantsNothing$",
+		old: " && s.sealed(text) {", new: " {",
+		test: redis,
+	},
+	{
+		name: "the record of one who joins is not sealed", file: "backend/redis/join.lua", run: "^TestMessageBringsItsRecord$",
+		old: "next_version = seal(sub(h, cut + 1))", new: "seal(h)",
+		test: redis,
+	},
 }
