@@ -42,9 +42,20 @@ type Server struct {
 // ones. The server ends with the test.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return StartWith(t, func(string) {}, args...)
+}
+
+// StartWith is Start, but that prepare gets the directory for the server's files before there
+// are any.
+func StartWith(t testing.TB, prepare func(dir string), args ...string) *Server {
+	t.Helper()
 	dir := t.TempDir()
+	prepare(dir)
 	return start(&Server{Socket: filepath.Join(dir, "redis.sock"), t: t, dir: dir, args: args})
 }
+
+// Dir is where the server's files are.
+func (s *Server) Dir() string { return s.dir }
 
 func start(s *Server) *Server {
 	t := s.t
