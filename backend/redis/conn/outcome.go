@@ -19,7 +19,7 @@ var refusals = []struct{ prefix, advice string }{
 	{"LOADING ", "Redis is starting and reads its data: try again soon"},
 	{"MASTERDOWN ", "this Redis is a replica without its master: connect to a master"},
 	{"NOREPLICAS ", "fewer replicas are connected than min-replicas-to-write asks for"},
-	{"MISCONF ", "Redis cannot save to disk and therefore takes no writes: see its log"},
+	{"MISCONF ", "Redis cannot save to disk and therefore takes no writes: make room there, or see its log"},
 	{"NOAUTH ", "Redis asks for a password: put it into the address"},
 	{"WRONGPASS ", "Redis knows no such user and password"},
 	{"NOPERM ", "the Redis user may not do this: see ACL SETUSER"},

@@ -5,6 +5,7 @@ package examine
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -57,6 +58,9 @@ func Servers(ctx context.Context, cfg redis.Config) []Finding {
 		if conn.RefusedLogin(err) {
 			return []Finding{{Fail, "password", err.Error(), loginRemedy}}
 		}
+		if errors.Is(err, backend.ErrRefused) && !errors.Is(err, backend.ErrUnreachable) {
+			return []Finding{{Fail, "connection", err.Error(), refusedRemedy}}
+		}
 		return []Finding{{Fail, "connection", err.Error(), connectionRemedy}}
 	}
 	x.servers(ctx)
@@ -67,6 +71,8 @@ func Servers(ctx context.Context, cfg redis.Config) []Finding {
 }
 
 const connectionRemedy = "see that the server runs, that it can be reached from here, and that the address, user and password are right"
+
+const refusedRemedy = "do what it says: the server runs and can be reached, and refuses"
 
 const loginRemedy = "correct the user and password in backend.url, or in the file of backend.password_file; " +
 	"on the server, requirepass or ACL LIST says which there are. The server runs and can be reached"

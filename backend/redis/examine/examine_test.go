@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 // examine returns what Examine finds, by check.
@@ -144,18 +145,24 @@ func TestServersWithoutServer(t *testing.T) {
 	locked := redistest.Start(t, "--requirepass", "secret")
 	gone := redistest.Start(t)
 	gone.Kill()
+	full := redistest.StartWith(t, func(dir string) { servertest.SmallDisk(t, dir, "1m") }, "--save", "3600 1")
+	servertest.Fill(t, full.Dir(), 0)
+	full.Client().Set(t.Context(), "k", "v", 0)
+	full.Client().BgSave(t.Context())
+	redistest.Await(t, "a snapshot that fails", func() bool { return full.Client().Ping(t.Context()).Err() != nil })
 	for _, tt := range []struct{ name, url, prefix, check, text string }{
 		{"no server", gone.URL(), "", "connection", "not reachable"},
 		{"no password", locked.URL(), "", "password", "NOAUTH"},
 		{"wrong password", "redis://:wrong@" + locked.Addr, "", "password", "WRONGPASS"},
+		{"no room", full.URL(), "", "connection", "make room there"},
 		{"bad option", locked.URL() + "?max_retries=3", "", "address", "max_retries"},
 		{"bad prefix", locked.URL(), "{a}", "address", "key_prefix"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			found := examine(t, tt.url, tt.prefix)
 			wantFinding(t, found, tt.check, Fail, tt.text)
-			if len(found) != 1 {
-				t.Errorf("found = %+v, want nothing more", found)
+			if len(found) != 1 || (found[tt.check].Remedy == connectionRemedy) != (tt.name == "no server") {
+				t.Errorf("found = %+v, want nothing more, and to look for the server only where it is away", found)
 			}
 		})
 	}
