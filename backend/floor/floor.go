@@ -16,6 +16,9 @@ import (
 // every second of a day.
 const Ahead = 24 * time.Hour
 
+// Above is a number above those fences that were reserved in blocks while newest was the newest.
+func Above(newest backend.Fence) backend.Fence { return newest + backend.Fence(Ahead.Microseconds()) }
+
 // New has the fences of each name that t does not know begin above least.
 func New(t ledger.Table, least backend.Fence) ledger.Table { return &table{t, least} }
 
@@ -62,7 +65,7 @@ func Of(ctx context.Context, t ledger.Table, now time.Time) (backend.Fence, erro
 			newest = max(newest, r.Record.Top, backend.Fence(max(r.Clock, 0)))
 		}
 		if cursor = next; cursor == "" {
-			return newest + backend.Fence(Ahead.Microseconds()), nil
+			return Above(newest), nil
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/lockgw/lockgw/session/journal"
 )
 
-// Floor is a number above every fence that the store of c has given. It looks at the store
+// Floor is a number above every fence that the store of c has given, those with c among them. It looks at the store
 // as a node of its own and changes nothing there. backend.ErrUnavailable, backend.ErrPartly:
 // it could not be read, or not all of it, within backend.timeout.
 func Floor(ctx context.Context, c config.Config) (least backend.Fence, err error) {
@@ -27,5 +27,9 @@ func Floor(ctx context.Context, c config.Config) (least backend.Fence, err error
 	table.Listen(func(ledger.Addressed) {})
 	ctx, cancel := context.WithTimeout(ctx, 10*c.Backend.Timeout)
 	defer cancel()
-	return floor.Of(ctx, table, time.Now())
+	if least, err = floor.Of(ctx, table, time.Now()); err != nil {
+		return 0, err
+	}
+	// The fences of names that the store has forgotten began above this one.
+	return max(least, floor.Above(backend.Fence(c.Backend.FenceFloor))), nil
 }
