@@ -16,16 +16,44 @@ type Swapper interface {
 
 // TakeLock has node take a lock that nobody else uses and give it back, for the doctor.
 func TakeLock(ctx context.Context, t Swapper, node string) (backend.Finding, error) {
-	name := "lockgw:doctor:" + node
 	begin := time.Now()
-	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: node, Want: 1, Turns: 1, TTL: 3 * time.Second}, 0)
-	r, err := t.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
+	l, err := Take(ctx, t, "lockgw:doctor:"+node, node, "")
 	took := time.Since(begin)
-	if h := r.Record.Firm(node); err == nil && r.Written && h != nil {
-		begin = time.Now()
-		next, effects = ledger.Step(r.Record, ledger.Op{Verb: ledger.Leave, Node: node, Hold: h.ID}, 0)
-		_, err = t.Swap(ctx, ledger.Swap{Name: name, Base: r.Version, Record: next, Effects: effects})
+	begin = time.Now()
+	if err == nil {
+		err = l.GiveBack(ctx)
 	}
 	const fine = 10 * time.Microsecond
 	return backend.Finding{Check: "lock", Detail: fmt.Sprintf("taken in %v and given back in %v", took.Round(fine), time.Since(begin).Round(fine))}, err
+}
+
+// Lock is one that nobody else uses, taken to see whether it is granted. It is free after a few
+// seconds, also if it is not given back.
+type Lock struct {
+	t    Swapper
+	name string
+	node string
+	got  ledger.Reply
+}
+
+// Take has node take name, which has never been used. about is kept with it.
+func Take(ctx context.Context, t Swapper, name, node, about string) (Lock, error) {
+	op := ledger.Op{Node: node, Want: 1, Turns: 1, TTL: 3 * time.Second}
+	if about != "" {
+		op.Callers = []ledger.Caller{{Owner: backend.Owner(node), Entries: 1, About: about}}
+	}
+	next, effects := ledger.Step(ledger.Record{}, op, 0)
+	r, err := t.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
+	return Lock{t, name, node, r}, err
+}
+
+// GiveBack gives it back, if it was granted.
+func (l Lock) GiveBack(ctx context.Context) error {
+	h := l.got.Record.Firm(l.node)
+	if !l.got.Written || h == nil {
+		return nil
+	}
+	next, effects := ledger.Step(l.got.Record, ledger.Op{Verb: ledger.Leave, Node: l.node, Hold: h.ID}, 0)
+	_, err := l.t.Swap(ctx, ledger.Swap{Name: l.name, Base: l.got.Version, Record: next, Effects: effects})
+	return err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redlock"
+	"github.com/lockgw/lockgw/backend/willing"
 	"github.com/lockgw/lockgw/backend/zookeeper"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
@@ -94,6 +95,7 @@ func gated(ctx context.Context, store ledger.Table, c config.Backend, seen *obse
 	if err != nil {
 		return store, err
 	}
+	measured = willing.New(measured, log)
 	server, ok := store.(*redis.Table)
 	if !ok {
 		return seen.gate(breaker.New(measured, log)), nil

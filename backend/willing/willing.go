@@ -1,0 +1,134 @@
+// Package willing finds out whether a store that answers grants locks, too. One whose disk,
+// memory or quota is used up, or whose replicas are away, reads well and refuses to write: who
+// only asks it how it is would hear that all is well while no new lock can be had.
+package willing
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/selftest"
+)
+
+const (
+	// tries is how many names are tried: a cluster may have room on one server and not on
+	// another, and a database in a page that it has, and not for one more.
+	tries = 16
+	// about is how many bytes each has beside the record: all of them together fill more than
+	// a page of a database, and none of them is so large that it is kept elsewhere.
+	about = 1400
+	// again is for how long the answer counts.
+	again = time.Second
+)
+
+// table is a Table whose store is tried once it has refused a new lock.
+type table struct {
+	ledger.Table
+	log *slog.Logger
+	// doubtful: a new lock was refused, and it was not seen since that all are granted. Why
+	// it was refused does not count: that may be the fault of one name.
+	doubtful atomic.Bool
+
+	mu   sync.Mutex // guards the fields below, and lets one try at a time
+	last time.Time  // when it was tried
+	said error      // and what came of it
+}
+
+// New passes everything on to t. Once t has refused a new lock, Ping has it grant some that
+// nobody else uses, and says why it does not, if it does not: backend.ErrPartly where some are
+// granted.
+func New(t ledger.Table, log *slog.Logger) ledger.Table { return &table{Table: t, log: log} }
+
+// Swap implements ledger.Table.
+func (t *table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	r, err := t.Table.Swap(ctx, s)
+	if s.Effects.Grants {
+		t.notice(err)
+	}
+	return r, err
+}
+
+// Join implements ledger.Table.
+func (t *table) Join(ctx context.Context, name string, e ledger.Entry, floor backend.Fence) (ledger.Reply, error) {
+	r, err := t.Table.Join(ctx, name, e, floor)
+	t.notice(err)
+	return r, err
+}
+
+// notice is told what became of a new lock. What had no answer says nothing of this kind, and
+// Ping notices a store that is away by itself.
+func (t *table) notice(err error) {
+	if errors.Is(err, backend.ErrRefused) && !errors.Is(err, backend.ErrUnreachable) {
+		t.doubtful.Store(true)
+	}
+}
+
+// Ping implements ledger.Table.
+func (t *table) Ping(ctx context.Context) error {
+	if err := t.Table.Ping(ctx); err != nil || !t.doubtful.Load() {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if time.Since(t.last) < again {
+		return t.said
+	}
+	was := t.said
+	t.doubtful.Store(false) // what is refused from now on counts again
+	t.said = t.try(ctx)
+	t.last = time.Now()
+	switch {
+	case t.said != nil:
+		t.doubtful.Store(true)
+		if was == nil {
+			t.log.Warn("the store answers, and refuses new locks", "err", t.said)
+		}
+	case was != nil:
+		t.log.Info("the store grants new locks again")
+	}
+	return t.said
+}
+
+// try has the store grant locks, all at once, as far as the time goes. The error is nil if it
+// refuses none.
+func (t *table) try(ctx context.Context) error {
+	var granted []selftest.Lock
+	var refused error
+	n := 0
+	defer func() {
+		for _, l := range granted {
+			if err := l.GiveBack(ctx); err != nil { // it is free soon
+				t.log.Debug("a lock that was tried is not given back", "err", err)
+			}
+		}
+	}()
+	var unheard error
+	for unheard == nil && len(granted)+n < tries {
+		l, err := selftest.Take(ctx, t.Table, "lockgw:willing:"+rand.Text(), t.Node(), strings.Repeat(".", about))
+		switch {
+		case errors.Is(err, backend.ErrRefused):
+			refused = err
+			n++
+		case err != nil:
+			unheard = err
+		default:
+			granted = append(granted, l)
+		}
+	}
+	switch {
+	case len(granted)+n == 0:
+		return unheard
+	case len(granted) > 0 && n > 0:
+		return fmt.Errorf("%w: some new locks are refused: %w", backend.ErrPartly, refused)
+	}
+	return refused
+}

@@ -1,0 +1,165 @@
+package willing_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/backend/willing"
+)
+
+// store answers, and refuses new locks as it is told.
+type store struct {
+	ledger.Table
+	refuses func(n int) error // the nth new lock
+	ping    error
+	asked   int
+}
+
+func (s *store) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
+	if w.Effects.Grants {
+		s.asked++
+		if err := s.refuses(s.asked); err != nil {
+			return ledger.Reply{}, err
+		}
+	}
+	return s.Table.Swap(ctx, w)
+}
+
+func (s *store) Join(context.Context, string, ledger.Entry, backend.Fence) (ledger.Reply, error) {
+	return ledger.Reply{}, s.refuses(0)
+}
+
+func (s *store) Ping(context.Context) error { return s.ping }
+
+var (
+	errFull = fmt.Errorf("%w: the disk is full", backend.ErrRefused)
+	errGone = fmt.Errorf("%w: no answer", backend.ErrUnavailable)
+)
+
+func always(int) error { return errFull }
+
+// grant asks for a new lock.
+func grant(t *testing.T, table ledger.Table) error {
+	_, err := table.Swap(t.Context(), ledger.Swap{Name: "n", Effects: ledger.Effects{Grants: true}})
+	return err
+}
+
+func never(int) error { return nil }
+
+// A store that has refused a new lock is tried, as long as it refuses any.
+func TestRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		rows := memory.NewRows()
+		s := &store{Table: memory.OpenTable(rows, "a"), refuses: never}
+		table := willing.New(s, slog.New(slog.NewTextHandler(&log, nil)))
+		if err := table.Ping(t.Context()); err != nil || s.asked != 0 {
+			t.Fatalf("of a store that has refused nothing: %v, %d locks were asked for", err, s.asked)
+		}
+		s.refuses = always
+		if err := grant(t, table); !errors.Is(err, errFull) {
+			t.Fatal(err)
+		}
+		for range 3 { // the second is told what the first found
+			if err := table.Ping(t.Context()); !errors.Is(err, errFull) {
+				t.Errorf("of a full store: %v", err)
+			}
+		}
+		if s.asked != 1+16 {
+			t.Errorf("%d locks were asked for, want one try", s.asked)
+		}
+		time.Sleep(time.Second)
+		s.refuses = func(n int) error {
+			if n%2 == 0 {
+				return errFull
+			}
+			return nil
+		}
+		if err := table.Ping(t.Context()); !errors.Is(err, backend.ErrPartly) || !strings.Contains(err.Error(), "the disk is full") {
+			t.Errorf("of a store that has some room: %v", err)
+		}
+		time.Sleep(time.Second)
+		s.refuses = never
+		before := s.asked
+		for range 3 {
+			if err := table.Ping(t.Context()); err != nil {
+				t.Errorf("when there is room: %v", err)
+			}
+		}
+		if s.asked != before+16 {
+			t.Errorf("%d locks were asked for when there is room again, want one try", s.asked-before)
+		}
+		if left, _, err := table.List(t.Context(), "lockgw:", "", 100); err != nil || len(left) > 0 {
+			t.Errorf("it leaves %+v, %v", left, err)
+		}
+		if said := log.String(); strings.Count(said, "refuses new locks") != 1 || strings.Count(said, "grants new locks again") != 1 {
+			t.Errorf("the log is %s", said)
+		}
+	})
+}
+
+// A store that is too slow for all of the try is judged by what it has said.
+func TestSlowStore(t *testing.T) {
+	for _, tt := range []struct {
+		answers []error
+		want    error
+	}{
+		{answers: []error{nil, nil}},
+		{answers: []error{errFull, errFull}, want: errFull},
+		{answers: []error{nil, errFull}, want: backend.ErrPartly},
+		{want: backend.ErrUnavailable},
+	} {
+		s := &store{Table: memory.OpenTable(memory.NewRows(), "a"), refuses: always}
+		table := willing.New(s, slog.New(slog.DiscardHandler))
+		_ = grant(t, table)
+		s.refuses = func(n int) error {
+			if n -= 2; n < len(tt.answers) {
+				return tt.answers[n]
+			}
+			return errGone
+		}
+		if err := table.Ping(t.Context()); !errors.Is(err, tt.want) {
+			t.Errorf("%v, and then nothing: %v, want %v", tt.answers, err, tt.want)
+		}
+	}
+}
+
+// What says nothing of the kind.
+func TestNotTried(t *testing.T) {
+	for what, tt := range map[string]struct {
+		refuses, ping error
+		joins         bool
+		tried         bool
+	}{
+		"a store without an answer":       {refuses: errGone},
+		"one that cannot be reached":      {refuses: backend.ErrUnreachable},
+		"one that says itself what it is": {refuses: errFull, ping: errGone},
+		"a place in the queue":            {refuses: errFull, joins: true, tried: true},
+	} {
+		s := &store{Table: memory.OpenTable(memory.NewRows(), "a"), refuses: func(int) error { return tt.refuses }, ping: tt.ping}
+		table := willing.New(s, slog.New(slog.DiscardHandler))
+		if tt.joins {
+			_, _ = table.Join(t.Context(), "n", ledger.Entry{}, 0)
+		} else {
+			_ = grant(t, table)
+		}
+		before := s.asked
+		s.refuses = never
+		if err := table.Ping(t.Context()); !errors.Is(err, tt.ping) {
+			t.Errorf("%s: %v, want %v", what, err, tt.ping)
+		}
+		if (s.asked > before) != tt.tried {
+			t.Errorf("%s: %d locks were asked for", what, s.asked-before)
+		}
+	}
+}
