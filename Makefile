@@ -21,7 +21,7 @@ build:
 ## cross: the program for developers' laptops, compiled and vetted (see docs/install.md)
 CROSS ?= darwin freebsd
 # What starts real gateways and watches them from outside does so on Linux alone.
-LINUX_ONLY := cmd/lockgw/(e2e|history|interop|restarts|doors)$$|docs/
+LINUX_ONLY := cmd/lockgw/(e2e|history|interop|restarts|doors|stores)$$|docs/
 cross:
 	@for os in $(CROSS); do echo "$$os"; export GOOS=$$os CGO_ENABLED=0; \
 	$(GO) build ./... && $(GO) vet $$($(GO) list ./... | grep -vE '$(LINUX_ONLY)') || exit 1; done

@@ -17,7 +17,7 @@ func TestStoresHaveTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := allTests(t, "../../backend", "../../session/engine")
+	sources := allTests(t, "../../backend", "../../session/engine", "../../cmd/lockgw/stores", "../../cmd/lockgw/restarts")
 	rows := 0
 	for line := range strings.Lines(string(page)) {
 		named := quotedTest.FindAllStringSubmatch(line, -1)

@@ -1,0 +1,106 @@
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/socket/client"
+)
+
+// A store that answers and takes no new lock is no ready one, and what is held goes on, renewed
+// unless the store refuses that, too.
+func TestRefusingStore(t *testing.T) {
+	for name, tt := range map[string]struct {
+		begin func(t *testing.T) (url, says string, refuse, relent func())
+		all   bool // it refuses renewals, too
+	}{
+		"redis without memory":   {begin: redisWith("maxmemory", "1", "out of memory")},
+		"redis without replicas": {begin: redisWith("min-replicas-to-write", "1", "fewer replicas"), all: true},
+		"etcd without quota":     {begin: etcdWithoutQuota},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, says, refuse, relent := tt.begin(t)
+			g := start(t, "a", url, ttl)
+			holder := g.dial(t, "")
+			before := holder.lock(t, "before", 0)
+			g.until(t, http.StatusOK, "")
+			refuse()
+			if _, err := g.dial(t, "").Lock(t.Context(), "new", client.LockOptions{}); !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), says) {
+				t.Errorf("a new lock: %v, want one that says %q", err, says)
+			}
+			g.until(t, http.StatusServiceUnavailable, says)
+			if code, out := g.doctor(t); code == 0 || !strings.Contains(out, says) {
+				t.Errorf("doctor: exit code %d\n%s", code, out)
+			}
+			left, err := holder.Renew(t.Context(), "before", 0, 0)
+			if !tt.all && (err != nil || left < ttl/2) || tt.all && !errors.Is(err, client.ErrUnavailable) {
+				t.Errorf("what is held is renewed for %v, %v", left, err)
+			}
+			relent()
+			g.until(t, http.StatusOK, "")
+			g.comesIn(t, "new")
+			if h := holder.lock(t, "before", 0); h.Fence != before.Fence {
+				t.Errorf("what is held has fence %d, and had %d", h.Fence, before.Fence)
+			}
+		})
+	}
+}
+
+// redisWith is a Redis that refuses by a setting.
+func redisWith(setting, value, words string) func(t *testing.T) (url, says string, refuse, relent func()) {
+	return func(t *testing.T) (url, says string, refuse, relent func()) {
+		s := redistest.Start(t)
+		was := s.Client().ConfigGet(t.Context(), setting).Val()[setting]
+		set := func(to string) func() {
+			return func() {
+				if err := s.Client().ConfigSet(t.Context(), setting, to).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return s.URL(), words, set(value), set(was)
+	}
+}
+
+// etcdWithoutQuota is an etcd that has used up its quota, until it is made smaller.
+func etcdWithoutQuota(t *testing.T) (url, says string, refuse, relent func()) {
+	s := etcdtest.Start(t, "--quota-backend-bytes=2500000")
+	c := etcdtest.Client(t, s)
+	refuse = func() {
+		var err error
+		for i := 0; err == nil && i < 1000; i++ {
+			_, err = c.Put(t.Context(), fmt.Sprint("other/", i), strings.Repeat("x", 100_000))
+		}
+		if err == nil || !strings.Contains(err.Error(), "space exceeded") {
+			t.Fatalf("using up the quota: %v", err)
+		}
+	}
+	relent = func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		r, err := c.Delete(ctx, "other/", clientv3.WithPrefix())
+		if err == nil {
+			_, err = c.Compact(ctx, r.Header.Revision, clientv3.WithCompactPhysical())
+		}
+		if err == nil {
+			_, err = c.Defragment(ctx, s.Addr)
+		}
+		if err == nil {
+			_, err = c.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+		}
+		if err != nil {
+			t.Fatalf("giving back the quota: %v", err)
+		}
+	}
+	return etcdtest.URL(s), "quota", refuse, relent
+}
