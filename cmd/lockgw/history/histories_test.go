@@ -39,7 +39,7 @@ func TestHistories(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	for _, s := range everyday {
+	for _, s := range append(slices.Clone(everyday), another(seed)) {
 		t.Run(s.name, func(t *testing.T) {
 			if len(s.faults) > 0 { // else order and rate would suffer
 				t.Parallel()

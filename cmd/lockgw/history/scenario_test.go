@@ -137,6 +137,14 @@ var everyday = []scenario{
 	calm, sharing, leases, handOffs, silence, amnesia, quarantine, brief(sharedLeases), brief(sharedHandOffs),
 }
 
+// another is one more for TestHistories, brief and over another store than Redis: the seed says
+// which, so that all have their turn.
+func another(seed uint64) scenario {
+	scheme := []string{"postgres", "mysql", "etcd", "zookeeper"}[seed%4]
+	s := []scenario{leases, handOffs, sharedLeases, sharedHandOffs}[seed/4%4]
+	return brief(on(scheme, s))
+}
+
 func brief(s scenario) scenario {
 	s.faulty, s.calm = 5*time.Second, 2*time.Second
 	return s
