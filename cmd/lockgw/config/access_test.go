@@ -100,6 +100,8 @@ func TestWithPassword(t *testing.T) {
 		{"redlock://h1,h2:2,h3/1?tls=true", "redlock://:a%2F%40%3A%23b@h1,h2:2,h3/1?tls=true"},
 		{"etcd://u@h1,h2:2/locks?tls=true", "etcd://u:a%2F%40%3A%23b@h1,h2:2/locks?tls=true"},
 		{"zookeeper://u@h1,h2:2/a/b?tls=true", "zookeeper://u:a%2F%40%3A%23b@h1,h2:2/a/b?tls=true"},
+		{"postgres://u@h1:5432,h2/locks?sslmode=disable", "postgres://u:a%2F%40%3A%23b@h1:5432,h2/locks?sslmode=disable"},
+		{"mysql://u@h1,h2:3307/locks", "mysql://u:a%2F%40%3A%23b@h1,h2:3307/locks"},
 		{"redis+sentinel://u@h1,h2/m", "redis+sentinel://u:a%2F%40%3A%23b@h1,h2/m"},
 		{"redis+unix:///run/redis%400.sock", "redis+unix://:a%2F%40%3A%23b@/run/redis%400.sock"},
 	} {

@@ -50,10 +50,16 @@ backend:  {url: "%s"}
 log:      {level: info, format: text}
 `
 
+// prepare has a gateway over the store at url, which is not started.
+func prepare(t *testing.T, name, url string, ttl time.Duration) *gateway {
+	t.Helper()
+	return &gateway{e2e.NewGateway(t, e2e.ShortDir(t), name, e2e.Program(), fmt.Sprintf(config, ttl, url))}
+}
+
 // start has a gateway over the store at url, and waits until it is ready.
 func start(t *testing.T, name, url string, ttl time.Duration) *gateway {
 	t.Helper()
-	g := &gateway{e2e.NewGateway(t, e2e.ShortDir(t), name, e2e.Program(), fmt.Sprintf(config, ttl, url))}
+	g := prepare(t, name, url, ttl)
 	g.again(t)
 	return g
 }
