@@ -137,8 +137,12 @@ func TestCheckWhileShared(t *testing.T) {
 				third := mustAcquire(t, d, "x", together)
 				wantNewestOf(t, c, alone, first, second, third)
 				mustRelease(t, d, "x")
+				wantNewestOf(t, c, alone, first, second, third)
 				mustRelease(t, b, "x")
-				wantNewestOf(t, c, alone, first)
+				mustRelease(t, a, "x")
+				wantNewestOf(t, c, alone, first, second, third)
+				again := mustAcquire(t, b, "x", session.Acquire{})
+				wantNewestOf(t, c, alone, first, second, third, again)
 			})
 		})
 	}

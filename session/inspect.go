@@ -182,7 +182,7 @@ func (m *Manager) Check(ctx context.Context, name string, fence backend.Fence) e
 	if !m.Info().Fencing {
 		return &Error{Code: CodeUnsupported, Lock: name, Detail: "this store cannot order grants"}
 	}
-	if last := m.lastHere(name); last != 0 {
+	if last, alone := m.lastHere(name); alone && last != 0 {
 		return compare(name, fence, last)
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout)
@@ -200,37 +200,16 @@ func (m *Manager) Check(ctx context.Context, name string, fence backend.Fence) e
 		if h.Node == "" || h.Offered || h.End <= 0 {
 			continue
 		}
-		given, known := m.newestUnder(name, h, &a)
-		newest = max(newest, given)
-		if !known {
+		last := a.Told[h.Node].Last
+		if h.Node == m.store.Node() {
+			last, _ = m.lastHere(name)
+		}
+		newest = max(newest, last, h.ID)
+		if last == 0 {
 			return unsaid(name, fence, newest)
 		}
 	}
 	return compare(name, fence, newest)
-}
-
-// newestUnder is the newest fence that was given under h, of shared holds and permits the
-// newest that still stands. known: its node says so; else there may be newer ones.
-func (m *Manager) newestUnder(name string, h *ledger.Hold, a *engine.Answer) (newest backend.Fence, known bool) {
-	t, known := a.Told[h.Node]
-	if h.Mode == backend.Exclusive {
-		return max(t.Last, h.ID), t.Last != 0
-	}
-	newest = h.ID
-	if n := m.engine.Find(name); n != nil && h.Node == m.store.Node() {
-		known = true
-		n.See(func(c *contender.Contender, now time.Duration) {
-			for _, w := range c.In() {
-				if w.Holds() && now < c.Deadline(w) {
-					newest = max(newest, w.Fence)
-				}
-			}
-		})
-	}
-	for _, c := range t.Callers {
-		newest = max(newest, c.Fence)
-	}
-	return newest, known && t.Holds <= len(t.Callers) // else it named some of them only
 }
 
 // unsaid is what Check says where the node that holds the name does not, and a fence as
@@ -245,10 +224,11 @@ func unsaid(name string, fence, atLeast backend.Fence) error {
 	}
 }
 
-// lastHere is the newest fence given by this node, if it has the name alone; else 0.
-func (m *Manager) lastHere(name string) (f backend.Fence) {
-	m.engine.Find(name).See(func(c *contender.Contender, _ time.Duration) { f = c.Last() })
-	return f
+// lastHere is the newest fence given by this node under the hold that it has; 0: none. alone:
+// it has the name alone.
+func (m *Manager) lastHere(name string) (f backend.Fence, alone bool) {
+	m.engine.Find(name).See(func(c *contender.Contender, _ time.Duration) { f, alone = c.Last() })
+	return f, alone
 }
 
 func compare(name string, fence, newest backend.Fence) error {

@@ -14,8 +14,7 @@ type Record struct {
 	Size int `json:"size,omitempty"`
 	// Top is the newest fence that was ever reserved.
 	Top backend.Fence `json:"top"`
-	// Last is the newest fence that was given to one who had the name alone, as far as
-	// the nodes have written.
+	// Last is the newest fence that was given to a caller, as far as the nodes have written.
 	Last backend.Fence `json:"last,omitempty"`
 	// Broken is the hold that was ended by force last. A store may have forgotten any other
 	// hold that its node misses.

@@ -20,9 +20,7 @@ func (c *Contender) admit() {
 		if w.MinHold > 0 {
 			w.MinHoldAt = c.now + w.MinHold
 		}
-		if c.hold.mode == backend.Exclusive {
-			c.given = w.Fence
-		}
+		c.given = max(c.given, w.Fence)
 		w.settle = c.settles(w)
 		c.hold.fresh, c.hold.last, w.Since = false, w.Fence, c.shownTime()
 		if w.Fixed && !w.settle {

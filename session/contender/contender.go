@@ -86,7 +86,7 @@ type Contender struct {
 	clock   int64           // of the store, at the time read
 	read    time.Duration   // when the copy was received
 	top     backend.Fence   // highest fence that this node has seen
-	given   backend.Fence   // newest with which a caller of this node had the name alone
+	given   backend.Fence   // newest that a caller of this node was given
 
 	// What was asked of it.
 	flight     *Request

@@ -34,9 +34,7 @@ func Recover(now time.Duration, cfg *Config, past Past) (*Contender, Effects) {
 		c.hold.ttl = max(c.hold.ttl, w.TTL, past.Deadline-now+cfg.Margin(w.TTL))
 		c.top = max(c.top, w.Fence+backend.Fence(cfg.Turns))
 		c.hold.last = max(c.hold.last, w.Fence)
-		if past.Mode == backend.Exclusive {
-			c.given = max(c.given, w.Fence)
-		}
+		c.given = max(c.given, w.Fence)
 	}
 	return c, c.advance()
 }

@@ -55,13 +55,10 @@ func (c *Contender) Owes() bool {
 	}
 }
 
-// Last is the newest fence that a caller was let in with under the exclusive hold that
-// there is; 0: none.
-func (c *Contender) Last() backend.Fence {
-	if c.hold.id == 0 || c.hold.mode != backend.Exclusive {
-		return 0
-	}
-	return c.hold.last
+// Last is the newest fence that a caller was let in with under the hold that there is; 0: none.
+// alone: it is an exclusive one.
+func (c *Contender) Last() (f backend.Fence, alone bool) {
+	return c.hold.last, c.hold.id != 0 && c.hold.mode == backend.Exclusive
 }
 
 // Recovering: what an earlier process held is not confirmed by the store.

@@ -224,7 +224,7 @@ func TestAskSeveral(t *testing.T) {
 			a.hold(t, "n", &contender.Caller{Owner: backend.Owner(fmt.Sprint("u:", i)), TTL: time.Minute, Mode: backend.Shared})
 		}
 		b.hold(t, "n", long("v:1", backend.Shared))
-		if h := b.asks(t, "n").Told["a"]; h.Holds != 25 || len(h.Callers) != backend.MaxSeveral || h.Last != 0 || h.Callers[3].Owner != "u:3" {
+		if h := b.asks(t, "n").Told["a"]; h.Holds != 25 || len(h.Callers) != backend.MaxSeveral || h.Last != h.Callers[0].Fence+24 || h.Callers[3].Owner != "u:3" {
 			t.Errorf("a tells %+v", h)
 		}
 		if h := a.asks(t, "n").Told["b"]; h.Holds != 1 || h.Callers[0].Owner != "v:1" {

@@ -20,8 +20,8 @@ type Telling struct {
 	// 20, and fewer if more do not fit. They have no Fence.
 	Waiters int             `json:"waiters,omitempty"`
 	Waiting []ledger.Caller `json:"waiting,omitempty"`
-	// Last is the newest fence that was told under an exclusive hold of the node that still
-	// stands; 0: there is none.
+	// Last is the newest fence that was told under a hold of the node that still stands; 0:
+	// there is none.
 	Last backend.Fence `json:"last,omitempty"`
 	// Left is when the last of those who hold is over, from then on, unless it is prolonged.
 	Left time.Duration `json:"left,omitempty"`
@@ -62,7 +62,7 @@ func tellingOf(c *contender.Contender, now time.Duration) (t Telling) {
 		waits(w)
 	}
 	if now < c.End() {
-		t.Last = c.Last()
+		t.Last, _ = c.Last()
 	}
 	return t
 }
