@@ -76,4 +76,14 @@ var ruleBugs = []bug{
 		old: "next_version = seal(sub(h, cut + 1))", new: "seal(h)",
 		test: redis,
 	},
+	{
+		name: "a version is used again by another process", file: "backend/redis/table_message.go", run: "^TestTable$",
+		old: "return t.nonce + digits[len(n):] + n + seal(text)", new: "return \"AAAA\" + digits[len(n):] + n + seal(nil)",
+		test: redis,
+	},
+	{
+		name: "a record is forgotten with its last use", file: "backend/redis/swap.lua", run: "^TestTable$",
+		old: "call('SET', record, all, 'PX', '60000')", new: "call('SET', record, all, 'PX', '1')",
+		test: redis,
+	},
 }
