@@ -37,60 +37,71 @@ func wantQuarantineTold(t *testing.T, n *node) {
 	}
 }
 
-// A server that comes back empty grants nothing for a while. Whoever held a name has it
-// written down again meanwhile.
+// A server that comes back empty, or with an earlier copy, grants nothing for a while. Whoever
+// held a name has it written down again meanwhile.
 func TestTableQuarantine(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{nil, {"--appendonly", "yes", "--appendfsync", "always"}} {
-		s := redistest.Start(t, args...)
-		a, b := openNode(t, s.URL(), "a", redis.GuardQuarantine), openNode(t, s.URL(), "b", redis.GuardQuarantine)
-		h := a.takes("x")
-		b.takes("y")
-		s.RestartEmpty()
-		began := time.Now()
-		// The first request after the restart, whatever connection it finds.
-		var err error
-		within(t, "the server answers", func() bool {
-			_, err = b.Swap(t.Context(), b.swapOf("x", ledger.Reply{}, ledger.Op{Want: 1}))
-			return err == nil || errors.As(err, new(*backend.Later))
-		})
-		wantLater(t, err)
-		for _, n := range []*node{a, b} {
-			n.hears("", ledger.Resync)
-			_, err := n.try("z", ledger.Op{Want: 1})
+	durable := []string{"--appendonly", "yes", "--appendfsync", "always"}
+	for name, tt := range map[string]struct {
+		args   []string
+		copied bool
+	}{"empty": {}, "empty, and durable": {args: durable}, "an earlier copy": {args: durable, copied: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t, tt.args...)
+			forget := s.RestartEmpty
+			if tt.copied {
+				before := s.Copy()
+				forget = func() { s.Restore(before) }
+			}
+			a, b := openNode(t, s.URL(), "a", redis.GuardQuarantine), openNode(t, s.URL(), "b", redis.GuardQuarantine)
+			h := a.takes("x")
+			b.takes("y")
+			forget()
+			began := time.Now()
+			// The first request after the restart, whatever connection it finds.
+			var err error
+			within(t, "the server answers", func() bool {
+				_, err = b.Swap(t.Context(), b.swapOf("x", ledger.Reply{}, ledger.Op{Want: 1}))
+				return err == nil || errors.As(err, new(*backend.Later))
+			})
 			wantLater(t, err)
-			wantQuarantineTold(t, n)
-		}
-		r, err := a.try("x", ledger.Op{Verb: ledger.Reclaim, Hold: h.ID, Keep: 1, Restore: true, Floor: h.ID + 1<<30})
-		if err != nil || !r.Written {
-			t.Errorf("the hold that was forgotten: %+v, %v", r, err)
-		}
-		r, err = b.Join(t.Context(), "x", ledger.Entry{Node: "b", Want: 1}, 0)
-		if err != nil || r.Record.Firm("a") == nil || r.Record.Firm("a").ID != h.ID || r.Record.Entry("b") == nil {
-			t.Errorf("the hold that was forgotten: %+v, %v", r, err)
-		}
-		a.leaves("x")
-		_, err = b.try("x", ledger.Op{Want: 1}) // it was offered
-		wantLater(t, err)
-		within(t, "the quarantine is over", func() bool {
-			r, err := b.try("x", ledger.Op{Want: 1})
-			return err == nil && r.Written && r.Record.Firm("b") != nil
+			for _, n := range []*node{a, b} {
+				n.hears("", ledger.Resync)
+				_, err := n.try("z", ledger.Op{Want: 1})
+				wantLater(t, err)
+				wantQuarantineTold(t, n)
+			}
+			r, err := a.try("x", ledger.Op{Verb: ledger.Reclaim, Hold: h.ID, Keep: 1, Restore: true, Floor: h.ID + 1<<30})
+			if err != nil || !r.Written {
+				t.Errorf("the hold that was forgotten: %+v, %v", r, err)
+			}
+			r, err = b.Join(t.Context(), "x", ledger.Entry{Node: "b", Want: 1}, 0)
+			if err != nil || r.Record.Firm("a") == nil || r.Record.Firm("a").ID != h.ID || r.Record.Entry("b") == nil {
+				t.Errorf("the hold that was forgotten: %+v, %v", r, err)
+			}
+			a.leaves("x")
+			_, err = b.try("x", ledger.Op{Want: 1}) // it was offered
+			wantLater(t, err)
+			within(t, "the quarantine is over", func() bool {
+				r, err := b.try("x", ledger.Op{Want: 1})
+				return err == nil && r.Written && r.Record.Firm("b") != nil
+			})
+			if d := time.Since(began); d < tableQuarantine {
+				t.Errorf("granted %v after the restart, want %v", d, tableQuarantine)
+			}
+			there := b.look("x")
+			if next := there.Record.Firm("b"); next == nil || next.ID <= h.ID {
+				t.Errorf("fence %v after %d", next, h.ID)
+			}
+			for _, n := range []*node{a, b} { // a has not asked for a lock since
+				if err := n.Ping(t.Context()); err != nil {
+					t.Errorf("ping: %v", err)
+				}
+				if seen := n.look("free"); seen.Refusing != "" {
+					t.Errorf("look after the quarantine = %+v, want no word of it", seen)
+				}
+			}
 		})
-		if d := time.Since(began); d < tableQuarantine {
-			t.Errorf("granted %v after the restart, want %v", d, tableQuarantine)
-		}
-		there := b.look("x")
-		if next := there.Record.Firm("b"); next == nil || next.ID <= h.ID {
-			t.Errorf("fence %v after %d", next, h.ID)
-		}
-		for _, n := range []*node{a, b} { // a has not asked for a lock since
-			if err := n.Ping(t.Context()); err != nil {
-				t.Errorf("ping: %v", err)
-			}
-			if seen := n.look("free"); seen.Refusing != "" {
-				t.Errorf("look after the quarantine = %+v, want no word of it", seen)
-			}
-		}
 	}
 }
 

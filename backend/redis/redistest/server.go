@@ -123,12 +123,42 @@ func (s *Server) Restart() {
 func (s *Server) RestartEmpty() {
 	s.t.Helper()
 	s.Kill()
+	s.empty()
+	s.Restart()
+}
+
+func (s *Server) empty() {
+	s.t.Helper()
 	entries, err := os.ReadDir(s.dir)
 	for _, e := range entries {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, e.Name())))
 	}
 	if err != nil {
 		s.t.Fatalf("empty the directory of redis-server: %v", err)
+	}
+}
+
+// Copy kills the server, copies what it has on its disk, and starts it again: a directory for
+// Restore.
+func (s *Server) Copy() string {
+	s.t.Helper()
+	s.Kill()
+	_ = os.Remove(s.Socket) // it is no file that can be copied
+	dir := filepath.Join(s.t.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Restart()
+	return dir
+}
+
+// Restore is Restart with what was copied.
+func (s *Server) Restore(from string) {
+	s.t.Helper()
+	s.Kill()
+	s.empty()
+	if err := os.CopyFS(s.dir, os.DirFS(from)); err != nil {
+		s.t.Fatal(err)
 	}
 	s.Restart()
 }
