@@ -11,15 +11,12 @@ import (
 )
 
 const (
-	// beatPeriod is how often a gateway wakes itself, over another connection.
-	beatPeriod = 2 * time.Second
 	// announceEach is how often it says that it does, which others believe for 15 s.
 	announceEach  = 5 * time.Second
 	announceTries = 3
 	// unheardAfter is how long a gateway waits to be woken by itself, and tries bell times.
 	unheardAfter = time.Second
 	bellTries    = 4
-	sweepEach    = 30 // beats
 )
 
 // beats is how often the node was there.
@@ -82,12 +79,12 @@ func (l *sleeper) beatAt(ctx context.Context, at *place) error {
 		}
 		switch woken, slept := l.wakes(ctx, c, at); {
 		case woken:
-			l.Heard()
+			l.t.Ear.Heard()
 			return nil
 		case !slept, l.place.Load() != at, ctx.Err() != nil:
 			return ctx.Err()
 		}
-		l.t.cfg.Log.Warn("KILL QUERY does not wake this gateway; it looks for messages by itself", "every", pollEach)
+		l.t.Log.Warn("KILL QUERY does not wake this gateway; it looks for messages by itself", "every", pollEach)
 		at.polls.Store(true)
 		return l.announce(ctx, c, at)
 	})
@@ -122,7 +119,7 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 	if err := l.t.room(); err != nil {
 		return err
 	}
-	node, server := []byte(l.t.cfg.Node.ID), []byte(at.identity)
+	node, server := []byte(l.t.Node()), []byte(at.identity)
 	for range announceTries {
 		thread := int64(at.thread)
 		if at.polls.Load() {
@@ -137,7 +134,7 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 			return err
 		}
 		if changed > 0 {
-			l.t.runs.Reached(n)
+			l.t.Runs.Reached(n)
 			return nil
 		}
 		got, err := c.query(ctx, beatsSQL, node) // of an earlier process, or of the time before it was put back

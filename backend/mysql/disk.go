@@ -65,9 +65,9 @@ func (t *Table) watchDisk(ctx context.Context) {
 		}
 		for full := t.looksFull(ctx); ; full = t.looksFull(ctx) {
 			if was := t.disk.full.Swap(full); full && !was {
-				t.cfg.Log.Warn("new locks are refused: " + waitWords)
+				t.Log.Warn("new locks are refused: " + waitWords)
 			} else if was && !full {
-				t.cfg.Log.Info("the server lets commits wait no more")
+				t.Log.Info("the server lets commits wait no more")
 			}
 			if !full || !wait(ctx, fullAgain) {
 				break

@@ -2,11 +2,8 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/sqltable"
@@ -77,29 +74,10 @@ func durability(variables map[string]string) backend.Finding {
 
 // lock takes a lock and gives it back, and looks whether messages arrive.
 func lock(ctx context.Context, cfg Config) []backend.Finding {
-	cfg.Node, cfg.GuardFile, cfg.Guard = sqltable.DoctorNode(), "", GuardNone
-	t, err := OpenTable(cfg)
+	t, err := OpenTable(cfg.ForDoctor())
 	if err != nil {
 		return []backend.Finding{sqltable.Failure("lock", err, page)}
 	}
 	defer t.Close()
-	return sqltable.TryLock(ctx, t, page, t.push)
-}
-
-// push is whether the node can be woken, which it tries by itself.
-func (t *Table) push(ctx context.Context) backend.Finding {
-	ctx, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
-	defer cancel()
-	for {
-		err := t.sleeper.wrong()
-		switch {
-		case err == nil:
-			return backend.Finding{Check: "push", Detail: "messages arrive"}
-		case errors.Is(err, backend.ErrPartly):
-			what, remedy, _ := strings.Cut(strings.TrimPrefix(err.Error(), backend.ErrPartly.Error()+": "), ": ")
-			return backend.Finding{Check: "push", Detail: what, Remedy: remedy, Warned: true}
-		case !wait(ctx, 5*time.Millisecond):
-			return sqltable.Failure("push", err, page)
-		}
-	}
+	return t.TryLock(ctx, page)
 }

@@ -3,23 +3,20 @@ package mysql
 import (
 	"context"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // joinsFree is how often a join is tried without locking the row.
 const joinsFree = 2
 
-// Join implements ledger.Table. Who is beaten by others again and again has the server lock the
-// row, so that they wait for each other.
-func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend.Fence) (r ledger.Reply, err error) {
-	if err := t.prepare(ctx); err != nil {
-		return ledger.Reply{}, err
-	}
+// join has the server lock the row for who is beaten by others again and again, so that they
+// wait for each other.
+func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (r ledger.Reply, err error) {
 	if err := t.room(); err != nil {
 		return ledger.Reply{}, err
 	}
-	raw := t.cfg.KeyPrefix + name
+	raw := t.Raw(name)
 	for range joinsFree {
 		seen, err := t.look(ctx, raw)
 		if err != nil {
@@ -29,22 +26,20 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 		if err != nil || w == nil {
 			return seen, err
 		}
-		r, _, err := t.swap(ctx, w)
+		r, _, err := t.submit(ctx, w)
 		if err != nil || r.Written {
 			r.Written = false // that is of a Swap
 			return r, err
 		}
 	}
-	for try := 1; ; try++ {
-		err := t.requests.with(ctx, func(c *conn) (err error) {
+	err = again(func() error {
+		return t.requests.with(ctx, func(c *conn) (err error) {
 			r, err = t.joinLocked(ctx, c, name, e)
 			c.broken = c.broken || err != nil // it may have left a transaction
 			return err
 		})
-		if !raced(err) || try == racesMost {
-			return r, t.noticed(err)
-		}
-	}
+	})
+	return r, t.noticed(err)
 }
 
 // joining is the write that puts e into the queue; nil: there is nothing to be written.
@@ -54,7 +49,7 @@ func (t *Table) joining(name string, e ledger.Entry, seen ledger.Reply) (*write,
 	if !ok {
 		return nil, nil
 	}
-	w, err := t.write(ledger.Swap{Name: name, Base: seen.Version, Record: row.Record, Effects: ledger.Effects{Messages: ms}}, trusted{})
+	w, err := t.write(ledger.Swap{Name: name, Base: seen.Version, Record: row.Record, Effects: ledger.Effects{Messages: ms}}, sqltable.Run{})
 	if err == nil {
 		w.joins = true
 	}
@@ -70,7 +65,7 @@ const (
 
 // joinLocked joins over c, while the row is locked.
 func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.Entry) (r ledger.Reply, err error) {
-	raw := t.cfg.KeyPrefix + name
+	raw := t.Raw(name)
 	got, err := c.query(ctx, lockingSQL+";\n"+lookSQL, []byte(raw), []byte(raw))
 	if err != nil {
 		return r, err

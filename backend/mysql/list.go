@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,53 +12,25 @@ import (
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-const (
-	sweepMost = 1000
-	// unused is how long a row stays that nobody uses: longer than a request is under way.
-	unused = time.Minute
-)
-
-// List implements ledger.Table. The cursor is the last name told.
-func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
-	if err := t.prepare(ctx); err != nil {
-		return nil, "", err
-	}
-	raw := t.cfg.KeyPrefix + prefix
-	got, err := t.requests.query(ctx, listSQL, []byte(raw), []byte(raw+"\xff"), []byte(cursor), limit)
+func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]sqltable.Row, error) {
+	got, err := t.requests.query(ctx, listSQL, []byte(prefix), []byte(prefix+"\xff"), []byte(after), limit)
 	if err != nil {
-		return nil, "", t.noticed(err)
+		return nil, t.noticed(err)
 	}
 	slices.SortFunc(got[0], func(a, b []value) int { return strings.Compare(a[0].text, b[0].text) })
-	var found []ledger.Named
-	last := ""
-	for _, row := range got[0] {
+	found := make([]sqltable.Row, len(got[0]))
+	for i, row := range got[0] {
 		r := reader{row: row}
-		last = r.text()
-		a := r.there()
+		raw, a := r.text(), r.there()
 		if r.err != nil {
-			return nil, "", r.err
+			return nil, r.err
 		}
-		name := last[len(t.cfg.KeyPrefix):]
-		if sqltable.Hidden(name) {
-			continue
-		}
-		reply, err := a.reply(last)
-		if err != nil {
-			return nil, "", err
-		}
-		found = append(found, ledger.Named{Name: name, Reply: reply})
+		found[i] = sqltable.Row{Raw: raw, Reply: func() (ledger.Reply, error) { return a.reply(raw) }}
 	}
-	if len(got[0]) < limit {
-		last = ""
-	}
-	return found, last, nil
+	return found, nil
 }
 
-// Newest implements floor.Keeper.
-func (t *Table) Newest(ctx context.Context) (backend.Fence, error) {
-	if err := t.prepare(ctx); err != nil {
-		return 0, err
-	}
+func (t *Table) newest(ctx context.Context) (backend.Fence, error) {
 	got, err := t.requests.query(ctx, newestSQL)
 	if err != nil {
 		return 0, t.noticed(err)
@@ -72,11 +43,10 @@ func (t *Table) Newest(ctx context.Context) (backend.Fence, error) {
 	return backend.Fence(newest), r.err
 }
 
-// sweep deletes rows that nobody has used for so long. Fences of rows that come later begin
-// above those that go: mark is written first.
+// sweep has fences of rows that come later begin above those that go: mark is written first.
 func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
 	us := idle.Microseconds()
-	got, err := t.requests.query(ctx, idleSQL, us, us, sweepMost)
+	got, err := t.requests.query(ctx, idleSQL, us, us, sqltable.SweepMost)
 	if err != nil {
 		return t.noticed(err)
 	}
@@ -124,32 +94,4 @@ func allOver(r *ledger.Record, ends string, since int64) bool {
 		}
 	}
 	return true
-}
-
-// Ping implements ledger.Table. A server in quarantine is a backend.Later of an ErrPartly.
-// Without messages waiters are served by timers only, so it asks for these, too.
-func (t *Table) Ping(ctx context.Context) error {
-	if err := t.prepare(ctx); err != nil {
-		return fmt.Errorf("mysql: %w", err)
-	}
-	err := t.decide(ctx)
-	var later *backend.Later
-	switch {
-	case errors.As(err, &later):
-		return &backend.Later{After: later.After, Err: fmt.Errorf("%w: %s", backend.ErrPartly, sqltable.Reason(later))}
-	case err != nil:
-		return fmt.Errorf("mysql: %w", err)
-	}
-	if t.cfg.Guard != GuardQuarantine { // nothing was asked yet
-		if _, err := t.requests.query(ctx, layoutSQL); err != nil {
-			return fmt.Errorf("mysql: %w", t.noticed(err))
-		}
-	}
-	if err := t.room(); err != nil {
-		return fmt.Errorf("mysql: %w", err)
-	}
-	if err := t.sleeper.wrong(); err != nil {
-		return fmt.Errorf("mysql: %w", err)
-	}
-	return nil
 }

@@ -116,27 +116,20 @@ func (t *Table) killNow(ctx context.Context, c *conn, thread uint64) bool {
 		return false
 	case is(err, notOurThread):
 		t.others.Do(func() {
-			t.cfg.Log.Warn("another gateway may not be woken, for it logs in to MySQL as another user; it finds its messages by itself within seconds", "err", err)
+			t.Log.Warn("another gateway may not be woken, for it logs in to MySQL as another user; it finds its messages by itself within seconds", "err", err)
 		})
 	case err != nil:
-		t.cfg.Log.Debug("another gateway could not be woken; it finds its messages by itself within seconds", "err", err)
+		t.Log.Debug("another gateway could not be woken; it finds its messages by itself within seconds", "err", err)
 	}
 	return true
 }
 
-// Send implements ledger.Table.
-func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
-	if err := ledger.Texts(ms); err != nil || len(ms) == 0 {
-		return err
-	}
-	if err := t.prepare(ctx); err != nil {
-		return err
-	}
+func (t *Table) send(ctx context.Context, ms []ledger.Addressed) error {
 	var s statement
 	s.add(sendSQL)
 	nodes, plain := []any{}, []ledger.Message{}
 	for i, m := range ms {
-		s.add(strings.Repeat(", ", min(i, 1))+sendEach, []byte(m.Node), int(m.Kind), []byte(m.Text), []byte(t.cfg.KeyPrefix+m.Name))
+		s.add(strings.Repeat(", ", min(i, 1))+sendEach, []byte(m.Node), int(m.Kind), []byte(m.Text), []byte(t.Raw(m.Name)))
 		nodes, plain = append(nodes, []byte(m.Node)), append(plain, m.Message)
 	}
 	s.add(";\n"+bellsSQL+marks(len(nodes)), nodes...)
@@ -158,9 +151,9 @@ const fetchMost = 100
 // that nothing but a sleep is ever ended by KILL QUERY; nor is there a sleep in the same request:
 // where a KILL comes between two statements, MariaDB 10.11 tells of a next one and sends nothing.
 // What comes after less than fetchMost, the next sleep sees before it begins.
-func (t *Table) fetch(ctx context.Context, box *mailbox, to func(ledger.Addressed)) error {
+func (t *Table) fetch(ctx context.Context, box *mailbox) error {
 	for {
-		got, err := t.requests.query(ctx, fmt.Sprintf(fetchSQL, listOf(box.fetched()), fetchMost), []byte(t.cfg.Node.ID))
+		got, err := t.requests.query(ctx, fmt.Sprintf(fetchSQL, listOf(box.fetched()), fetchMost), []byte(t.Node()))
 		if err != nil {
 			return err
 		}
@@ -176,7 +169,7 @@ func (t *Table) fetch(ctx context.Context, box *mailbox, to func(ledger.Addresse
 			}
 			box.add(id)
 			if m, ok := t.message(kind, raw, body, a); ok {
-				to(m)
+				t.Heard(m)
 			}
 		}
 		if len(got[0]) < fetchMost || box.full() {
@@ -188,11 +181,11 @@ func (t *Table) fetch(ctx context.Context, box *mailbox, to func(ledger.Addresse
 // message is what a row of mail says; false: nothing that is for us. Anybody who may write to
 // the table can forge one: a record that cannot be read is left out.
 func (t *Table) message(k ledger.Kind, raw, body string, a answer) (ledger.Addressed, bool) {
-	name, ok := strings.CutPrefix(raw, t.cfg.KeyPrefix)
+	name, ok := strings.CutPrefix(raw, t.KeyPrefix)
 	if !ok || k < ledger.Look || k > ledger.Told || k == ledger.Resync || len(body) > ledger.MaxText {
 		return ledger.Addressed{}, false
 	}
-	m := ledger.Addressed{Name: name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: k, Text: body}}
+	m := ledger.Addressed{Name: name, Message: ledger.Message{Node: t.Node(), Kind: k, Text: body}}
 	if k != ledger.Tell && k != ledger.Told && a.version != 0 {
 		if r, err := a.reply(raw); err == nil {
 			m.Reply = &r

@@ -112,9 +112,9 @@ func (t *Table) noticed(err error) error {
 	err = outcome(err)
 	switch {
 	case is(err, 1146, 1054): // the tables are gone, or others
-		t.prepared.Again()
+		t.PrepareAgain()
 	case is(err, readOnlyErrors...): // it took writes when the connection was made
-		t.reset()
+		t.Reset()
 	case errors.Is(err, context.DeadlineExceeded) && errors.Is(err, backend.ErrUnavailable):
 		signal(t.disk.asks)
 		if t.disk.full.Load() {

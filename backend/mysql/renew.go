@@ -7,20 +7,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/sqltable"
 )
-
-// Renew implements ledger.Table. Where some leases have no answer, their errors say so and
-// those of the others count.
-func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error) {
-	if len(rs) == 0 {
-		return nil, nil
-	}
-	if err := t.prepare(ctx); err != nil {
-		return nil, err
-	}
-	return sqltable.Renew(rs, func(group []int, errs []error) error { return t.noticed(t.prolong(ctx, rs, group, errs)) })
-}
 
 var (
 	// renewSQL: lease, name; the tag stands for %[1]s. Of one row at a time: the statement that changes several, by
@@ -41,7 +28,7 @@ func (t *Table) renewal(rs []ledger.Renewal, group []int) (s statement, at map[s
 		s.add(begin)
 	}
 	for k, i := range group {
-		raw := t.cfg.KeyPrefix + rs[i].Name
+		raw := t.Raw(rs[i].Name)
 		at[raw], names[k] = i, []byte(raw)
 		s.add(fmt.Sprintf(renewSQL, firmTag(rs[i].ID))+";\n", rs[i].TTL.Microseconds(), names[k])
 	}
@@ -58,15 +45,12 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	s, at := t.renewal(rs, group)
 	var got []rows
 	began := time.Now()
-	var err error
-	for try := 1; ; try++ {
+	err := again(func() (err error) {
 		got, err = t.renewals.query(ctx, s.sql.String(), s.args...)
-		if !raced(err) || try == racesMost {
-			break
-		}
-	}
-	if err != nil {
 		return err
+	})
+	if err != nil {
+		return t.noticed(err)
 	}
 	for _, row := range got[0] {
 		r := reader{row: row}

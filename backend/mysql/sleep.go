@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 const (
@@ -29,15 +27,13 @@ const (
 
 // sleeper hears the messages to the node, on a connection of its own.
 type sleeper struct {
-	*sqltable.Ear
 	t     *Table
-	to    func(ledger.Addressed)
 	place atomic.Pointer[place] // where it sleeps; nil: nowhere
 	signs signs
 	woken chan struct{} // it was woken
 	told  time.Time     // when it was announced last; only beat uses it
 
-	asleep, beats time.Duration // the longest sleep; how often it wakes itself
+	asleep time.Duration // the longest sleep
 }
 
 // place is a connection of which others know.
@@ -50,30 +46,7 @@ type place struct {
 }
 
 func newSleeper(t *Table) *sleeper {
-	return &sleeper{Ear: sqltable.NewEar(product, t.cfg.Log), t: t, woken: make(chan struct{}, 1), signs: signs{beats: &t.beats}, asleep: asleep, beats: beatPeriod}
-}
-
-// Listen implements ledger.Table.
-func (t *Table) Listen(f func(ledger.Addressed)) {
-	l := t.sleeper
-	l.to = f
-	l.Start()
-	ctx, cancel := context.WithCancel(context.Background())
-	stop := t.cancel
-	t.cancel = func() {
-		cancel()
-		stop()
-	}
-	t.wg.Go(func() {
-		l.Run(ctx, func(ctx context.Context) (bool, error) {
-			err := l.listen(ctx)
-			return l.place.Swap(nil) != nil, err
-		})
-	})
-	t.wg.Go(func() { t.watchDisk(ctx) })
-	t.wg.Go(func() {
-		l.Beat(ctx, l.beats, beatPeriod, sweepEach, l.beat, func(ctx context.Context) error { return t.sweep(ctx, unused) })
-	})
+	return &sleeper{t: t, woken: make(chan struct{}, 1), signs: signs{beats: &t.beats}, asleep: asleep}
 }
 
 // leave has the others know that nobody hears any more: the server does not notice at once
@@ -82,7 +55,7 @@ func (l *sleeper) leave() {
 	if at := l.place.Load(); at != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 		defer cancel()
-		_ = l.t.requests.do(ctx, deafSQL, []byte(l.t.cfg.Node.ID), int64(at.thread))
+		_ = l.t.requests.do(ctx, deafSQL, []byte(l.t.Node()), int64(at.thread))
 	}
 }
 
@@ -91,11 +64,19 @@ func (l *sleeper) wrong() error {
 	if at := l.place.Load(); at != nil && at.polls.Load() {
 		return errPolls
 	}
-	return l.Wrong()
+	return l.t.Ear.Wrong()
 }
 
-// listen makes a connection and waits there for mail until it breaks.
-func (l *sleeper) listen(ctx context.Context) error {
+func (l *sleeper) listen(ctx context.Context) (listened bool, err error) {
+	err = l.hear(ctx)
+	if ctx.Err() != nil {
+		l.leave()
+	}
+	return l.place.Swap(nil) != nil, err
+}
+
+// hear makes a connection and waits there for mail until it breaks.
+func (l *sleeper) hear(ctx context.Context) error {
 	if err := l.prepare(ctx); err != nil {
 		return err
 	}
@@ -121,11 +102,7 @@ func (l *sleeper) listen(ctx context.Context) error {
 		return l.t.noticed(err)
 	}
 	l.place.Store(at)
-	l.Tried()
-	l.BeatNow()
-	// It may be another server now, or the same one that has forgotten.
-	l.t.prepared.Again()
-	l.to(ledger.Addressed{Message: ledger.Message{Node: l.t.cfg.Node.ID, Kind: ledger.Resync}})
+	l.t.Listens()
 	return l.read(ctx, c, at)
 }
 
@@ -133,7 +110,7 @@ func (l *sleeper) listen(ctx context.Context) error {
 func (l *sleeper) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, listenMost)
 	defer cancel()
-	return l.t.prepared.Do(ctx)
+	return l.t.Prepare(ctx)
 }
 
 // keep has c hold the lock for which the node waits at the same server.
@@ -160,7 +137,7 @@ func (l *sleeper) read(ctx context.Context, c *conn, at *place) error {
 		waiting, cancel := context.WithTimeout(ctx, l.asleep+silence)
 		err := l.sleep(waiting, c, at, box)
 		if err == nil {
-			err = l.t.fetch(waiting, box, l.to)
+			err = l.t.fetch(waiting, box)
 		}
 		cancel()
 		switch {
@@ -188,7 +165,7 @@ func (l *sleeper) sleep(ctx context.Context, c *conn, at *place, box *mailbox) e
 		return nil
 	}
 	at.naps.Add(1)
-	got, err := c.query(ctx, fmt.Sprintf(sleepSQL, at.nap, int(l.asleep.Seconds()), listOf(box.fetched())), []byte(l.t.cfg.Node.ID))
+	got, err := c.query(ctx, fmt.Sprintf(sleepSQL, at.nap, int(l.asleep.Seconds()), listOf(box.fetched())), []byte(l.t.Node()))
 	at.naps.Add(1)
 	switch {
 	case interrupted(err):

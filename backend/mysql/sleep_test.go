@@ -11,6 +11,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
@@ -41,7 +42,7 @@ func TestWakeUp(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	a := open(t, s.URL(), "a")
-	a.sleeper.asleep, a.sleeper.beats = time.Hour, time.Hour
+	a.sleeper.asleep, a.Beats = time.Hour, time.Hour
 	told := listen(a)
 	sqltest.Until(t, a, "")
 	b := open(t, s.URL(), "b")
@@ -262,7 +263,7 @@ func TestMailIsDeleted(t *testing.T) {
 		}
 	}
 	sql(t, s, "UPDATE locks.lockgw_mail SET sent = sent - 61000000")
-	if err := a.sweep(t.Context(), unused); err != nil {
+	if err := a.sweep(t.Context(), sqltable.Unused); err != nil {
 		t.Fatal(err)
 	}
 	if n := left(); n != 0 {

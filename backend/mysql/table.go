@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -17,25 +16,17 @@ import (
 
 // Table keeps the records of package ledger in MySQL, as one node sees them.
 type Table struct {
-	cfg      Config
+	*sqltable.Table
 	hosts    address
 	requests *pool
 	renewals *pool // of its own: no other request is before them
 	sleeper  *sleeper
-	runs     *sqltable.Runs
 	beats    beats
 	count    atomic.Pointer[count]
-	prepared *sqltable.Preparation
 	rings    rings
 	disk     disk
 	others   sync.Once // tells that a gateway logs in as another user
-
-	cancel context.CancelFunc // ends what runs in the background
-	wg     sync.WaitGroup
-	closed func() error // closes, once
 }
-
-var _ ledger.Table = (*Table)(nil)
 
 const (
 	renewConns = 4
@@ -46,86 +37,63 @@ const (
 // OpenTable makes the Table of a node. It does not wait for the server to be there. Errors
 // are of the configuration.
 func OpenTable(cfg Config) (*Table, error) {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if len(cfg.Node.ID) > maxNode || cfg.Node.ID == "" {
-		return nil, fmt.Errorf("the id of the node, %q, has to have 1 to %d bytes", cfg.Node.ID, maxNode)
-	}
 	a, err := parseAddress(cfg.URL)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{cfg: cfg, hosts: a, cancel: func() {}, disk: disk{asks: make(chan struct{}, 1)}}
-	t.closed = sync.OnceValue(t.close)
-	t.runs = t.newRuns()
-	t.prepared = t.preparation()
+	t := &Table{hosts: a, disk: disk{asks: make(chan struct{}, 1)}}
 	t.sleeper = newSleeper(t)
 	t.requests, t.renewals = t.newPool(a.conns), t.newPool(renewConns)
-	return t, nil
+	t.Table, err = sqltable.New(cfg, sqltable.Database{
+		Type: "mysql", Product: product, MaxNode: maxNode,
+		Layout: t.layout, Known: layout, Create: t.create, Ask: t.ask,
+		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.prolong, Send: t.send, List: t.list, Newest: t.newest,
+		Listen: t.sleeper.listen, Beat: t.sleeper.beat, Sweep: t.sweep,
+		Barred: t.room, Wrong: t.wrong, Pools: []sqltable.Connected{t.requests, t.renewals},
+	})
+	return t, err
 }
 
-// Node implements ledger.Table.
-func (t *Table) Node() string { return t.cfg.Node.ID }
-
-// Info implements ledger.Table. Without a guard nobody knows that the server has forgotten,
-// and nothing is restored.
-func (t *Table) Info() backend.Info {
-	return backend.Info{Type: "mysql", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true, Restores: t.cfg.Guard == GuardQuarantine}
+// Listen implements ledger.Table.
+func (t *Table) Listen(f func(ledger.Addressed)) {
+	t.Table.Listen(f)
+	t.Go(t.watchDisk)
 }
 
-// Close implements ledger.Table. It may be called again.
-func (t *Table) Close() error { return t.closed() }
-
-func (t *Table) close() error {
-	t.sleeper.leave()
-	t.cancel()
-	t.wg.Wait()
-	t.requests.Close()
-	t.renewals.Close()
-	return nil
-}
-
-// reset has all connections for requests made anew.
-func (t *Table) reset() {
-	t.requests.Reset()
-	t.renewals.Reset()
-}
-
-// Swap implements ledger.Table.
-func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
-	if s.Effects.Evicts {
-		return ledger.Reply{}, fmt.Errorf("%w: nobody outside lockgw has a lock in MySQL", backend.ErrConflict)
+// wrong is why commits wait, or messages do not arrive at once.
+func (t *Table) wrong() error {
+	if err := t.room(); err != nil {
+		return err
 	}
-	if err := t.prepare(ctx); err != nil {
-		return ledger.Reply{}, err
-	}
-	if err := t.room(); err != nil && s.Effects.Grants {
-		return ledger.Reply{}, err
-	}
-	for range sqltable.Tries {
-		w, err := t.write(s, t.needed(s))
-		if err != nil {
-			return ledger.Reply{}, err
-		}
-		r, trusted, err := t.swap(ctx, w)
-		if err != nil || trusted {
-			return r, err
-		}
-		if err := t.decide(ctx); err != nil {
-			return ledger.Reply{}, err
+	return t.sleeper.wrong()
+}
+
+// again does f again as long as others were before it. It changes nothing then.
+func again(f func() error) (err error) {
+	for range racesMost {
+		if err = f(); !raced(err) {
+			break
 		}
 	}
-	return ledger.Reply{}, t.runs.Strange()
+	return err
 }
 
-// swap carries out w. trusted: if it was not written, that is not because of the server.
-func (t *Table) swap(ctx context.Context, w *write) (r ledger.Reply, trusted bool, err error) {
+// swap is that of sqltable.Database.
+func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r ledger.Reply, trusted bool, err error) {
+	w, err := t.write(s, run)
+	if err != nil {
+		return ledger.Reply{}, true, err
+	}
+	return t.submit(ctx, w)
+}
+
+// submit carries out w. trusted: if it was not written, that is not because of the server.
+func (t *Table) submit(ctx context.Context, w *write) (r ledger.Reply, trusted bool, err error) {
 	var a answer
 	var unheard []string
 	for try := 1; ; try++ {
 		err = t.requests.with(ctx, func(c *conn) (err error) {
-			if w.run != "" && c.server.identity != w.server {
+			if w.run.ID != "" && c.server.identity != w.run.Server {
 				c.broken = true
 				a = answer{same: true, strange: true}
 				return nil
@@ -145,7 +113,7 @@ func (t *Table) swap(ctx context.Context, w *write) (r ledger.Reply, trusted boo
 		return ledger.Reply{}, true, t.noticed(err)
 	case !a.written && !a.same:
 		return ledger.Reply{}, true, fmt.Errorf("%w: %s", backend.ErrRefused, anotherServerWords)
-	case a.strange, !a.written && w.run != "" && a.run != w.run && a.version == w.base:
+	case a.strange, !a.written && w.run.ID != "" && a.run != w.run.ID && a.version == w.base:
 		return ledger.Reply{}, false, nil
 	case !a.written:
 		r, err = a.reply(w.raw)
@@ -249,18 +217,6 @@ func (t *Table) resolve(ctx context.Context, w *write, err error) (a answer, unh
 	}
 	a.written = true
 	return a, unheard, nil
-}
-
-// Look implements ledger.Table.
-func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
-	if err := t.prepare(ctx); err != nil {
-		return ledger.Reply{}, err
-	}
-	r, err := t.look(ctx, t.cfg.KeyPrefix+name)
-	if err == nil {
-		r.Refusing = t.runs.Refusing()
-	}
-	return r, err
 }
 
 func (t *Table) look(ctx context.Context, raw string) (ledger.Reply, error) {

@@ -34,7 +34,7 @@ func TestJoinLocked(t *testing.T) {
 		for end := time.Now().Add(time.Minute); ; {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			var r ledger.Reply
-			err := b.prepare(ctx)
+			err := b.Prepare(ctx)
 			if err == nil {
 				err = b.requests.with(ctx, func(c *conn) (err error) {
 					r, err = b.joinLocked(ctx, c, "n", ledger.Entry{Node: node, Want: 1})

@@ -6,31 +6,10 @@ import (
 	"fmt"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-// product is what people know the database as; a MariaDB says what it is where that matters.
-const product = "MySQL"
-
-func (t *Table) newRuns() *sqltable.Runs {
-	return sqltable.NewRuns(sqltable.RunsConfig{
-		Product: product, Setting: "backend.mysql.guard", Guarded: t.cfg.Guard == GuardQuarantine,
-		Lease: t.cfg.Lease, File: t.cfg.GuardFile, Log: t.cfg.Log,
-		Moved: t.reset, // what leads to the server of before is of no use
-	})
-}
-
-// needed is the run that s needs.
-func (t *Table) needed(s ledger.Swap) trusted {
-	if !s.Effects.Grants {
-		return trusted{}
-	}
-	id, server := t.runs.Present()
-	return trusted{run: id, server: server}
-}
-
-// decide finds out whether the server is trusted. nil: it is. A *backend.Later: not yet.
+// ask is that of sqltable.Database.
 //
 // The table lockgw_state names one run, with an id: which server, and when it was started, in
 // seconds. A grant looks whether the row has that id, in the same step, and goes over a
@@ -48,30 +27,28 @@ func (t *Table) needed(s ledger.Swap) trusted {
 //
 // A row in a table with ENGINE=MEMORY would tell runs apart for everybody. But group replication
 // takes no such tables, and elsewhere each replica empties its own by a transaction of its own.
-func (t *Table) decide(ctx context.Context) error {
-	return t.runs.Decide(ctx, func(ctx context.Context, judge func(sqltable.Seen) sqltable.Change) error {
-		return t.noticed(t.requests.with(ctx, func(c *conn) error {
-			before := t.count.Load()
-			s, of, counted, err := t.seen(ctx, c)
-			if err != nil {
-				return err
-			}
-			t.counted(before, s.Server, counted)
-			switch change := judge(s); change.Kind {
-			case sqltable.Anew:
-				_, _, err = c.exec(ctx, trustAnewSQL, []byte(rand.Text()), []byte(s.Server), change.Wait.Microseconds(), change.Fresh, []byte(s.ID), []byte(of))
-			case sqltable.Doubt:
-				_, _, err = c.exec(ctx, suspectSQL, change.Wait.Microseconds(), []byte(s.ID))
-			}
+func (t *Table) ask(ctx context.Context, judge func(sqltable.Seen) sqltable.Change) error {
+	return t.noticed(t.requests.with(ctx, func(c *conn) error {
+		before := t.count.Load()
+		s, of, counted, err := t.seen(ctx, c)
+		if err != nil {
 			return err
-		}))
-	})
+		}
+		t.counted(before, s.Server, counted)
+		switch change := judge(s); change.Kind {
+		case sqltable.Anew:
+			_, _, err = c.exec(ctx, trustAnewSQL, []byte(rand.Text()), []byte(s.Server), change.Wait.Microseconds(), change.Fresh, []byte(s.ID), []byte(of))
+		case sqltable.Doubt:
+			_, _, err = c.exec(ctx, suspectSQL, change.Wait.Microseconds(), []byte(s.ID))
+		}
+		return err
+	}))
 }
 
 // seen is what the server at c tells, the server of the run that is trusted, and how many
 // statements there were.
 func (t *Table) seen(ctx context.Context, c *conn) (s sqltable.Seen, of string, counted int64, err error) {
-	got, err := c.query(ctx, trustSQL, []byte(t.cfg.Node.ID))
+	got, err := c.query(ctx, trustSQL, []byte(t.Node()))
 	switch {
 	case err != nil:
 		return s, "", 0, err
@@ -102,7 +79,7 @@ func (t *Table) counted(before *count, identity string, n int64) {
 	}
 	again := before != nil && before.identity == identity
 	if again && n <= before.n {
-		t.runs.Doubtful()
+		t.Runs.Doubtful()
 	}
 	for {
 		is := t.count.Load()

@@ -109,14 +109,14 @@ func TestQuarantineInTheSameSecond(t *testing.T) {
 	a := open(t, s.URL(), "a", guarded)
 	lives := sqltest.Held(t, a, "n")
 	before := *a.count.Load()
-	if err := a.decide(t.Context()); err != nil {
+	if err := a.Decide(t.Context()); err != nil {
 		t.Fatalf("a server that goes on is not trusted: %v", err)
 	}
 	if now := *a.count.Load(); now.n <= before.n || now.identity != before.identity {
 		t.Errorf("the server has counted %+v, and then %+v", before, now)
 	}
 	a.count.Store(&count{before.identity, 1 << 40}) // of a run that was long
-	a.reset()
+	a.Reset()
 	sqltest.Refuses(t, a, lives)
 }
 
@@ -130,13 +130,13 @@ func TestRunHasOneName(t *testing.T) {
 		if n == 6 { // numbers of which an earlier version took the time of the start
 			sql(t, s, "DO BENCHMARK(17000000, UUID_SHORT())", "FLUSH STATUS")
 		}
-		a.reset()
+		a.Reset()
 		sqltest.Held(t, a, "n")
 		names[a.count.Load().identity] = true
 		sqltest.Pause(t, 100*time.Millisecond)
 	}
-	if len(names) != 1 || a.runs.Refusing() != "" {
-		t.Errorf("a run has the names %v; refusing: %q", names, a.runs.Refusing())
+	if len(names) != 1 || a.Runs.Refusing() != "" {
+		t.Errorf("a run has the names %v; refusing: %q", names, a.Runs.Refusing())
 	}
 }
 
@@ -149,7 +149,7 @@ func TestQuarantineAfterPutBack(t *testing.T) {
 	sqltest.Until(t, a, "")
 	lives := sqltest.Held(t, a, "n")
 	sql(t, s, "UPDATE locks.lockgw_nodes SET beats = 0")
-	if err := a.decide(t.Context()); !errors.As(err, new(*backend.Later)) {
+	if err := a.Decide(t.Context()); !errors.As(err, new(*backend.Later)) {
 		t.Fatalf("it was put back, and nobody has noticed: %v", err)
 	}
 	sqltest.Refuses(t, a, lives)

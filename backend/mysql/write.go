@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // write is a Swap, or a Join, on its way.
@@ -17,12 +18,9 @@ type write struct {
 	next  int64
 	base  int64 // 0: there was no record
 	text  string
-	joins bool // the ends stay as they are
-	trusted
+	joins bool         // the ends stay as they are
+	run   sqltable.Run // that it needs; ID "": any
 }
-
-// trusted is the run of the server that a write needs; run "": any.
-type trusted struct{ run, server string }
 
 // version has never been used before: it is one of 2^63.
 func version() int64 { return rand.Int64N(1<<63-1) + 1 }
@@ -34,13 +32,13 @@ func versionText(v int64) ledger.Version {
 	return ledger.Version(strconv.FormatInt(v, 10))
 }
 
-// write makes what carries out s if the server is trusted under need.
-func (t *Table) write(s ledger.Swap, need trusted) (*write, error) {
+// write makes what carries out s if the server is trusted under run.
+func (t *Table) write(s ledger.Swap, run sqltable.Run) (*write, error) {
 	text := ledger.Encode(s.Record)
 	if len(text) > maxPacket/8 {
 		return nil, fmt.Errorf("%w: the record of %s has %d bytes, and MySQL may refuse more than %d: too many gateways wait for it, or hold it", backend.ErrRefused, s.Name, len(text), maxPacket/8)
 	}
-	w := &write{Swap: s, raw: t.cfg.KeyPrefix + s.Name, next: version(), text: string(text), trusted: need}
+	w := &write{Swap: s, raw: t.Raw(s.Name), next: version(), text: string(text), run: run}
 	if s.Base != "" {
 		var err error
 		if w.base, err = strconv.ParseInt(string(s.Base), 10, 64); err != nil {
@@ -96,8 +94,8 @@ func (w *write) put(s *statement) {
 		w.ends(s)
 	}
 	s.add(" WHERE name = ? AND version = ? AND {guard}", []byte(w.raw), w.base)
-	if w.run != "" {
-		s.add(trustedSQL, []byte(w.run))
+	if w.run.ID != "" {
+		s.add(trustedSQL, []byte(w.run.ID))
 	}
 	for _, id := range w.Effects.Ended {
 		tag := tagOf(id)
@@ -148,8 +146,8 @@ func (w *write) insert(s *statement) {
 		s.add(")")
 	}
 	s.add(" FROM (SELECT IF(?, 0, GREATEST("+clock+", ?, s.mark)) AS base FROM lockgw_state AS s WHERE {guard}", w.Absolute, int64(w.Floor))
-	if w.run != "" {
-		s.add(" AND s.run = ? AND s.until <= "+clock, []byte(w.run))
+	if w.run.ID != "" {
+		s.add(" AND s.run = ? AND s.until <= "+clock, []byte(w.run.ID))
 	}
 	s.add(" LIMIT 1) AS o ON DUPLICATE KEY UPDATE busy = lockgw_names.busy")
 }

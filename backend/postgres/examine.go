@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -71,35 +70,10 @@ func settings(ctx context.Context, c *pgconn.PgConn) (found []backend.Finding) {
 
 // lock takes a lock and gives it back, and looks whether messages arrive.
 func lock(ctx context.Context, cfg Config) []backend.Finding {
-	cfg.Node, cfg.GuardFile, cfg.Guard = sqltable.DoctorNode(), "", GuardNone
-	t, err := OpenTable(cfg)
+	t, err := OpenTable(cfg.ForDoctor())
 	if err != nil {
 		return []backend.Finding{sqltable.Failure("lock", err, page)}
 	}
 	defer t.Close()
-	return sqltable.TryLock(ctx, t, page, func(ctx context.Context) backend.Finding {
-		if err := t.hearsItself(ctx); err != nil {
-			return sqltable.Failure("push", err, page)
-		}
-		return backend.Finding{Check: "push", Detail: "messages arrive"}
-	})
-}
-
-// hearsItself waits for the first message of the node to itself.
-func (t *Table) hearsItself(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
-	defer cancel()
-	for ticker := time.NewTicker(5 * time.Millisecond); ; {
-		err := t.listener.Wrong()
-		if err == nil || t.listener.pooler() != nil {
-			ticker.Stop()
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			ticker.Stop()
-			return err
-		case <-ticker.C:
-		}
-	}
+	return t.TryLock(ctx, page)
 }

@@ -9,46 +9,24 @@ import (
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-// List implements ledger.Table. The cursor is the last name told.
-func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
-	if err := t.prepare(ctx); err != nil {
-		return nil, "", err
-	}
-	raw := t.cfg.KeyPrefix + prefix
-	got, err := t.requests.send(ctx, newStatement(t.sql.list, raw, raw+"\U0010ffff", cursor, limit))
+func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]sqltable.Row, error) {
+	got, err := t.requests.send(ctx, newStatement(t.sql.list, prefix, prefix+"\U0010ffff", after, limit))
 	if err != nil {
-		return nil, "", t.noticed(err)
+		return nil, t.noticed(err)
 	}
-	var found []ledger.Named
-	last := ""
-	for _, row := range got[0] {
+	found := make([]sqltable.Row, len(got[0]))
+	for i, row := range got[0] {
 		r := reader{row: row}
-		last = r.text()
-		a := r.there()
+		raw, a := r.text(), r.there()
 		if r.err != nil {
-			return nil, "", r.err
+			return nil, r.err
 		}
-		name := last[len(t.cfg.KeyPrefix):]
-		if sqltable.Hidden(name) {
-			continue
-		}
-		reply, err := a.reply(last)
-		if err != nil {
-			return nil, "", err
-		}
-		found = append(found, ledger.Named{Name: name, Reply: reply})
+		found[i] = sqltable.Row{Raw: raw, Reply: func() (ledger.Reply, error) { return a.reply(raw) }}
 	}
-	if len(got[0]) < limit {
-		last = ""
-	}
-	return found, last, nil
+	return found, nil
 }
 
-// Newest implements floor.Keeper.
-func (t *Table) Newest(ctx context.Context) (backend.Fence, error) {
-	if err := t.prepare(ctx); err != nil {
-		return 0, err
-	}
+func (t *Table) newest(ctx context.Context) (backend.Fence, error) {
 	got, err := t.requests.send(ctx, newStatement(t.sql.newest))
 	if err != nil {
 		return 0, t.noticed(err)

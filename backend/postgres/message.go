@@ -78,7 +78,7 @@ func (t *Table) afterwards(ctx context.Context, name string, s statement) []stri
 		unheard, err = readUnheard(got[0])
 	}
 	if err != nil {
-		t.cfg.Log.Warn("messages to other gateways may be lost; they notice by their timers", "lock", name, "err", t.noticed(err))
+		t.Log.Warn("messages to other gateways may be lost; they notice by their timers", "lock", name, "err", t.noticed(err))
 	}
 	return unheard
 }
@@ -97,11 +97,7 @@ func readUnheard(got rows) (unheard []string, err error) {
 	return unheard, err
 }
 
-// Send implements ledger.Table.
-func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
-	if err := ledger.Texts(ms); err != nil {
-		return err
-	}
+func (t *Table) send(ctx context.Context, ms []ledger.Addressed) error {
 	channels, payloads := make([]string, len(ms)), make([]string, len(ms))
 	for i, m := range ms {
 		channels[i], payloads[i] = channelPrefix+m.Node, heading(m.Kind, m.Name)
@@ -111,12 +107,6 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 		if !utf8.ValidString(payloads[i]) || strings.ContainsRune(payloads[i], 0) {
 			return fmt.Errorf("%w: the text of a message about %s is no UTF-8, or has a NUL in it", backend.ErrInvalid, m.Name)
 		}
-	}
-	if len(ms) == 0 {
-		return nil
-	}
-	if err := t.prepare(ctx); err != nil {
-		return err
 	}
 	return t.noticed(t.requests.do(ctx, t.sql.send, channels, payloads))
 }

@@ -130,10 +130,9 @@ func (t *Table) noticed(err error) error {
 	}
 	switch server.Code {
 	case "42P01", "3F000", "42703": // the tables are gone, or others
-		t.prepared.Again()
+		t.PrepareAgain()
 	case "25006": // it was a primary when the connection was made
-		t.requests.Reset()
-		t.renewals.Reset()
+		t.Reset()
 	}
 	return err
 }

@@ -25,33 +25,16 @@
 // may have forgotten who holds what; see trust.go.
 package postgres
 
-import (
-	"log/slog"
-	"time"
+import "github.com/lockgw/lockgw/backend/sqltable"
 
-	"github.com/lockgw/lockgw/backend"
-)
+// Config of a Table. URL is a postgres:// one.
+type Config = sqltable.Config
 
-// Config of a Table.
-type Config struct {
-	URL       string // postgres://
-	ListenURL string // of the same database, for messages: without a pooler in between; "": URL
-	KeyPrefix string // before every lock name
-	Node      backend.Node
-	// Guard is GuardNone or GuardQuarantine; "": GuardNone. A quarantine lasts for Lease,
-	// which is the longest that a lease can last after its node has lost sight of the
-	// database. GuardFile keeps what is known of servers; "": nowhere.
-	Guard     string
-	Lease     time.Duration
-	GuardFile string
-	Log       *slog.Logger // nil: none
-}
-
-// What Config.Guard may say about a server that may have forgotten grants.
+// What Config.Guard may say.
 const (
-	// GuardNone does nothing about it.
-	GuardNone = "none"
-	// GuardQuarantine has such a server grant nothing new until every lease that it may
-	// have forgotten is over. Who holds a name may have it written down again meanwhile.
-	GuardQuarantine = "quarantine"
+	GuardNone       = sqltable.GuardNone
+	GuardQuarantine = sqltable.GuardQuarantine
 )
+
+// product is what people know the database as.
+const product = "PostgreSQL"

@@ -3,65 +3,9 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/sqltable"
 )
-
-// prepare makes the tables if they are not there, finds out whether the server is trusted,
-// and tries its compare-and-set. An error is an ErrRefused: nothing was asked for.
-func (t *Table) prepare(ctx context.Context) error {
-	if err := t.listener.Began(ctx); err != nil {
-		return err
-	}
-	return t.prepared.Do(ctx)
-}
-
-func (t *Table) preparation() *sqltable.Preparation {
-	return sqltable.NewPreparation(sqltable.Steps{
-		Product: product, Migrate: t.migrate, Decide: t.decide, Runs: t.runs, Table: untried{t}, Node: t.cfg.Node.ID,
-	})
-}
-
-// untried is the Table for its own test.
-type untried struct{ t *Table }
-
-func (u untried) Look(ctx context.Context, name string) (ledger.Reply, error) {
-	return u.t.look(ctx, u.t.cfg.KeyPrefix+name)
-}
-
-func (u untried) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
-	w, err := u.t.write(s, "")
-	if err != nil {
-		return ledger.Reply{}, err
-	}
-	r, _, err := u.t.swap(ctx, w)
-	return r, err
-}
-
-// migrations bounds how often the tables are tried to be made, while others do the same.
-const migrations = 5
-
-// migrate makes the tables. They may be there already: then the user needs no right to make
-// any.
-func (t *Table) migrate(ctx context.Context) (err error) {
-	for range migrations {
-		there, err := t.layout(ctx)
-		if err != nil || there {
-			return err
-		}
-		err = t.create(ctx)
-		var server *pgconn.PgError
-		if err != nil && (!errors.As(err, &server) || !meanwhile(server.Code)) {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: the tables of lockgw cannot be made, for others change them all the time", backend.ErrRefused)
-}
 
 // meanwhile: another gateway has made at the same time what was to be made.
 func meanwhile(code string) bool {
@@ -72,24 +16,18 @@ func meanwhile(code string) bool {
 	return false
 }
 
-// layout says whether the tables are there.
-func (t *Table) layout(ctx context.Context) (there bool, err error) {
+func (t *Table) layout(ctx context.Context) (int64, error) {
 	got, err := t.requests.send(ctx, newStatement(t.sql.layout))
 	var server *pgconn.PgError
 	switch {
 	case errors.As(err, &server) && (server.Code == "42P01" || server.Code == "3F000"):
-		return false, nil
-	case err != nil:
-		return false, err
-	case len(got[0]) == 0:
-		return false, nil
+		return 0, nil
+	case err != nil || len(got[0]) == 0:
+		return 0, err
 	}
 	r := reader{row: got[0][0]}
 	version, _ := r.number()
-	if version > layout {
-		return false, fmt.Errorf("%w: the tables in the schema %s have layout %d, and this lockgw knows %d: it is older than the one that made them", backend.ErrRefused, t.schema, version, layout)
-	}
-	return true, r.err
+	return version, r.err
 }
 
 // create makes the schema, unless it is there, and the tables, in one transaction.
@@ -104,6 +42,10 @@ func (t *Table) create(ctx context.Context) error {
 			sql = t.sql.schema + sql
 		}
 		_, err := c.Exec(ctx, sql).ReadAll() // several statements, one transaction
+		var server *pgconn.PgError
+		if errors.As(err, &server) && meanwhile(server.Code) {
+			return nil
+		}
 		return outcome(err)
 	})
 }

@@ -7,30 +7,10 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-// product is what people know the database as.
-const product = "PostgreSQL"
-
-func newRuns(cfg Config) *sqltable.Runs {
-	return sqltable.NewRuns(sqltable.RunsConfig{
-		Product: product, Setting: "backend.postgres.guard", Guarded: cfg.Guard == GuardQuarantine,
-		Lease: cfg.Lease, File: cfg.GuardFile, Log: cfg.Log,
-	})
-}
-
-// needed is the id of the run that s needs; "": any.
-func (t *Table) needed(s ledger.Swap) string {
-	if !s.Effects.Grants {
-		return ""
-	}
-	id, _ := t.runs.Present()
-	return id
-}
-
-// decide finds out whether the server is trusted. nil: it is. A *backend.Later: not yet.
+// ask is that of sqltable.Database.
 //
 // The table run has one row, with an id. The statement that grants looks whether it is
 // there, in the same step, whatever connection it came by:
@@ -45,24 +25,22 @@ func (t *Table) needed(s ledger.Swap) string {
 //     an earlier state while it ran is seen when it is connected to again.
 //
 // The system identifier and the timeline change only together with one of these.
-func (t *Table) decide(ctx context.Context) error {
-	return t.runs.Decide(ctx, func(ctx context.Context, judge func(sqltable.Seen) sqltable.Change) error {
-		s, err := t.seen(ctx)
-		if err != nil {
-			return err
+func (t *Table) ask(ctx context.Context, judge func(sqltable.Seen) sqltable.Change) error {
+	s, err := t.seen(ctx)
+	if err != nil {
+		return err
+	}
+	switch c := judge(s); c.Kind {
+	case sqltable.Anew:
+		old := ""
+		if s.Same {
+			old = s.ID
 		}
-		switch c := judge(s); c.Kind {
-		case sqltable.Anew:
-			old := ""
-			if s.Same {
-				old = s.ID
-			}
-			return t.noticed(t.requests.do(ctx, t.sql.trustAnew, rand.Text(), c.Wait.Seconds(), c.Fresh, old))
-		case sqltable.Doubt:
-			return t.noticed(t.requests.do(ctx, t.sql.suspect, s.ID, c.Wait.Seconds()))
-		}
-		return nil
-	})
+		return t.noticed(t.requests.do(ctx, t.sql.trustAnew, rand.Text(), c.Wait.Seconds(), c.Fresh, old))
+	case sqltable.Doubt:
+		return t.noticed(t.requests.do(ctx, t.sql.suspect, s.ID, c.Wait.Seconds()))
+	}
+	return nil
 }
 
 func (t *Table) seen(ctx context.Context) (s sqltable.Seen, err error) {

@@ -14,9 +14,6 @@ type write struct {
 	ledger.Swap
 	raw     string // configured prefix and name
 	next    int64
-	base    ledger.Version
-	effects ledger.Effects
-	name    string
 	relaxed bool
 	run     string // of the server, that it needs; "": any
 	sql     string
@@ -30,7 +27,7 @@ const maxPayload = 7900
 // write makes the statement that carries out s if the server is trusted under the id run.
 func (t *Table) write(s ledger.Swap, run string) (write, error) {
 	text := ledger.Encode(s.Record)
-	w := write{Swap: s, raw: t.cfg.KeyPrefix + s.Name, next: version(), base: s.Base, effects: s.Effects, name: s.Name, relaxed: s.Relaxed(), run: run}
+	w := write{Swap: s, raw: t.Raw(s.Name), next: version(), relaxed: s.Relaxed(), run: run}
 	begins := map[backend.Fence]int64{}
 	for _, st := range s.Effects.Stamps {
 		begins[st.ID] = st.TTL.Microseconds()
@@ -72,7 +69,7 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 
 // payload is the message m with what w writes, up to the time, which the database knows.
 func (w *write) payload(m ledger.Message, ids []int64, record []byte) string {
-	return fmt.Sprintf(`%s {"version":%d,"ids":[%s],"record":%s,"clock":`, heading(m.Kind, w.name), w.next, strings.Trim(string(encode(ids)), "{}"), record)
+	return fmt.Sprintf(`%s {"version":%d,"ids":[%s],"record":%s,"clock":`, heading(m.Kind, w.Name), w.next, strings.Trim(string(encode(ids)), "{}"), record)
 }
 
 // reply is what is there once w was carried out.

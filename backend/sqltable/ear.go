@@ -31,20 +31,17 @@ type Ear struct {
 	started atomic.Bool           // Listen was called
 }
 
-// NewEar is for messages from the database that people know as product.
-func NewEar(product string, log *slog.Logger) *Ear {
+// newEar is for messages from the database that people know as product.
+func newEar(product string, log *slog.Logger) *Ear {
 	return &Ear{product: product, log: log, beats: make(chan struct{}, 1), tried: make(chan struct{})}
 }
 
-// Start notes that Listen was called.
-func (e *Ear) Start() { e.started.Store(true) }
+// hasTried notes that the node listens, or could not.
+func (e *Ear) hasTried() { e.once.Do(func() { close(e.tried) }) }
 
-// Tried notes that the node listens, or could not.
-func (e *Ear) Tried() { e.once.Do(func() { close(e.tried) }) }
-
-// Began waits until the node listens for the first time, or it is known that it cannot. What is
+// began waits until the node listens for the first time, or it is known that it cannot. What is
 // asked for before may lead to a message that it does not hear.
-func (e *Ear) Began(ctx context.Context) error {
+func (e *Ear) began(ctx context.Context) error {
 	if !e.started.Load() {
 		return nil
 	}
@@ -87,12 +84,12 @@ func (e *Ear) Wrong() error {
 	}
 }
 
-// Run listens until ctx is over, over one connection after the other. listen says whether it
+// run listens until ctx is over, over one connection after the other. listen says whether it
 // could, and why it does so no more; an error of nil is no trouble.
-func (e *Ear) Run(ctx context.Context, listen func(context.Context) (listened bool, err error)) {
+func (e *Ear) run(ctx context.Context, listen func(context.Context) (listened bool, err error)) {
 	for wait := Relisten; ctx.Err() == nil; {
 		listened, err := listen(ctx)
-		e.Tried()
+		e.hasTried()
 		e.heard.Store(false)
 		if ctx.Err() != nil {
 			return
@@ -113,18 +110,17 @@ func (e *Ear) Run(ctx context.Context, listen func(context.Context) (listened bo
 	}
 }
 
-// BeatNow has Beat do what it does now.
-func (e *Ear) BeatNow() {
+// beatNow has beat do what it does now.
+func (e *Ear) beatNow() {
 	select {
 	case e.beats <- struct{}{}:
 	default:
 	}
 }
 
-// Beat calls beat, which says that the node listens, each period and when BeatNow was called,
-// until ctx is over; and sweep after so many beats, of which calls by BeatNow are none. The
-// context of a call ends within limit.
-func (e *Ear) Beat(ctx context.Context, period, limit time.Duration, sweepEach int, beat, sweep func(context.Context) error) {
+// beat calls say, which says that the node listens, each period and when beatNow was called,
+// until ctx is over; and sweep after so many beats, of which calls by beatNow are none.
+func (e *Ear) beat(ctx context.Context, period time.Duration, sweepEach int, say, sweep func(context.Context) error) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for n := 1; ; {
@@ -135,8 +131,8 @@ func (e *Ear) Beat(ctx context.Context, period, limit time.Duration, sweepEach i
 		case <-ticker.C:
 			n++
 		}
-		asked, cancel := context.WithTimeout(ctx, limit)
-		err := beat(asked)
+		asked, cancel := context.WithTimeout(ctx, BeatPeriod)
+		err := say(asked)
 		if err == nil && n%sweepEach == 0 {
 			n++
 			err = sweep(asked)

@@ -4,76 +4,99 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
-// Preparation is what comes before the first request, and before the next one where a
-// connection for messages had to be made anew: it may be another server.
-type Preparation struct {
-	steps  Steps
-	done   atomic.Bool
-	busy   chan struct{} // one at a time
-	tested string        // the run of the server that has passed the test; only who is busy uses it
+// creations bounds how often the tables are tried to be made, while others do the same.
+const creations = 5
+
+// ready comes before each request. An error is an ErrRefused: nothing was asked for.
+func (t *Table) ready(ctx context.Context) error {
+	if err := t.Ear.began(ctx); err != nil {
+		return err
+	}
+	return t.Prepare(ctx)
 }
 
-// Steps of a Preparation, in their order.
-type Steps struct {
-	Product string                      // for people, such as PostgreSQL
-	Migrate func(context.Context) error // makes the tables, if they are not there
-	Decide  func(context.Context) error // finds out whether the server is trusted
-	Runs    *Runs                       // in which that is noted
-	Table   selftest.Store              // whose compare-and-set is tried
-	Node    string                      // that tries it
-}
-
-// NewPreparation has nothing done yet.
-func NewPreparation(s Steps) *Preparation {
-	return &Preparation{steps: s, busy: make(chan struct{}, 1)}
-}
-
-// Again has the next request begin with it.
-func (p *Preparation) Again() { p.done.Store(false) }
-
-// Do does what was not done yet, or waits for who does it. An error is a backend.ErrRefused:
-// nothing was asked for.
-func (p *Preparation) Do(ctx context.Context) error {
-	if p.done.Load() {
+// Prepare makes the tables if they are not there, finds out whether the server is trusted, and
+// tries its compare-and-set, once; or waits for who does. It comes before the first request, and
+// before the next one after PrepareAgain. An error is an ErrRefused.
+func (t *Table) Prepare(ctx context.Context) error {
+	if t.prepared.Load() {
 		return nil
 	}
 	select {
-	case p.busy <- struct{}{}:
-		defer func() { <-p.busy }()
+	case t.preparing <- struct{}{}:
+		defer func() { <-t.preparing }()
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %s has not said yet who it is", backend.ErrRefused, p.steps.Product)
+		return fmt.Errorf("%w: %s has not said yet who it is", backend.ErrRefused, t.db.Product)
 	}
-	if p.done.Load() {
+	if t.prepared.Load() {
 		return nil
 	}
-	if err := p.now(ctx); err != nil {
+	if err := t.prepare(ctx); err != nil {
 		if errors.Is(err, backend.ErrRefused) {
 			return err
 		}
 		return fmt.Errorf("%w: the tables could not be looked at: %s", backend.ErrRefused, err.Error())
 	}
-	p.done.Store(true)
+	t.prepared.Store(true)
 	return nil
 }
 
-func (p *Preparation) now(ctx context.Context) error {
-	if err := p.steps.Migrate(ctx); err != nil {
+// PrepareAgain has the next request begin with that: it may be another server, or the tables are
+// gone.
+func (t *Table) PrepareAgain() { t.prepared.Store(false) }
+
+func (t *Table) prepare(ctx context.Context) error {
+	if err := t.migrate(ctx); err != nil {
 		return err
 	}
-	if err := p.steps.Decide(ctx); err != nil && !quarantined(err) {
+	if err := t.Decide(ctx); err != nil && !quarantined(err) {
 		return err
 	}
-	if run, _ := p.steps.Runs.Present(); run == "" || run != p.tested {
-		if err := selftest.Run(ctx, p.steps.Table, p.steps.Node); err != nil {
+	if run := t.Runs.Present().ID; run == "" || run != t.tested {
+		if err := selftest.Run(ctx, untried{t}, t.Node()); err != nil {
 			return err
 		}
-		p.tested = run
+		t.tested = run
 	}
 	return nil
 }
+
+// untried is the Table for its own test.
+type untried struct{ t *Table }
+
+func (u untried) Look(ctx context.Context, name string) (ledger.Reply, error) {
+	return u.t.db.Look(ctx, u.t.Raw(name))
+}
+
+func (u untried) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	r, _, err := u.t.db.Swap(ctx, s, Run{})
+	return r, err
+}
+
+// migrate makes the tables. They may be there already: then the user needs no right to make any.
+func (t *Table) migrate(ctx context.Context) error {
+	for range creations {
+		layout, err := t.db.Layout(ctx)
+		switch {
+		case err != nil:
+			return err
+		case layout > t.db.Known:
+			return fmt.Errorf("%w: the tables have layout %d, and this lockgw knows %d: it is older than the one that made them", backend.ErrRefused, layout, t.db.Known)
+		case layout > 0:
+			return nil
+		}
+		if err := t.db.Create(ctx); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: the tables of lockgw cannot be made, for others change them all the time", backend.ErrRefused)
+}
+
+// Decide finds out whether the server is trusted. nil: it is. A *backend.Later: not yet.
+func (t *Table) Decide(ctx context.Context) error { return t.Runs.Decide(ctx, t.db.Ask) }

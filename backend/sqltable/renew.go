@@ -1,6 +1,7 @@
 package sqltable
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -14,11 +15,15 @@ import (
 // for long.
 const renewTogether = 200
 
-// Renew renews rs, several at once by prolong, which gets the indexes of those of one
-// statement, and sets their errors to nil; or returns why none of them was renewed. It answers
-// as ledger.Table does: where some leases have no answer, their errors say so and those of the
-// others count.
-func Renew(rs []ledger.Renewal, prolong func(group []int, errs []error) error) ([]error, error) {
+// Renew implements ledger.Table. It renews several at once. Where some leases have no answer,
+// their errors say so and those of the others count.
+func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error) {
+	if len(rs) == 0 {
+		return nil, nil
+	}
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
 	errs := make([]error, len(rs))
 	groups := groupsOf(rs)
 	whole := make([]error, len(groups))
@@ -28,7 +33,7 @@ func Renew(rs []ledger.Renewal, prolong func(group []int, errs []error) error) (
 			errs[i] = backend.ErrNotHeld
 		}
 		wg.Go(func() {
-			if whole[g] = prolong(group, errs); whole[g] != nil {
+			if whole[g] = t.db.Renew(ctx, rs, group, errs); whole[g] != nil {
 				for _, i := range group {
 					errs[i] = whole[g]
 				}

@@ -40,7 +40,7 @@ type RunsConfig struct {
 	Lease   time.Duration // the longest that may have been forgotten
 	File    string        // keeps the ids; "": nowhere
 	Log     *slog.Logger
-	Moved   func() // is called when another server is trusted than before; nil: nothing is done
+	Moved   func() // is called when another server is trusted than before
 }
 
 // Seen is what a database tells of its run.
@@ -85,11 +85,14 @@ func NewRuns(cfg RunsConfig) *Runs {
 	return r
 }
 
-// Present is the id of the present run, and its server; "": not known.
-func (r *Runs) Present() (id, server string) {
+// Run of a server.
+type Run struct{ ID, Server string }
+
+// Present is the present run; ID "": it is not known.
+func (r *Runs) Present() Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.now.ID, r.now.Server
+	return Run{r.now.ID, r.now.Server}
 }
 
 // Reached notes that the database has come as far as that.
@@ -224,7 +227,7 @@ func (r *Runs) learn(s Seen) {
 	}
 	text := strings.Join(r.known, "\n") + "\n"
 	r.mu.Unlock()
-	if moved && r.cfg.Moved != nil {
+	if moved {
 		r.cfg.Moved()
 	}
 	if anew && r.cfg.File != "" {

@@ -34,7 +34,7 @@ func (d *database) ask(_ context.Context, judge func(Seen) Change) error {
 
 func runs(t *testing.T, known ...*database) *Runs {
 	t.Helper()
-	r := NewRuns(RunsConfig{Product: "SQL", Setting: "guard", Guarded: true, Lease: lease, Log: slog.New(slog.DiscardHandler)})
+	r := NewRuns(RunsConfig{Product: "SQL", Setting: "guard", Guarded: true, Lease: lease, Log: slog.New(slog.DiscardHandler), Moved: func() {}})
 	for _, d := range known {
 		if err := r.Decide(t.Context(), d.ask); err != nil {
 			t.Fatal(err)
@@ -75,8 +75,8 @@ func TestDecide(t *testing.T) {
 			if quarantined(err) != waits || (r.Refusing() != "") != waits || err != nil && !waits {
 				t.Errorf("err = %v, refusing %q, want a quarantine: %v", err, r.Refusing(), waits)
 			}
-			if id, server := r.Present(); id != d.ID || server != d.Server {
-				t.Errorf("the present run is %q of %q, want %q of %q", id, server, d.ID, d.Server)
+			if is, want := r.Present(), (Run{d.ID, d.Server}); is != want {
+				t.Errorf("the present run is %+v, want %+v", is, want)
 			}
 		})
 	}
@@ -104,7 +104,7 @@ func TestRunsAreRemembered(t *testing.T) {
 		}
 	}
 	empty := &database{Seen: Seen{Server: "s"}}
-	r := NewRuns(RunsConfig{Product: "SQL", Guarded: true, Lease: lease, File: file, Log: slog.New(slog.DiscardHandler)})
+	r := NewRuns(RunsConfig{Product: "SQL", Guarded: true, Lease: lease, File: file, Log: slog.New(slog.DiscardHandler), Moved: func() {}})
 	if err := r.Decide(t.Context(), empty.ask); !quarantined(err) {
 		t.Errorf("an empty database in the place of one that was known: %v", err)
 	}

@@ -1,7 +1,7 @@
-// Package sqltable is what the tables over SQL databases have in common: connections for
-// requests (Pool), what comes before the first of them (Preparation), which run of a server is
-// trusted (Runs), whether messages arrive (Ear), and in what groups leases are renewed (Renew).
-// What a statement is and how a message travels each database knows for itself.
+// Package sqltable is what the tables over SQL databases have in common: all of a Table that is
+// no statement. What a request has to wait for, which run of a server a grant needs (Runs),
+// whether messages arrive (Ear), in what groups leases are renewed, connections for requests
+// (Pool). What a statement is and how a message travels each Database knows for itself.
 package sqltable
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/lockgw/lockgw/backend"
 )
 
-// Hidden names are no locks: gateways try the database under them.
-func Hidden(name string) bool { return strings.HasPrefix(name, "lockgw:") }
+// hidden names are no locks: gateways try the database under them.
+func hidden(name string) bool { return strings.HasPrefix(name, "lockgw:") }
 
 // Reason is err without the words that say that it is a refusal.
 func Reason(err error) string {

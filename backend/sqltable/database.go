@@ -1,0 +1,91 @@
+package sqltable
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Config of a Table.
+type Config struct {
+	URL string // of the database
+	// ListenURL is of the same PostgreSQL, for messages: without a pooler in between. "": URL,
+	// as it always is of other databases.
+	ListenURL string
+	KeyPrefix string // before every lock name
+	Node      backend.Node
+	// Guard is GuardNone or GuardQuarantine; "": GuardNone. A quarantine lasts for Lease,
+	// which is the longest that a lease can last after its node has lost sight of the
+	// database. GuardFile keeps what is known of servers; "": nowhere.
+	Guard     string
+	Lease     time.Duration
+	GuardFile string
+	Log       *slog.Logger // nil: none
+}
+
+// What Config.Guard may say about a server that may have forgotten grants.
+const (
+	// GuardNone does nothing about it.
+	GuardNone = "none"
+	// GuardQuarantine has such a server grant nothing new until every lease that it may
+	// have forgotten is over. Who holds a name may have it written down again meanwhile.
+	GuardQuarantine = "quarantine"
+)
+
+// Database is what a Table asks of its database. A raw name has the configured prefix. Errors
+// are those of package backend.
+type Database struct {
+	Type    string // as it is configured, such as postgres
+	Product string // for people, such as PostgreSQL
+	MaxNode int    // bytes of the id of a node
+
+	// Layout is the version of the tables that are there; 0: there are none. Newer than Known,
+	// they are not touched.
+	Layout func(context.Context) (int64, error)
+	Known  int64
+	// Create makes the tables. No error: it may also be that others have, or are about to.
+	Create func(context.Context) error
+	// Ask looks at the run of the server, has judge say what is to be done, and does it.
+	Ask func(ctx context.Context, judge func(Seen) Change) error
+
+	// Swap carries out s if the server is trusted under run, or that needs none. trusted: if it
+	// was not written, that is not because of the server.
+	Swap func(ctx context.Context, s ledger.Swap, run Run) (r ledger.Reply, trusted bool, err error)
+	Look func(ctx context.Context, raw string) (ledger.Reply, error)
+	Join func(ctx context.Context, name string, e ledger.Entry) (ledger.Reply, error)
+	// Renew renews those of rs that group names, each another name, and sets their errors to
+	// nil; or returns why none was renewed.
+	Renew func(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error
+	Send  func(ctx context.Context, ms []ledger.Addressed) error
+	// List tells names in use, in their order: those that begin with prefix and come after one.
+	List   func(ctx context.Context, prefix, after string, limit int) ([]Row, error)
+	Newest func(context.Context) (backend.Fence, error)
+
+	// Listen has the node hear until that ends; listened: it could. Beat says that it listens.
+	Listen func(context.Context) (listened bool, err error)
+	Beat   func(context.Context) error
+	// Sweep deletes rows that nobody has used for so long.
+	Sweep func(ctx context.Context, idle time.Duration) error
+
+	// Barred is why nothing new may be granted now, whatever the run; Wrong is why messages do
+	// not arrive, or else what is amiss.
+	Barred func() error
+	Wrong  func() error
+	// Pools are those of the connections for requests.
+	Pools []Connected
+}
+
+// Connected is a Pool.
+type Connected interface {
+	Reset()
+	Close()
+}
+
+// Row of a name in a list.
+type Row struct {
+	Raw   string
+	Reply func() (ledger.Reply, error)
+}
