@@ -142,8 +142,8 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 			return err
 		}
 		for _, row := range got[0] {
-			r := reader{row: row}
-			l.t.beats.raise(r.number())
+			r := reader(row)
+			l.t.beats.raise(r.Number())
 		}
 	}
 	return fmt.Errorf("%w: the row of the gateway in lockgw_nodes does not change", backend.ErrRefused)

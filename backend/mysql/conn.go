@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // conn is one connection, to a server that is known. It is over the driver itself: package
@@ -89,16 +90,16 @@ func (c *conn) hello(ctx context.Context) error {
 		}
 	}
 	s.tls = len(got[2]) == 1 && got[2][0][1].text != ""
-	r := reader{row: got[3][0]}
-	c.thread = uint64(r.number())
-	s.version = r.text()
-	host, port, id, started := r.text(), r.number(), r.number(), r.number()
-	s.counted = r.number()
-	s.offset, s.frozen = r.number(), r.number() != 0
+	r := reader(got[3][0])
+	c.thread = uint64(r.Number())
+	s.version = r.Text()
+	host, port, id, started := r.Text(), r.Number(), r.Number(), r.Number()
+	s.counted = r.Number()
+	s.offset, s.frozen = r.Number(), r.Number() != 0
 	s.address = host + ":" + strconv.FormatInt(port, 10)
 	s.identity = fmt.Sprintf("%s%s %s %d %d", s.variables["server_uuid"], s.variables["server_uid"], s.address, id, started)
 	c.guard = fmt.Sprintf("(@lockgw_session = %d AND @@server_id = %d AND @@port = %d AND @@hostname = 0x%x)", nonce, id, port, host)
-	return errors.Join(r.err, s.serves())
+	return errors.Join(r.Err, s.serves())
 }
 
 // value of a column; null: there is none.
@@ -215,41 +216,6 @@ func named(args []any) []driver.NamedValue {
 	return all
 }
 
-// reader reads the columns of one row, and remembers the first that it could not read.
-type reader struct {
-	row []value
-	at  int
-	err error
-}
-
-func (r *reader) next() value {
-	if r.at >= len(r.row) {
-		r.fail("a column more", "")
-		return value{null: true}
-	}
-	r.at++
-	return r.row[r.at-1]
-}
-
-func (r *reader) fail(what, text string) {
-	if r.err == nil {
-		r.err = fmt.Errorf("%w: the server has told %q in column %d, and not %s", backend.ErrUnavailable, text, r.at, what)
-	}
-}
-
-func (r *reader) text() string { return r.next().text }
-
-func (r *reader) is() bool { return r.number() != 0 }
-
-// number; 0 of NULL.
-func (r *reader) number() int64 {
-	v := r.next()
-	if v.null {
-		return 0
-	}
-	n, err := strconv.ParseInt(v.text, 10, 64)
-	if err != nil {
-		r.fail("a number", v.text)
-	}
-	return n
+func reader(row []value) *sqltable.Reader {
+	return sqltable.NewReader(len(row), func(i int) (string, bool) { return row[i].text, row[i].null })
 }

@@ -50,8 +50,8 @@ func waits(row []value) bool {
 	if len(row) <= state {
 		return false
 	}
-	is, since := strings.ToLower(row[state].text), reader{row: row[seconds:]}
-	return is == waitForRoom || slices.Contains(commits, is) && since.number() >= commitMost
+	is, since := strings.ToLower(row[state].text), reader(row[seconds:])
+	return is == waitForRoom || slices.Contains(commits, is) && since.Number() >= commitMost
 }
 
 // watchDisk looks whether the disk is full when it is asked to, and then until it is not, or ctx

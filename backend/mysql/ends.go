@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // The holds of a row with their ends are a text, 34 bytes each:
@@ -42,7 +42,7 @@ func putEnds(r *ledger.Record, text string, clock int64) {
 	for i := range r.Holds {
 		r.Holds[i].End = 0
 		if end, ok := endOf(text, tagOf(r.Holds[i].ID)); ok {
-			r.Holds[i].End = duration(end - clock)
+			r.Holds[i].End = sqltable.Duration(end - clock)
 		}
 	}
 }
@@ -56,14 +56,3 @@ func endOf(text, tag string) (int64, bool) {
 	end, err := strconv.ParseInt(text[at+toEnd:at+eachHold], 10, 64)
 	return end, err == nil
 }
-
-// checkEnds: text is one of n holds.
-func checkEnds(text string, n int, raw string) error {
-	if len(text) != n*eachHold {
-		return fmt.Errorf("%w: the row of %s has %d holds and %d ends: it was changed by hand; delete it when nobody holds the lock",
-			backend.ErrRefused, raw, n, len(text)/eachHold)
-	}
-	return nil
-}
-
-func duration(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

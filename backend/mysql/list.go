@@ -20,10 +20,10 @@ func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]sq
 	slices.SortFunc(got[0], func(a, b []value) int { return strings.Compare(a[0].text, b[0].text) })
 	found := make([]sqltable.Row, len(got[0]))
 	for i, row := range got[0] {
-		r := reader{row: row}
-		raw, a := r.text(), r.there()
-		if r.err != nil {
-			return nil, r.err
+		r := reader(row)
+		raw, a := r.Text(), readThere(r)
+		if r.Err != nil {
+			return nil, r.Err
 		}
 		found[i] = sqltable.Row{Raw: raw, Reply: func() (ledger.Reply, error) { return a.reply(raw) }}
 	}
@@ -38,9 +38,9 @@ func (t *Table) newest(ctx context.Context) (backend.Fence, error) {
 	if len(got[0]) != 1 {
 		return 0, fmt.Errorf("%w: the table lockgw_state has %d rows, and not one", backend.ErrRefused, len(got[0]))
 	}
-	r := reader{row: got[0][0]}
-	newest := r.number()
-	return backend.Fence(newest), r.err
+	r := reader(got[0][0])
+	newest := r.Number()
+	return backend.Fence(newest), r.Err
 }
 
 // sweep has fences of rows that come later begin above those that go: mark is written first.
@@ -57,12 +57,12 @@ func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
 	var gone []row
 	top := backend.Fence(0)
 	for _, one := range got[0] {
-		r := reader{row: one}
-		g := row{name: r.text(), version: r.number()}
-		record, err := ledger.Decode([]byte(r.text()))
-		g.ends = r.text()
-		now := r.number()
-		if err != nil || r.err != nil || !allOver(&record, g.ends, now-us) {
+		r := reader(one)
+		g := row{name: r.Text(), version: r.Number()}
+		record, err := ledger.Decode([]byte(r.Text()))
+		g.ends = r.Text()
+		now := r.Number()
+		if err != nil || r.Err != nil || !allOver(&record, g.ends, now-us) {
 			continue
 		}
 		gone, top = append(gone, g), max(top, record.Top)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // ring wakes the nodes that ms are for, which have mail, and returns those that do not hear.
@@ -17,9 +18,9 @@ import (
 func (t *Table) ring(ctx context.Context, c *conn, ms []ledger.Message, bells rows) (unheard []string) {
 	asleep := map[string]uint64{}
 	for _, row := range bells {
-		r := reader{row: row}
-		if node, server := r.text(), r.text(); server == c.server.identity {
-			asleep[node] = uint64(r.number())
+		r := reader(row)
+		if node, server := r.Text(), r.Text(); server == c.server.identity {
+			asleep[node] = uint64(r.Number())
 		}
 	}
 	done := map[string]bool{}
@@ -161,11 +162,11 @@ func (t *Table) fetch(ctx context.Context, box *mailbox) error {
 			return cmp.Or(cmp.Compare(len(a[0].text), len(b[0].text)), cmp.Compare(a[0].text, b[0].text))
 		})
 		for _, row := range got[0] {
-			r := reader{row: row}
-			id, kind, raw, body := uint64(r.number()), ledger.Kind(r.number()), r.text(), r.text()
-			a := r.there()
-			if r.err != nil {
-				return r.err
+			r := reader(row)
+			id, kind, raw, body := uint64(r.Number()), ledger.Kind(r.Number()), r.Text(), r.Text()
+			a := readThere(r)
+			if r.Err != nil {
+				return r.Err
 			}
 			box.add(id)
 			if m, ok := t.message(kind, raw, body, a); ok {
@@ -182,16 +183,13 @@ func (t *Table) fetch(ctx context.Context, box *mailbox) error {
 // the table can forge one: a record that cannot be read is left out.
 func (t *Table) message(k ledger.Kind, raw, body string, a answer) (ledger.Addressed, bool) {
 	name, ok := strings.CutPrefix(raw, t.KeyPrefix)
-	if !ok || k < ledger.Look || k > ledger.Told || k == ledger.Resync || len(body) > ledger.MaxText {
-		return ledger.Addressed{}, false
-	}
-	m := ledger.Addressed{Name: name, Message: ledger.Message{Node: t.Node(), Kind: k, Text: body}}
-	if k != ledger.Tell && k != ledger.Told && a.version != 0 {
+	m, valid := sqltable.NewMessage(t.Node(), name, k, body)
+	if valid && k != ledger.Tell && k != ledger.Told && a.version != 0 {
 		if r, err := a.reply(raw); err == nil {
 			m.Reply = &r
 		}
 	}
-	return m, true
+	return m, ok && valid
 }
 
 // errPolls is what backend.ErrPartly says where nobody can wake the gateway.

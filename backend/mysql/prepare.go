@@ -21,6 +21,6 @@ func (t *Table) layout(ctx context.Context) (int64, error) {
 	case err != nil || len(got[0]) == 0:
 		return 0, t.noticed(err)
 	}
-	r := reader{row: got[0][0]}
-	return r.number(), r.err
+	r := reader(got[0][0])
+	return r.Number(), r.Err
 }

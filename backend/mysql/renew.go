@@ -53,13 +53,13 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 		return t.noticed(err)
 	}
 	for _, row := range got[0] {
-		r := reader{row: row}
-		i := at[r.text()]
-		ends, now, same := r.text(), r.number(), r.is()
+		r := reader(row)
+		i := at[r.Text()]
+		ends, now, same := r.Text(), r.Number(), r.Is()
 		end, there := endOf(ends, firmTag(rs[i].ID))
 		switch {
-		case r.err != nil:
-			errs[i] = r.err
+		case r.Err != nil:
+			errs[i] = r.Err
 		case !same:
 			errs[i] = fmt.Errorf("%w: %s", backend.ErrUnavailable, anotherServerWords)
 		case there && end < now+(rs[i].TTL-time.Since(began)).Microseconds():

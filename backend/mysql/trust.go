@@ -55,14 +55,14 @@ func (t *Table) seen(ctx context.Context, c *conn) (s sqltable.Seen, of string, 
 	case len(got[0]) != 1:
 		return s, "", 0, fmt.Errorf("%w: the table lockgw_state has %d rows, and not one", backend.ErrRefused, len(got[0]))
 	}
-	r := reader{row: got[0][0]}
-	s.ID, of = r.text(), r.text()
-	s.Fresh, s.Left, s.Far = r.is(), duration(r.number()), r.number()
+	r := reader(got[0][0])
+	s.ID, of = r.Text(), r.Text()
+	s.Fresh, s.Left, s.Far = r.Is(), sqltable.Duration(r.Number()), r.Number()
 	s.Server, s.Used = c.server.identity, s.ID != ""
 	s.Same = s.Used && of == s.Server
-	counted = r.number()
+	counted = r.Number()
 	t.beats.raise(s.Far)
-	return s, of, counted, r.err
+	return s, of, counted, r.Err
 }
 
 // count is how many statements a server has counted in a run.

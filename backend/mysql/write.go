@@ -2,8 +2,6 @@ package mysql
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"strconv"
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
@@ -22,30 +20,14 @@ type write struct {
 	run   sqltable.Run // that it needs; ID "": any
 }
 
-// version has never been used before: it is one of 2^63.
-func version() int64 { return rand.Int64N(1<<63-1) + 1 }
-
-func versionText(v int64) ledger.Version {
-	if v == 0 {
-		return ""
-	}
-	return ledger.Version(strconv.FormatInt(v, 10))
-}
-
 // write makes what carries out s if the server is trusted under run.
 func (t *Table) write(s ledger.Swap, run sqltable.Run) (*write, error) {
 	text := ledger.Encode(s.Record)
 	if len(text) > maxPacket/8 {
 		return nil, fmt.Errorf("%w: the record of %s has %d bytes, and MySQL may refuse more than %d: too many gateways wait for it, or hold it", backend.ErrRefused, s.Name, len(text), maxPacket/8)
 	}
-	w := &write{Swap: s, raw: t.Raw(s.Name), next: version(), text: string(text), run: run}
-	if s.Base != "" {
-		var err error
-		if w.base, err = strconv.ParseInt(string(s.Base), 10, 64); err != nil {
-			return nil, fmt.Errorf("%w: %q is no version of a record in MySQL", backend.ErrInvalid, s.Base)
-		}
-	}
-	return w, nil
+	base, err := sqltable.ParseVersion(s.Base)
+	return &write{Swap: s, raw: t.Raw(s.Name), next: sqltable.NewVersion(), base: base, text: string(text), run: run}, err
 }
 
 // statement is SQL with its arguments, in pieces.
@@ -168,31 +150,27 @@ func readAnswer(got rows, wrote bool) (answer, error) {
 	if len(got) != 1 {
 		return answer{}, fmt.Errorf("%w: the server has told %d rows, and not one", backend.ErrUnavailable, len(got))
 	}
-	r := reader{row: got[0]}
-	written := wrote && r.is()
-	a := r.there()
+	r := reader(got[0])
+	written := wrote && r.Is()
+	a := readThere(r)
 	a.written = written
-	return a, r.err
+	return a, r.Err
 }
 
-// there reads the columns of what is there.
-func (r *reader) there() (a answer) {
-	a.version, a.record, a.ends, a.clock, a.same, a.run = r.number(), r.text(), r.text(), r.number(), r.is(), r.text()
+// readThere reads the columns of what is there.
+func readThere(r *sqltable.Reader) (a answer) {
+	a.version, a.record, a.ends, a.clock, a.same, a.run = r.Number(), r.Text(), r.Text(), r.Number(), r.Is(), r.Text()
 	return a
 }
 
 // reply reads what is there.
 func (a answer) reply(raw string) (ledger.Reply, error) {
-	r := ledger.Reply{Version: versionText(a.version), Clock: a.clock}
-	if a.version == 0 {
-		return r, nil
+	r, err := sqltable.NewReply(raw, a.version, a.record, a.clock)
+	if err != nil || r.Version == "" {
+		return r, err
 	}
-	var err error
-	if r.Record, err = ledger.Decode([]byte(a.record)); err != nil {
-		return ledger.Reply{}, fmt.Errorf("%w: the row of %s: %w", backend.ErrRefused, raw, err)
-	}
-	if err := checkEnds(a.ends, len(r.Record.Holds), raw); err != nil {
-		return ledger.Reply{}, err
+	if n := len(r.Record.Holds); len(a.ends) != n*eachHold {
+		return ledger.Reply{}, sqltable.WrongEnds(raw, n, len(a.ends)/eachHold)
 	}
 	putEnds(&r.Record, a.ends, a.clock)
 	return r, nil
@@ -207,12 +185,12 @@ func (w *write) reply(a answer) (ledger.Reply, error) {
 	}
 	// Another write has come since, or there was no need to read: what began is known, and of
 	// what stayed what is still there. So it is not with a new row.
-	r := ledger.Reply{Version: versionText(w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true}
+	r := ledger.Reply{Version: sqltable.Version(w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true}
 	putEnds(&r.Record, a.ends, a.clock)
 	for i := range r.Record.Holds {
 		h := &r.Record.Holds[i]
 		if ttl, begins := w.stamp(h.ID); begins {
-			h.End = duration(ttl)
+			h.End = sqltable.Duration(ttl)
 		}
 	}
 	return r, nil

@@ -54,8 +54,8 @@ func settings(ctx context.Context, c *pgconn.PgConn) (found []backend.Finding) {
 	if got.Err != nil || len(got.Rows) != 1 {
 		return []backend.Finding{sqltable.Failure("settings", outcome(got.Err), page)}
 	}
-	r := reader{row: got.Rows[0]}
-	fsync, commit, queue := r.text(), r.text(), r.float()
+	r := reader(got.Rows[0])
+	fsync, commit, queue := r.Text(), r.Text(), r.Float()
 	f := backend.Finding{Check: "durability", Detail: "fsync " + fsync + ", synchronous_commit " + commit}
 	if fsync == "off" || commit == "off" {
 		f.Warned, f.Remedy = true, "set both to on, for the user of lockgw at least: a crash may lose locks that were granted, and backend.postgres.guard has to keep everybody out for a while"

@@ -16,10 +16,11 @@ func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]sq
 	}
 	found := make([]sqltable.Row, len(got[0]))
 	for i, row := range got[0] {
-		r := reader{row: row}
-		raw, a := r.text(), r.there()
-		if r.err != nil {
-			return nil, r.err
+		r := reader(row)
+		raw, a := r.Text(), answer{}
+		a.read(r)
+		if r.Err != nil {
+			return nil, r.Err
 		}
 		found[i] = sqltable.Row{Raw: raw, Reply: func() (ledger.Reply, error) { return a.reply(raw) }}
 	}
@@ -34,7 +35,6 @@ func (t *Table) newest(ctx context.Context) (backend.Fence, error) {
 	if len(got[0]) != 1 {
 		return 0, fmt.Errorf("%w: the table state has %d rows, and not one", backend.ErrRefused, len(got[0]))
 	}
-	r := reader{row: got[0][0]}
-	newest, _ := r.number()
-	return backend.Fence(newest), r.err
+	r := reader(got[0][0])
+	return backend.Fence(r.Number()), r.Err
 }

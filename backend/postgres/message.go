@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // heading is how the payload of a message begins. The text of the message may follow, or the
@@ -26,26 +27,24 @@ func parseMessage(payload, node string) (ledger.Addressed, bool) {
 	length, rest, _ := strings.Cut(rest, " ")
 	number, err := strconv.Atoi(kind)
 	n, errN := strconv.Atoi(length)
-	k := ledger.Kind(number)
-	if err != nil || errN != nil || n <= 0 || n > len(rest) || k < ledger.Look || k > ledger.Told || k == ledger.Resync {
+	if err != nil || errN != nil || n <= 0 || n > len(rest) {
 		return ledger.Addressed{}, false
 	}
-	m := ledger.Addressed{Name: rest[:n], Message: ledger.Message{Node: node, Kind: k}}
-	rest = strings.TrimPrefix(rest[n:], " ")
+	name, text := rest[:n], strings.TrimPrefix(rest[n:], " ")
+	k := ledger.Kind(number)
 	if k == ledger.Tell || k == ledger.Told {
-		m.Text = rest
-		return m, len(rest) <= ledger.MaxText
+		return sqltable.NewMessage(node, name, k, text)
 	}
+	m, ok := sqltable.NewMessage(node, name, k, "")
 	var with struct {
 		Version, Clock int64
 		IDs, Ends      []int64
 		Record         json.RawMessage
 	}
-	if json.Unmarshal([]byte(rest), &with) != nil || with.Version == 0 {
-		return m, true
+	if !ok || json.Unmarshal([]byte(text), &with) != nil || with.Version == 0 {
+		return m, ok
 	}
-	text := string(with.Record)
-	a := answer{version: &with.Version, record: &text, ids: with.IDs, ends: with.Ends, clock: with.Clock}
+	a := answer{version: with.Version, record: string(with.Record), ids: with.IDs, ends: with.Ends, clock: with.Clock}
 	if r, err := a.reply(m.Name); err == nil {
 		m.Reply = &r
 	}
@@ -85,13 +84,13 @@ func (t *Table) afterwards(ctx context.Context, name string, s statement) []stri
 
 func readUnheard(got rows) (unheard []string, err error) {
 	for _, row := range got {
-		r := reader{row: row}
-		node, _, hears := r.text(), r.text(), r.bool()
+		r := reader(row)
+		node, _, hears := r.Text(), r.Text(), r.Is()
 		if !hears {
 			unheard = append(unheard, node)
 		}
 		if err == nil {
-			err = r.err
+			err = r.Err
 		}
 	}
 	return unheard, err

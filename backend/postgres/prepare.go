@@ -25,9 +25,8 @@ func (t *Table) layout(ctx context.Context) (int64, error) {
 	case err != nil || len(got[0]) == 0:
 		return 0, err
 	}
-	r := reader{row: got[0][0]}
-	version, _ := r.number()
-	return version, r.err
+	r := reader(got[0][0])
+	return r.Number(), r.Err
 }
 
 // create makes the schema, unless it is there, and the tables, in one transaction.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"strconv"
-	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -50,16 +47,6 @@ func OpenTable(cfg Config) (*Table, error) {
 	return t, err
 }
 
-// version has never been used: it is one of 2^63.
-func version() int64 { return rand.Int64N(1<<63-1) + 1 }
-
-func versionText(v *int64) ledger.Version {
-	if v == nil {
-		return ""
-	}
-	return ledger.Version(strconv.FormatInt(*v, 10))
-}
-
 // swap is that of sqltable.Database.
 func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r ledger.Reply, trusted bool, err error) {
 	w, err := t.write(s, run.ID)
@@ -87,7 +74,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r le
 	switch {
 	case err != nil:
 		return ledger.Reply{}, true, t.noticed(err)
-	case !a.written && a.trusted && a.version == nil:
+	case !a.written && a.trusted && a.version == 0:
 		// What the statement told is of when it began. It may have waited since.
 		r, err = t.look(ctx, w.raw)
 		return r, true, err
@@ -138,7 +125,7 @@ func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (ledger.R
 		return ledger.Reply{}, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
 	}
 	raw := t.Raw(name)
-	a, err := t.answered(ctx, t.sql.join, raw, "", true, version(), string(entry), e.Node, e.Mode.Limit())
+	a, err := t.answered(ctx, t.sql.join, raw, "", true, sqltable.NewVersion(), string(entry), e.Node, e.Mode.Limit())
 	if err != nil {
 		return ledger.Reply{}, err
 	}
@@ -175,5 +162,3 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	}
 	return nil
 }
-
-func duration(us int64) time.Duration { return time.Duration(us) * time.Microsecond }

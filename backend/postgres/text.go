@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // encode writes an argument as PostgreSQL reads it as text.
@@ -50,71 +50,21 @@ func array[T any](all []T, one func([]byte, T) []byte) []byte {
 // rows are what a statement tells, as text; nil is NULL.
 type rows [][][]byte
 
-// reader reads the columns of one row, and remembers the first that it could not read.
-type reader struct {
-	row [][]byte
-	at  int
-	err error
+func reader(row [][]byte) *sqltable.Reader {
+	return sqltable.NewReader(len(row), func(i int) (string, bool) { return string(row[i]), row[i] == nil })
 }
 
-func (r *reader) next() []byte {
-	if r.at >= len(r.row) {
-		r.fail("a column more", nil)
-		return nil
-	}
-	r.at++
-	return r.row[r.at-1]
-}
-
-func (r *reader) fail(what string, text []byte) {
-	if r.err == nil {
-		r.err = fmt.Errorf("%w: PostgreSQL has told %q in column %d, and not %s", backend.ErrUnavailable, text, r.at, what)
-	}
-}
-
-func (r *reader) text() string { return string(r.next()) }
-
-func (r *reader) bool() bool {
-	b := r.next()
-	if len(b) != 1 {
-		r.fail("whether something is so", b)
-		return false
-	}
-	return b[0] == 't'
-}
-
-// number; ok: it is not NULL.
-func (r *reader) number() (n int64, ok bool) {
-	b := r.next()
-	if b == nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(string(b), 10, 64)
-	if err != nil {
-		r.fail("a number", b)
-	}
-	return n, true
-}
-
-func (r *reader) float() float64 {
-	b := r.next()
-	f, err := strconv.ParseFloat(string(b), 64)
-	if err != nil {
-		r.fail("a number", b)
-	}
-	return f
-}
-
-func (r *reader) numbers() (all []int64) {
-	b := r.next()
-	inner := strings.TrimSuffix(strings.TrimPrefix(string(b), "{"), "}")
+// numbers reads an array.
+func numbers(r *sqltable.Reader) (all []int64) {
+	text := r.Text()
+	inner := strings.TrimSuffix(strings.TrimPrefix(text, "{"), "}")
 	if inner == "" {
 		return nil
 	}
 	for one := range strings.SplitSeq(inner, ",") {
 		n, err := strconv.ParseInt(one, 10, 64)
 		if err != nil {
-			r.fail("numbers", b)
+			r.Fail("numbers", text)
 			return nil
 		}
 		all = append(all, n)

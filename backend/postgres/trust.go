@@ -51,8 +51,8 @@ func (t *Table) seen(ctx context.Context) (s sqltable.Seen, err error) {
 	case len(got[0]) != 1:
 		return s, fmt.Errorf("%w: the table state has %d rows, and not one", backend.ErrRefused, len(got[0]))
 	}
-	r := reader{row: got[0][0]}
-	s = sqltable.Seen{ID: r.text(), Same: r.bool(), Fresh: r.bool(), Left: time.Duration(r.float() * float64(time.Second)), Used: r.text() != ""}
-	s.Far, _ = r.number()
-	return s, r.err
+	r := reader(got[0][0])
+	s = sqltable.Seen{ID: r.Text(), Same: r.Is(), Fresh: r.Is(), Left: time.Duration(r.Float() * float64(time.Second)), Used: r.Text() != ""}
+	s.Far = r.Number()
+	return s, r.Err
 }

@@ -2,11 +2,11 @@ package postgres
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // write is a Swap on its way.
@@ -27,7 +27,7 @@ const maxPayload = 7900
 // write makes the statement that carries out s if the server is trusted under the id run.
 func (t *Table) write(s ledger.Swap, run string) (write, error) {
 	text := ledger.Encode(s.Record)
-	w := write{Swap: s, raw: t.Raw(s.Name), next: version(), relaxed: s.Relaxed(), run: run}
+	w := write{Swap: s, raw: t.Raw(s.Name), next: sqltable.NewVersion(), relaxed: s.Relaxed(), run: run}
 	begins := map[backend.Fence]int64{}
 	for _, st := range s.Effects.Stamps {
 		begins[st.ID] = st.TTL.Microseconds()
@@ -45,9 +45,9 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 		w.sql, w.args = t.sql.insert, append(w.args, int64(s.Floor), s.Absolute)
 		return w, nil
 	}
-	base, err := strconv.ParseInt(string(s.Base), 10, 64)
+	base, err := sqltable.ParseVersion(s.Base)
 	if err != nil {
-		return write{}, fmt.Errorf("%w: %q is no version of a record in PostgreSQL", backend.ErrInvalid, s.Base)
+		return write{}, err
 	}
 	w.args = append(w.args, base)
 	if len(s.Effects.Ended) > 0 || len(ids) > 1 || len(ids) == 1 && ttls[0] < 0 {
@@ -79,15 +79,15 @@ func (w *write) reply(a answer) (ledger.Reply, error) {
 		r.Written = true
 		return r, err
 	}
-	r := ledger.Reply{Version: versionText(&w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true}
+	r := ledger.Reply{Version: sqltable.Version(w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true}
 	return r, a.putEnds(&r.Record, w.raw)
 }
 
 // answer is a row that a statement about a name tells.
 type answer struct {
 	written, trusted bool
-	version          *int64 // nil: there is no record
-	record           *string
+	version          int64 // 0: there is no record
+	record           string
 	ids, ends        []int64
 	clock            int64
 }
@@ -96,36 +96,22 @@ func readAnswer(got rows) (answer, error) {
 	if len(got) != 1 {
 		return answer{}, fmt.Errorf("%w: PostgreSQL has told %d rows, and not one", backend.ErrUnavailable, len(got))
 	}
-	r := reader{row: got[0]}
-	written, trusted := r.bool(), r.bool()
-	a := r.there()
-	a.written, a.trusted = written, trusted
-	return a, r.err
+	r := reader(got[0])
+	a := answer{written: r.Is(), trusted: r.Is()}
+	a.read(r)
+	return a, r.Err
 }
 
-// there reads the columns of what is there.
-func (r *reader) there() (a answer) {
-	if v, ok := r.number(); ok {
-		a.version = &v
-	}
-	if text := r.next(); text != nil {
-		record := string(text)
-		a.record = &record
-	}
-	a.ids, a.ends = r.numbers(), r.numbers()
-	a.clock, _ = r.number()
-	return a
+// read reads the columns of what is there.
+func (a *answer) read(r *sqltable.Reader) {
+	a.version, a.record, a.ids, a.ends, a.clock = r.Number(), r.Text(), numbers(r), numbers(r), r.Number()
 }
 
 // reply reads what is there.
 func (a answer) reply(raw string) (ledger.Reply, error) {
-	r := ledger.Reply{Version: versionText(a.version), Clock: a.clock}
-	if a.version == nil || a.record == nil {
-		return r, nil
-	}
-	var err error
-	if r.Record, err = ledger.Decode([]byte(*a.record)); err != nil {
-		return ledger.Reply{}, fmt.Errorf("%w: the row of %s: %w", backend.ErrRefused, raw, err)
+	r, err := sqltable.NewReply(raw, a.version, a.record, a.clock)
+	if err != nil || r.Version == "" {
+		return r, err
 	}
 	return r, a.putEnds(&r.Record, raw)
 }
@@ -133,11 +119,10 @@ func (a answer) reply(raw string) (ledger.Reply, error) {
 // putEnds gives the holds of r, which is of the same row, their ends.
 func (a answer) putEnds(r *ledger.Record, raw string) error {
 	if len(a.ids) != len(r.Holds) || len(a.ends) != len(r.Holds) {
-		return fmt.Errorf("%w: the row of %s has %d holds and %d ends: it was changed by hand; delete it when nobody holds the lock",
-			backend.ErrRefused, raw, len(r.Holds), len(a.ends))
+		return sqltable.WrongEnds(raw, len(r.Holds), len(a.ends))
 	}
 	for i := range r.Holds {
-		r.Holds[i].End = duration(a.ends[i] - a.clock)
+		r.Holds[i].End = sqltable.Duration(a.ends[i] - a.clock)
 	}
 	return nil
 }
