@@ -2,11 +2,9 @@ package etcd
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -17,8 +15,8 @@ import (
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
-// examineTime bounds each question.
-const examineTime = 3 * time.Second
+// page is where people read on.
+const page = "docs/etcd.md"
 
 // Examine looks for what is wrong with the members that cfg names, and takes a lock that
 // nobody else uses and gives it back. cfg.Node is not used.
@@ -29,7 +27,7 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	}
 	c, err := connect(ctx, a)
 	if err != nil {
-		return []backend.Finding{failure("connection", unsent(err))}
+		return []backend.Finding{selftest.Failure("connection", unsent(err), page)}
 	}
 	defer c.Close()
 	found := members(ctx, c, a)
@@ -39,15 +37,11 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	return append(found, lock(ctx, cfg))
 }
 
-func failure(check string, err error) backend.Finding {
-	return backend.Finding{Check: check, Detail: err.Error(), Remedy: "see docs/etcd.md", Fails: true}
-}
-
 // members asks each member how it is.
 func members(ctx context.Context, c *clientv3.Client, a quorum.Address) (found []backend.Finding) {
 	var lacks []string
 	for i, e := range c.Endpoints() {
-		ctx, cancel := context.WithTimeout(ctx, examineTime)
+		ctx, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
 		st, err := c.Status(ctx, e)
 		cancel()
 		f := backend.Finding{Check: "member " + a.Members[i]}
@@ -72,21 +66,21 @@ func members(ctx context.Context, c *clientv3.Client, a quorum.Address) (found [
 
 // lock takes a lock and gives it back.
 func lock(ctx context.Context, cfg Config) backend.Finding {
-	cfg.Node = backend.Node{ID: "doctor-" + rand.Text()}
+	cfg.Node = selftest.DoctorNode()
 	t, err := OpenTable(cfg)
 	if err != nil {
-		return failure("lock", err)
+		return selftest.Failure("lock", err, page)
 	}
 	defer t.Close()
 	t.Listen(func(ledger.Addressed) {})
-	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
+	ctx, cancel := context.WithTimeout(ctx, 2*selftest.ExamineTime)
 	defer cancel()
-	f, err := selftest.TakeLock(ctx, t, cfg.Node.ID)
+	f, err := selftest.TakeLock(ctx, selftest.Store{Look: t.Look, Swap: t.Swap}, cfg.Node.ID)
 	if err == nil {
 		err = t.delete(ctx, t.due(0))
 	}
 	if err != nil {
-		return failure("lock", err)
+		return selftest.Failure("lock", err, page)
 	}
 	return f
 }

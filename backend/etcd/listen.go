@@ -58,7 +58,7 @@ func (t *Table) hear(f func(ledger.Addressed), first bool) (began bool, err erro
 	}
 	t.guard.beat(put.Header.Revision, true)
 	if first {
-		if err := selftest.Run(ctx, unheard{t}, t.cfg.Node.ID); err != nil {
+		if err := selftest.Run(ctx, selftest.Store{Look: t.Look, Swap: t.swap}, t.cfg.Node.ID); err != nil {
 			return false, err
 		}
 	}
@@ -72,17 +72,6 @@ func (t *Table) hear(f func(ledger.Addressed), first bool) (began bool, err erro
 		f(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Resync}})
 	}
 	return true, e.listen(life, c, events)
-}
-
-// unheard is a Table that need not listen.
-type unheard struct{ t *Table }
-
-func (u unheard) Look(ctx context.Context, name string) (ledger.Reply, error) {
-	return u.t.Look(ctx, name)
-}
-
-func (u unheard) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
-	return u.t.swap(ctx, s)
 }
 
 // deafen has others know at once that this node does not listen, if it has closed.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/sqltable"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // page is where people read on.
@@ -19,11 +19,11 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	if err != nil {
 		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
-	connecting, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
+	connecting, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
 	defer cancel()
 	c, err := connectFirst(connecting, a.hosts)
 	if err != nil {
-		return []backend.Finding{sqltable.Failure("connection", err, page)}
+		return []backend.Finding{selftest.Failure("connection", err, page)}
 	}
 	defer c.Close()
 	found := []backend.Finding{connection(c, a)}
@@ -46,11 +46,11 @@ func connection(c *conn, a address) backend.Finding {
 
 // settings are those by which a crash may lose more than it has to, and long requests fail.
 func settings(ctx context.Context, c *conn) []backend.Finding {
-	ctx, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
+	ctx, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
 	defer cancel()
 	got, err := c.query(ctx, "SELECT @@max_allowed_packet")
 	if err != nil || len(got) != 1 || len(got[0]) != 1 {
-		return []backend.Finding{sqltable.Failure("settings", outcome(err), page)}
+		return []backend.Finding{selftest.Failure("settings", outcome(err), page)}
 	}
 	r := reader(got[0][0])
 	packet := r.Number()
@@ -76,7 +76,7 @@ func durability(variables map[string]string) backend.Finding {
 func lock(ctx context.Context, cfg Config) []backend.Finding {
 	t, err := OpenTable(cfg.ForDoctor())
 	if err != nil {
-		return []backend.Finding{sqltable.Failure("lock", err, page)}
+		return []backend.Finding{selftest.Failure("lock", err, page)}
 	}
 	defer t.Close()
 	return t.TryLock(ctx, page)

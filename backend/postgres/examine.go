@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/sqltable"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // page is where people read on.
@@ -22,7 +22,7 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	if err != nil {
 		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
-	connecting, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
+	connecting, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
 	defer cancel()
 	c, err := pgconn.ConnectConfig(connecting, a.server)
 	if err == nil {
@@ -30,7 +30,7 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 		err = serves(c)
 	}
 	if err != nil {
-		return []backend.Finding{sqltable.Failure("connection", notSent(err), page)}
+		return []backend.Finding{selftest.Failure("connection", notSent(err), page)}
 	}
 	found := []backend.Finding{connection(c, a.server)}
 	found = append(found, settings(ctx, c)...)
@@ -47,12 +47,12 @@ func connection(c *pgconn.PgConn, cfg *pgconn.Config) backend.Finding {
 
 // settings are those by which a crash may lose more than it has to, and others' messages.
 func settings(ctx context.Context, c *pgconn.PgConn) (found []backend.Finding) {
-	ctx, cancel := context.WithTimeout(ctx, sqltable.ExamineTime)
+	ctx, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
 	defer cancel()
 	const sql = "SELECT current_setting('fsync'), current_setting('synchronous_commit'), pg_notification_queue_usage()"
 	got := c.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
 	if got.Err != nil || len(got.Rows) != 1 {
-		return []backend.Finding{sqltable.Failure("settings", outcome(got.Err), page)}
+		return []backend.Finding{selftest.Failure("settings", outcome(got.Err), page)}
 	}
 	r := reader(got.Rows[0])
 	fsync, commit, queue := r.Text(), r.Text(), r.Float()
@@ -72,7 +72,7 @@ func settings(ctx context.Context, c *pgconn.PgConn) (found []backend.Finding) {
 func lock(ctx context.Context, cfg Config) []backend.Finding {
 	t, err := OpenTable(cfg.ForDoctor())
 	if err != nil {
-		return []backend.Finding{sqltable.Failure("lock", err, page)}
+		return []backend.Finding{selftest.Failure("lock", err, page)}
 	}
 	defer t.Close()
 	return t.TryLock(ctx, page)

@@ -2,22 +2,35 @@ package selftest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
-// Swapper is a ledger.Table, or what is tried of it.
-type Swapper interface {
-	Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error)
+// ExamineTime bounds each question of the doctor.
+const ExamineTime = 3 * time.Second
+
+// Failure says the doctor that the store does not do what check is about; page is where to read on.
+func Failure(check string, err error, page string) backend.Finding {
+	return backend.Finding{Check: check, Detail: Reason(err), Remedy: "see " + page, Fails: true}
 }
 
+// Reason is err without the words that say that it is a refusal.
+func Reason(err error) string {
+	return strings.TrimPrefix(err.Error(), backend.ErrRefused.Error()+": ")
+}
+
+// DoctorNode is the node as which the doctor takes its lock.
+func DoctorNode() backend.Node { return backend.Node{ID: "doctor-" + rand.Text()} }
+
 // TakeLock has node take a lock that nobody else uses and give it back, for the doctor.
-func TakeLock(ctx context.Context, t Swapper, node string) (backend.Finding, error) {
+func TakeLock(ctx context.Context, s Store, node string) (backend.Finding, error) {
 	begin := time.Now()
-	l, err := Take(ctx, t, "lockgw:doctor:"+node, node, "")
+	l, err := Take(ctx, s, "lockgw:doctor:"+node, node, "")
 	took := time.Since(begin)
 	begin = time.Now()
 	if err == nil {
@@ -30,21 +43,21 @@ func TakeLock(ctx context.Context, t Swapper, node string) (backend.Finding, err
 // Lock is one that nobody else uses, taken to see whether it is granted. It is free after a few
 // seconds, also if it is not given back.
 type Lock struct {
-	t    Swapper
+	s    Store
 	name string
 	node string
 	got  ledger.Reply
 }
 
 // Take has node take name, which has never been used. about is kept with it.
-func Take(ctx context.Context, t Swapper, name, node, about string) (Lock, error) {
+func Take(ctx context.Context, s Store, name, node, about string) (Lock, error) {
 	op := ledger.Op{Node: node, Want: 1, Turns: 1, TTL: 3 * time.Second}
 	if about != "" {
 		op.Callers = []ledger.Caller{{Owner: backend.Owner(node), Entries: 1, About: about}}
 	}
 	next, effects := ledger.Step(ledger.Record{}, op, 0)
-	r, err := t.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
-	return Lock{t, name, node, r}, err
+	r, err := s.Swap(ctx, ledger.Swap{Name: name, Record: next, Effects: effects})
+	return Lock{s, name, node, r}, err
 }
 
 // GiveBack gives it back, if it was granted.
@@ -54,6 +67,6 @@ func (l Lock) GiveBack(ctx context.Context) error {
 		return nil
 	}
 	next, effects := ledger.Step(l.got.Record, ledger.Op{Verb: ledger.Leave, Node: l.node, Hold: h.ID}, 0)
-	_, err := l.t.Swap(ctx, ledger.Swap{Name: l.name, Base: l.got.Version, Record: next, Effects: effects})
+	_, err := l.s.Swap(ctx, ledger.Swap{Name: l.name, Base: l.got.Version, Record: next, Effects: effects})
 	return err
 }

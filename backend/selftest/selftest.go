@@ -15,10 +15,10 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
-// Store is what is tried of a ledger.Table.
-type Store interface {
-	Look(ctx context.Context, name string) (ledger.Reply, error)
-	Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error)
+// Store is what is tried of a ledger.Table, perhaps before that may be used.
+type Store struct {
+	Look func(ctx context.Context, name string) (ledger.Reply, error)
+	Swap func(ctx context.Context, s ledger.Swap) (ledger.Reply, error)
 }
 
 // Name of the record by which node tries its store. No lock is called so.

@@ -12,16 +12,6 @@ import (
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
-// broken is a store that does not do what it should.
-type broken struct {
-	ledger.Table
-	swap func(ledger.Table, ledger.Swap) (ledger.Reply, error)
-}
-
-func (b broken) Swap(_ context.Context, s ledger.Swap) (ledger.Reply, error) {
-	return b.swap(b.Table, s)
-}
-
 func TestRun(t *testing.T) {
 	latest := func(table ledger.Table, s ledger.Swap) ledger.Swap {
 		r, err := table.Look(t.Context(), s.Name)
@@ -66,7 +56,8 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			table := memory.OpenTable(memory.NewRows(), "a")
-			err := selftest.Run(t.Context(), broken{table, tt.swap}, "a")
+			broken := func(_ context.Context, s ledger.Swap) (ledger.Reply, error) { return tt.swap(table, s) }
+			err := selftest.Run(t.Context(), selftest.Store{Look: table.Look, Swap: broken}, "a")
 			switch {
 			case tt.want == "" && err != nil:
 				t.Fatal(err)

@@ -58,25 +58,18 @@ func (t *Table) prepare(ctx context.Context) error {
 	if err := t.Decide(ctx); err != nil && !quarantined(err) {
 		return err
 	}
+	look := func(ctx context.Context, name string) (ledger.Reply, error) { return t.db.Look(ctx, t.Raw(name)) }
+	swap := func(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+		r, _, err := t.db.Swap(ctx, s, Run{})
+		return r, err
+	}
 	if run := t.Runs.Present().ID; run == "" || run != t.tested {
-		if err := selftest.Run(ctx, untried{t}, t.Node()); err != nil {
+		if err := selftest.Run(ctx, selftest.Store{Look: look, Swap: swap}, t.Node()); err != nil {
 			return err
 		}
 		t.tested = run
 	}
 	return nil
-}
-
-// untried is the Table for its own test.
-type untried struct{ t *Table }
-
-func (u untried) Look(ctx context.Context, name string) (ledger.Reply, error) {
-	return u.t.db.Look(ctx, u.t.Raw(name))
-}
-
-func (u untried) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
-	r, _, err := u.t.db.Swap(ctx, s, Run{})
-	return r, err
 }
 
 // migrate makes the tables. They may be there already: then the user needs no right to make any.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // Runs is what a gateway knows of the runs of its database. A grant needs one that is trusted.
@@ -121,7 +122,7 @@ func (r *Runs) Strange() error {
 // Refusing says why nothing new is granted; "": it is, as far as is known.
 func (r *Runs) Refusing() string {
 	if err := r.later(); err != nil {
-		return Reason(err)
+		return selftest.Reason(err)
 	}
 	return ""
 }

@@ -14,11 +14,6 @@ import (
 // hidden names are no locks: gateways try the database under them.
 func hidden(name string) bool { return strings.HasPrefix(name, "lockgw:") }
 
-// Reason is err without the words that say that it is a refusal.
-func Reason(err error) string {
-	return strings.TrimPrefix(err.Error(), backend.ErrRefused.Error()+": ")
-}
-
 // quarantined: the database answers, and grants nothing new yet.
 func quarantined(err error) bool {
 	var later *backend.Later

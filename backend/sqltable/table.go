@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 const (
@@ -226,7 +227,7 @@ func (t *Table) Ping(ctx context.Context) error {
 	var later *backend.Later
 	switch {
 	case errors.As(err, &later):
-		return &backend.Later{After: later.After, Err: fmt.Errorf("%w: %s", backend.ErrPartly, Reason(later))}
+		return &backend.Later{After: later.After, Err: fmt.Errorf("%w: %s", backend.ErrPartly, selftest.Reason(later))}
 	case err != nil:
 		return fmt.Errorf("%s: %w", t.db.Type, err)
 	}

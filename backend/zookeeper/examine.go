@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"slices"
 	"time"
@@ -15,8 +14,8 @@ import (
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
-// examineTime bounds each question.
-const examineTime = 3 * time.Second
+// page is where people read on.
+const page = "docs/zookeeper.md"
 
 // Examine looks for what is wrong with the members that cfg names, and takes a lock that
 // nobody else uses and gives it back. cfg.Node is not used.
@@ -30,10 +29,6 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 		return found
 	}
 	return append(found, lock(ctx, cfg)...)
-}
-
-func failure(check string, err error) backend.Finding {
-	return backend.Finding{Check: check, Detail: err.Error(), Remedy: "see docs/zookeeper.md", Fails: true}
 }
 
 // examineMembers begins a session with each member alone.
@@ -58,9 +53,9 @@ func examineMembers(ctx context.Context, a address) (found []backend.Finding) {
 }
 
 func reachable(ctx context.Context, a address) error {
-	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	ctx, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
 	defer cancel()
-	c, err := connect(a, examineTime)
+	c, err := connect(a, selftest.ExamineTime)
 	if err != nil {
 		return err
 	}
@@ -70,25 +65,25 @@ func reachable(ctx context.Context, a address) error {
 
 // lock takes a lock and gives it back, and tells for how long the session lasts.
 func lock(ctx context.Context, cfg Config) []backend.Finding {
-	cfg.Node = backend.Node{ID: "doctor-" + rand.Text()}
+	cfg.Node = selftest.DoctorNode()
 	t, err := OpenTable(cfg)
 	if err != nil {
-		return []backend.Finding{failure("lock", err)}
+		return []backend.Finding{selftest.Failure("lock", err, page)}
 	}
 	defer t.Close()
 	t.Listen(func(ledger.Addressed) {})
-	ctx, cancel := context.WithTimeout(ctx, 2*examineTime)
+	ctx, cancel := context.WithTimeout(ctx, 2*selftest.ExamineTime)
 	defer cancel()
 	s, err := t.listening.Wait(ctx)
 	if err != nil {
-		return []backend.Finding{failure("lock", err)}
+		return []backend.Finding{selftest.Failure("lock", err, page)}
 	}
-	f, err := selftest.TakeLock(ctx, trial{s}, cfg.Node.ID)
+	f, err := selftest.TakeLock(ctx, s.trial(), cfg.Node.ID)
 	if err == nil {
 		err = s.deleteAll(ctx, t.due(0))
 	}
 	if err != nil {
-		return []backend.Finding{failure("lock", err)}
+		return []backend.Finding{selftest.Failure("lock", err, page)}
 	}
 	found := examineRights(ctx, s)
 	return append(found, examineSession(s, t.cfg.Lease), f)

@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/quorum"
 	"github.com/lockgw/lockgw/backend/selftest"
 )
@@ -189,7 +188,7 @@ func (t *Table) begin(ctx context.Context, first bool) (s *session, err error) {
 		return s, err
 	}
 	if first {
-		return s, selftest.Run(ctx, trial{s}, t.cfg.Node.ID)
+		return s, selftest.Run(ctx, s.trial(), t.cfg.Node.ID)
 	}
 	return s, nil
 }
@@ -243,16 +242,8 @@ func (s *session) announce(ctx context.Context) error {
 	return nil
 }
 
-// trial is a Table that need not listen.
-type trial struct{ s *session }
-
-func (x trial) Look(ctx context.Context, name string) (ledger.Reply, error) {
-	return x.s.look(ctx, name)
-}
-
-func (x trial) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
-	return x.s.swap(ctx, w)
-}
+// trial is what may be tried of the store before the node listens.
+func (s *session) trial() selftest.Store { return selftest.Store{Look: s.look, Swap: s.swap} }
 
 // finish ends the session, or lets it expire if something is held under it.
 func (s *session) finish() {
