@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -35,7 +34,8 @@ func FuzzLetter(f *testing.F) {
 		f.Add([]byte(ls[0].value), int64(i))
 	}
 	f.Fuzz(func(t *testing.T, value []byte, rev int64) {
-		table := &Table{cfg: Config{Node: backend.Node{ID: "me"}}}
+		table := new(Table)
+		table.Config.Node.ID = "me"
 		for _, m := range table.open(value, rev) {
 			if m.Name == "" || m.Node != "me" || len(m.Text) > ledger.MaxText || m.Kind == ledger.Resync {
 				t.Errorf("%q is %+v", value, m)

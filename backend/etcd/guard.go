@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -10,7 +9,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // guard notices that etcd was restored from an older copy, and may have forgotten who holds
@@ -83,7 +82,7 @@ func (t *Table) proof() []clientv3.Cmp {
 	defer t.guard.mu.Unlock()
 	return []clientv3.Cmp{
 		clientv3.Compare(clientv3.CreateRevision(t.keys.quarantine()), "=", 0),
-		clientv3.Compare(clientv3.ModRevision(t.keys.mail(t.cfg.Node.ID)), ">", t.guard.pulse-1),
+		clientv3.Compare(clientv3.ModRevision(t.keys.mail(t.Node())), ">", t.guard.pulse-1),
 	}
 }
 
@@ -91,12 +90,7 @@ func (t *Table) proof() []clientv3.Cmp {
 func (t *Table) distrust() error {
 	t.guard.mu.Lock()
 	defer t.guard.mu.Unlock()
-	left := t.guard.until - now()
-	if left <= 0 {
-		return nil
-	}
-	return &backend.Later{After: left, Err: fmt.Errorf("%w: etcd was restored from an older copy and may have forgotten who holds what; "+
-		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, time.Now().Add(left).Format(time.TimeOnly))}
+	return quorum.Restored("etcd", t.guard.until-now())
 }
 
 // inspect compares etcd with what this process and the key cluster know of it.
@@ -115,12 +109,12 @@ func (t *Table) inspect(ctx context.Context, c *clientv3.Client) error {
 	back := t.guard.back(r.Header, newest)
 	switch {
 	case was != nil && string(was.Value) != is, back:
-		t.cfg.Log.Warn("etcd was restored from an older copy; no new locks are granted until all that may have been forgotten is over", "for", t.cfg.Lease)
-		lease, err := c.Grant(ctx, int64(classOf(t.cfg.Lease)/time.Second))
+		t.Log.Warn("etcd was restored from an older copy; no new locks are granted until all that may have been forgotten is over", "for", t.Lease)
+		lease, err := c.Grant(ctx, int64(classOf(t.Lease)/time.Second))
 		if err != nil {
 			return outcome(ctx, err)
 		}
-		ops := []clientv3.Op{clientv3.OpPut(t.keys.cluster(), is), clientv3.OpPut(t.keys.quarantine(), t.cfg.Node.ID, clientv3.WithLease(lease.ID))}
+		ops := []clientv3.Op{clientv3.OpPut(t.keys.cluster(), is), clientv3.OpPut(t.keys.quarantine(), t.Node(), clientv3.WithLease(lease.ID))}
 		if _, err := c.Txn(ctx).If(before).Then(ops...).Commit(); err != nil { // else somebody was faster
 			return outcome(ctx, err)
 		}

@@ -8,6 +8,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/quorum"
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
@@ -20,10 +21,10 @@ const (
 
 // Listen implements ledger.Table.
 func (t *Table) Listen(f func(ledger.Addressed)) {
-	t.work.Go(func() {
-		t.listening.Run(t.life, func(first bool) (bool, error) { return t.hear(f, first) })
+	t.Work.Go(func() {
+		t.listening.Run(t.Life, func(first bool) (bool, error) { return t.hear(f, first) })
 	})
-	t.work.Go(t.sweep)
+	t.Work.Go(func() { quorum.Sweep(t.Life, t.sweep, t.scan) })
 }
 
 // ear is one watch of the node's own key.
@@ -38,7 +39,7 @@ type ear struct {
 // hear makes the key of this node and tells f what is written to it, until something goes
 // wrong. began: it has come as far as to hear.
 func (t *Table) hear(f func(ledger.Addressed), first bool) (began bool, err error) {
-	ctx, cancel := context.WithTimeout(t.life, listenTTL)
+	ctx, cancel := context.WithTimeout(t.Life, listenTTL)
 	defer cancel()
 	c, err := t.link.client(ctx)
 	if err != nil {
@@ -52,34 +53,34 @@ func (t *Table) hear(f func(ledger.Addressed), first bool) (began bool, err erro
 		return false, outcome(ctx, err)
 	}
 	defer t.deafen(c, grant.ID)
-	put, err := c.Put(ctx, t.keys.mail(t.cfg.Node.ID), "{}", clientv3.WithLease(grant.ID))
+	put, err := c.Put(ctx, t.keys.mail(t.Node()), "{}", clientv3.WithLease(grant.ID))
 	if err != nil {
 		return false, outcome(ctx, err)
 	}
 	t.guard.beat(put.Header.Revision, true)
 	if first {
-		if err := selftest.Run(ctx, selftest.Store{Look: t.Look, Swap: t.swap}, t.cfg.Node.ID); err != nil {
+		if err := selftest.Run(ctx, selftest.Store{Look: t.Look, Swap: t.swap}, t.Node()); err != nil {
 			return false, err
 		}
 	}
 	e := &ear{t: t, f: f, lease: grant.ID, heard: put.Header.Revision}
-	life, stop := context.WithCancel(clientv3.WithRequireLeader(t.life))
+	life, stop := context.WithCancel(clientv3.WithRequireLeader(t.Life))
 	defer stop()
 	// A revision that is past by now is served some 100 ms late, once.
-	events := c.Watch(life, t.keys.mail(t.cfg.Node.ID), clientv3.WithRev(e.heard+1))
+	events := c.Watch(life, t.keys.mail(t.Node()), clientv3.WithRev(e.heard+1))
 	t.listening.Ready(true)
 	if !first {
-		f(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Resync}})
+		f(ledger.Addressed{Message: ledger.Message{Node: t.Node(), Kind: ledger.Resync}})
 	}
 	return true, e.listen(life, c, events)
 }
 
 // deafen has others know at once that this node does not listen, if it has closed.
 func (t *Table) deafen(c *clientv3.Client, id clientv3.LeaseID) {
-	if t.life.Err() == nil {
+	if t.Life.Err() == nil {
 		return // the next one takes the key over
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.life), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Life), time.Second)
 	defer cancel()
 	_, _ = c.Revoke(ctx, id)
 }
@@ -113,7 +114,7 @@ func (e *ear) listen(ctx context.Context, c *clientv3.Client, events clientv3.Wa
 				busy = true
 				n++
 				writes := n%writesEvery == 0
-				e.t.work.Go(func() { probed <- e.probe(ctx, c, writes) })
+				e.t.Work.Go(func() { probed <- e.probe(ctx, c, writes) })
 			}
 		case p := <-probed:
 			if busy, e.owed = false, p.rev; p.err != nil {
@@ -136,7 +137,7 @@ func (e *ear) probe(ctx context.Context, c *clientv3.Client, writes bool) probed
 	if _, err := e.t.link.keepAlive(ctx, e.lease); err != nil {
 		return probed{err: err}
 	}
-	key := e.t.keys.mail(e.t.cfg.Node.ID)
+	key := e.t.keys.mail(e.t.Node())
 	then := []clientv3.Op{clientv3.OpGet(key, clientv3.WithKeysOnly()), clientv3.OpGet(e.t.keys.quarantine())}
 	if writes {
 		then = append(then, clientv3.OpPut(key, "{}", clientv3.WithIgnoreLease()))

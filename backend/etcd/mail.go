@@ -21,35 +21,20 @@ type letter struct {
 }
 
 type content struct {
-	Notes []note `json:"notes"`
+	Notes []quorum.Note `json:"notes"`
 	// Row is the record that was written with it: its key and this one have the same revision.
 	Row string `json:"row,omitempty"`
-}
-
-type note struct {
-	Kind ledger.Kind `json:"kind"`
-	Name string      `json:"name"`
-	Text string      `json:"text,omitempty"`
 }
 
 // letters are ms by node. text is the row of the name that they are about.
 func letters(ms []ledger.Addressed, text string) ([]letter, error) {
 	var out []letter
-	for _, m := range ms {
-		if slices.ContainsFunc(out, func(l letter) bool { return l.node == m.Node }) {
-			continue
-		}
-		x := content{Row: text}
-		for _, o := range ms {
-			if o.Node == m.Node {
-				x.Notes = append(x.Notes, note{o.Kind, o.Name, o.Text})
-			}
-		}
-		value, err := json.Marshal(x)
+	for _, l := range quorum.Letters(ms) {
+		value, err := json.Marshal(content{l.Notes, text})
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
 		}
-		out = append(out, letter{m.Node, string(value)})
+		out = append(out, letter{l.Node, string(value)})
 	}
 	return out, nil
 }
@@ -87,8 +72,7 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 	return nil
 }
 
-// open reads a letter. Whoever may write the key can forge one: a record that cannot be
-// read is left out, and one that can is only ever compared with.
+// open reads a letter. A record that cannot be read is left out.
 func (t *Table) open(value []byte, rev int64) []ledger.Addressed {
 	var x content
 	if json.Unmarshal(value, &x) != nil {
@@ -96,15 +80,16 @@ func (t *Table) open(value []byte, rev int64) []ledger.Addressed {
 	}
 	var ms []ledger.Addressed
 	for _, n := range x.Notes {
-		if n.Kind < ledger.Look || n.Kind > ledger.Told || n.Kind == ledger.Resync || len(n.Text) > ledger.MaxText || n.Name == "" {
+		m, ok := n.Message(t.Node())
+		if !ok {
 			continue
 		}
-		m := ledger.Addressed{Name: n.Name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: n.Kind, Text: n.Text}}
 		if r, err := quorum.Decode(x.Row); x.Row != "" && err == nil && r.Kept == "" {
 			is := row{r, rev}
 			t.seen.saw(n.Name, &is)
-			m.Reply = &ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
-			t.remains.set(n.Name, is.Ends, &m.Reply.Record)
+			reply := is.Reply(is.version())
+			t.remains.set(n.Name, is.Ends, &reply.Record)
+			m.Reply = &reply
 		}
 		ms = append(ms, m)
 	}

@@ -55,20 +55,15 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 		if err != nil {
 			return ledger.Reply{}, err
 		}
-		next := ledger.Row{Version: is.version(), Record: is.Record}
-		ms, ok := next.Join(e, "")
+		next, ms, ok := is.Joined(e)
 		if !ok {
 			return t.reply(ctx, c, name, is, false)
 		}
-		w := &write{t: t, name: name, base: is.at(), row: row{Row: quorum.Row{Ends: is.Ends, Record: next.Record}}}
+		w := &write{t: t, name: name, base: is.at(), row: row{Row: next}}
 		if w.text, err = w.row.Encode(); err != nil {
 			return ledger.Reply{}, err
 		}
-		to := make([]ledger.Addressed, len(ms))
-		for i, m := range ms {
-			to[i] = ledger.Addressed{Name: name, Message: m}
-		}
-		if w.mail, err = letters(to, w.text); err != nil {
+		if w.mail, err = letters(quorum.About(name, ms), w.text); err != nil {
 			return ledger.Reply{}, err
 		}
 		rev, _, found, err2 := w.commit(ctx, c)

@@ -58,7 +58,7 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, 
 	case w.own.known:
 		when = append(when, clientv3.Compare(clientv3.CreateRevision(alive), "!=", 0))
 	default:
-		then = append(then, clientv3.OpPut(alive, t.cfg.Node.ID, clientv3.WithLease(w.own.id)))
+		then = append(then, clientv3.OpPut(alive, t.Node(), clientv3.WithLease(w.own.id)))
 	}
 	if w.fresh {
 		when = append(when, w.mark.is(t.keys.mark())...)
@@ -72,7 +72,7 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, 
 	}
 	r, err := c.Txn(ctx).If(when...).Then(then...).
 		Else(clientv3.OpGet(key), clientv3.OpGet(alive, clientv3.WithCountOnly()), clientv3.OpGet(t.keys.mark()),
-			clientv3.OpGet(t.keys.quarantine(), clientv3.WithCountOnly()), clientv3.OpGet(t.keys.mail(t.cfg.Node.ID), clientv3.WithKeysOnly())).Commit()
+			clientv3.OpGet(t.keys.quarantine(), clientv3.WithCountOnly()), clientv3.OpGet(t.keys.mail(t.Node()), clientv3.WithKeysOnly())).Commit()
 	if err != nil {
 		if errors.Is(toEtcd(err), rpctypes.ErrLeaseNotFound) {
 			return 0, nil, there{}, errExpired
@@ -226,7 +226,7 @@ func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, 
 	}
 	var top backend.Fence
 	w.mark, top = t.mark.get()
-	w.row.Row, err = quorum.Swapped(&s, was, t.cfg.Node.ID, top, func(ttl time.Duration) (e quorum.End, err error) {
+	w.row.Row, err = quorum.Swapped(&s, was, t.Node(), top, func(ttl time.Duration) (e quorum.End, err error) {
 		w.own, err = t.leases.take(ctx, c, ttl)
 		return quorum.End{TTL: ttl, Under: under(w.own.id)}, err
 	})
@@ -236,14 +236,15 @@ func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, 
 	if w.text, err = w.row.Encode(); err != nil {
 		return nil, false, err
 	}
-	w.mail, err = letters(quorum.Addressed(&s), w.text)
+	w.mail, err = letters(quorum.About(s.Name, s.Effects.Messages), w.text)
 	return w, true, err
 }
 
 // written is the reply to w, which was carried out.
 func (t *Table) written(name string, w *write, rev int64, unheard []string) ledger.Reply {
 	w.row.rev = rev
-	r := ledger.Reply{Version: w.row.version(), Record: w.row.Record, Written: true, Clock: quorum.Clock(), Unheard: unheard}
+	r := w.row.Reply(w.row.version())
+	r.Written, r.Unheard = true, unheard
 	t.remains.set(name, w.row.Ends, &r.Record)
 	t.seen.saw(name, &w.row)
 	t.unused.Note(name, &w.row.Row, leftover{w.row.at(), w.row.Record.Top})
@@ -258,7 +259,7 @@ func (t *Table) reply(ctx context.Context, c *clientv3.Client, name string, is r
 
 // tell tells row.
 func (t *Table) tell(ctx context.Context, c *clientv3.Client, name string, is row, fresh bool) (ledger.Reply, error) {
-	r := ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
+	r := is.Reply(is.version())
 	return r, t.remains.fill(ctx, c, name, is.Ends, &r.Record, fresh)
 }
 

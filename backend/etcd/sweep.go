@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -13,14 +12,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 const (
-	sweepAfter = time.Minute
-	sweepEvery = 10 * time.Second
 	// sweepTogether is how many records are deleted at once; etcd takes 128.
 	sweepTogether = 100
-	scanEvery     = 20 * time.Minute
 	scanTogether  = 500
 )
 
@@ -44,40 +41,20 @@ func (t *Table) due(after time.Duration) map[string]leftover {
 }
 
 // sweep deletes records that nobody uses.
-func (t *Table) sweep() {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	scan := now() + rand.N(scanEvery)/10
+func (t *Table) sweep(ctx context.Context) error {
 	for {
-		select {
-		case <-t.life.Done():
-			return
-		case <-tick.C:
+		some := t.due(quorum.SweepAfter)
+		if len(some) == 0 {
+			return nil
 		}
-		if now() > scan {
-			scan = now() + scanEvery/2 + rand.N(scanEvery)
-			_ = t.scan(t.life) // the next one finds what this one did not
-		}
-		for {
-			some := t.due(sweepAfter)
-			if len(some) == 0 {
-				break
-			}
-			ctx, cancel := context.WithTimeout(t.life, sweepEvery)
-			err := t.delete(ctx, some)
-			cancel()
-			if err != nil {
-				break // they stay until somebody uses them again
-			}
+		if err := t.delete(ctx, some); err != nil {
+			return err // they stay until somebody uses them again
 		}
 	}
 }
 
-// scan looks through all records for those that a gateway has left behind that is not there
-// any more: nobody uses them, or all who do are dead.
+// scan looks through all records for those that nobody uses, or of which all who do are dead.
 func (t *Table) scan(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, scanEvery/2)
-	defer cancel()
 	c, err := t.link.client(ctx)
 	if err != nil {
 		return err
@@ -138,26 +115,18 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 	return max(newest, mark), nil
 }
 
-// over: nobody waits for the name, and all holds are over. They never come back: a lease
-// that has expired is never used again.
+// over: nobody uses the name.
 func (t *Table) over(ctx context.Context, c *clientv3.Client, name string, is *row) (bool, error) {
-	if len(is.Record.Queue) > 0 {
-		return false, nil
-	}
-	for _, h := range is.Record.Holds {
-		switch e, ok := is.Ends.Find(h.ID); {
-		case ok && e.Under == "":
-			if t.remains.clocks.Left(name, e) > 0 {
-				return false, nil
-			}
-		case ok:
-			r, err := c.Get(ctx, t.keys.alive(e.Under), clientv3.WithCountOnly())
-			if err != nil || r.Count > 0 {
-				return false, outcome(ctx, err)
-			}
+	return is.Over(func(e quorum.End) (time.Duration, error) {
+		if e.Under == "" {
+			return t.remains.clocks.Left(name, e), nil
 		}
-	}
-	return true, nil
+		r, err := c.Get(ctx, t.keys.alive(e.Under), clientv3.WithCountOnly())
+		if err != nil || r.Count == 0 {
+			return 0, outcome(ctx, err)
+		}
+		return max(e.TTL, 1), nil
+	})
 }
 
 // delete deletes the records that are as they were left. No fence of one that is made later

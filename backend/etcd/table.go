@@ -1,36 +1,23 @@
 package etcd
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
-	"sync"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/quorum"
 )
 
-// Config of a store.
-type Config struct {
-	// URL is etcd://[user:password@]host[:2379][,host...][/prefix], with, in the query, tls,
-	// ca_file, cert_file and key_file.
-	URL       string
-	KeyPrefix string // before every lock name
-	Node      backend.Node
-	// Lease is the longest lease in use: for so long nothing new is granted after etcd was
-	// restored from an older copy.
-	Lease time.Duration
-	Log   *slog.Logger // nil: none
-}
+// Config of a Table. URL is etcd://[user:password@]host[:2379][,host...][/prefix], with, in the
+// query, tls, ca_file, cert_file and key_file.
+type Config = quorum.Config
 
 // Table keeps the records of package ledger in etcd, as one node sees them.
 type Table struct {
-	cfg  Config
+	quorum.Gateway
 	keys keys
 	link link
 
@@ -41,10 +28,6 @@ type Table struct {
 	unused    quorum.Unused[leftover]
 	listening *quorum.Listening[bool] // true: the node listens, or has
 	guard     guard
-
-	life context.Context // ends with Close
-	end  context.CancelFunc
-	work sync.WaitGroup
 }
 
 var _ ledger.Table = (*Table)(nil)
@@ -56,32 +39,21 @@ func OpenTable(cfg Config) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Lease = cmp.Or(cfg.Lease, 30*time.Second)
-	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	t := &Table{cfg: cfg, keys: keys{a.Path + "/", cfg.KeyPrefix}}
-	t.life, t.end = context.WithCancel(context.Background())
+	t := &Table{keys: keys{a.Path + "/", cfg.KeyPrefix}}
+	t.Init(cfg, "etcd")
 	t.link.busy = make(chan struct{}, 1)
 	t.link.open = func() (*clientv3.Client, error) { return connect(context.Background(), a) }
 	t.leases.t = t
 	t.listening = quorum.NewListening[bool](quorum.Listens{
-		Store: "etcd", Over: "messages of other gateways may have been missed", Stays: true, Unsent: unsent, Log: cfg.Log,
+		Store: "etcd", Over: "messages of other gateways may have been missed", Stays: true, Unsent: unsent, Log: t.Log,
 	})
 	return t, nil
-}
-
-// Node implements ledger.Table.
-func (t *Table) Node() string { return t.cfg.Node.ID }
-
-// Info implements ledger.Table. Only what was restored from an older copy may have forgotten.
-func (t *Table) Info() backend.Info {
-	return backend.Info{Type: "etcd", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true, Restores: true}
 }
 
 // Close implements ledger.Table. Leases are left to expire: the next process of the node
 // may take up what they are of.
 func (t *Table) Close() error {
-	t.end()
-	t.work.Wait()
+	t.Stop()
 	t.link.close()
 	return nil
 }

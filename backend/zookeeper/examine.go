@@ -86,7 +86,7 @@ func lock(ctx context.Context, cfg Config) []backend.Finding {
 		return []backend.Finding{selftest.Failure("lock", err, page)}
 	}
 	found := examineRights(ctx, s)
-	return append(found, examineSession(s, t.cfg.Lease), f)
+	return append(found, examineSession(s, t.Lease), f)
 }
 
 // examineRights warns of znodes that were made before there was a user: they are not for it alone.

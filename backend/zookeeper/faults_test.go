@@ -237,7 +237,7 @@ func TestNoSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = table.Close() })
-		table.work.Go(func() { table.listening.Run(table.life, func(bool) (bool, error) { return false, why }) })
+		table.Work.Go(func() { table.listening.Run(table.Life, func(bool) (bool, error) { return false, why }) })
 		if _, err := table.listening.Wait(t.Context()); !errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnavailable) {
 			t.Errorf("after %q: %v", why, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -64,12 +63,7 @@ func (g *guard) proof() (birth, pulse int32) {
 func (t *Table) distrust() error {
 	t.guard.mu.Lock()
 	defer t.guard.mu.Unlock()
-	left := t.guard.until - now()
-	if left <= 0 {
-		return nil
-	}
-	return &backend.Later{After: left, Err: fmt.Errorf("%w: ZooKeeper was restored from an older copy and may have forgotten who holds what; "+
-		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, time.Now().Add(left).Format(time.TimeOnly))}
+	return quorum.Restored("ZooKeeper", t.guard.until-now())
 }
 
 // inspect compares ZooKeeper with what this process knows of it, before a new session is used.
@@ -94,7 +88,7 @@ func (s *session) inspect(ctx context.Context) error {
 // felt compares the pulse of this node with what is known of it. errBack: it has gone back.
 func (s *session) felt(ctx context.Context) error {
 	g := &s.t.guard
-	value, st, err := s.get(ctx, s.t.paths.pulse(s.t.cfg.Node.ID))
+	value, st, err := s.get(ctx, s.t.paths.pulse(s.t.Node()))
 	if err != nil && !isGone(err) {
 		return err
 	}
@@ -127,7 +121,7 @@ func (s *session) felt(ctx context.Context) error {
 // beat writes the pulse anew.
 func (s *session) beat(ctx context.Context) error {
 	g := &s.t.guard
-	path := s.t.paths.pulse(s.t.cfg.Node.ID)
+	path := s.t.paths.pulse(s.t.Node())
 	g.mu.Lock()
 	g.n++
 	n, version := g.n, g.pulse
@@ -158,8 +152,8 @@ func (s *session) beat(ctx context.Context) error {
 // alarm has nobody grant anything new for the longest lease.
 func (s *session) alarm(ctx context.Context) error {
 	t := s.t
-	t.cfg.Log.Warn("ZooKeeper was restored from an older copy; no new locks are granted until all that may have been forgotten is over", "for", t.cfg.Lease)
-	value, err := json.Marshal(birth{t.cfg.Lease.Milliseconds(), t.cfg.Node.ID})
+	t.Log.Warn("ZooKeeper was restored from an older copy; no new locks are granted until all that may have been forgotten is over", "for", t.Lease)
+	value, err := json.Marshal(birth{t.Lease.Milliseconds(), t.Node()})
 	if err != nil {
 		return err
 	}
@@ -169,7 +163,7 @@ func (s *session) alarm(ctx context.Context) error {
 	}
 	t.guard.mu.Lock()
 	defer t.guard.mu.Unlock()
-	t.guard.see(st, birth{Lease: t.cfg.Lease.Milliseconds()})
+	t.guard.see(st, birth{Lease: t.Lease.Milliseconds()})
 	return nil
 }
 
@@ -220,7 +214,7 @@ func (s *session) verify(ctx context.Context) error {
 
 // still deletes the pulse of this process, unless another one of the node has written it.
 func (s *session) still(ctx context.Context) {
-	path := s.t.paths.pulse(s.t.cfg.Node.ID)
+	path := s.t.paths.pulse(s.t.Node())
 	_, version := s.t.guard.proof()
 	_, _ = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(path, version) }) // a scan finds it otherwise
 }

@@ -20,27 +20,27 @@ const (
 // Listen implements ledger.Table.
 func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.told = f
-	t.work.Go(func() { t.listening.Run(t.life, t.serve) })
-	t.work.Go(t.expire)
-	t.work.Go(t.sweep)
+	t.Work.Go(func() { t.listening.Run(t.Life, t.serve) })
+	t.Work.Go(t.expire)
+	t.Work.Go(func() { quorum.Sweep(t.Life, t.sweep, t.scan) })
 }
 
 // serve begins a session and listens until something goes wrong. began: it came so far.
 func (t *Table) serve(first bool) (began bool, err error) {
-	s, err := t.begin(t.life, first)
+	s, err := t.begin(t.Life, first)
 	if err != nil {
 		return false, err
 	}
 	defer s.finish()
 	t.listening.Ready(s)
 	t.resync(!first)
-	return true, s.listen(t.life)
+	return true, s.listen(t.Life)
 }
 
 // resync says that messages may have been missed, if so.
 func (t *Table) resync(missed bool) {
 	if missed {
-		t.told(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Resync}})
+		t.told(ledger.Addressed{Message: ledger.Message{Node: t.Node(), Kind: ledger.Resync}})
 	}
 }
 
@@ -51,8 +51,8 @@ func (s *session) listen(ctx context.Context) error {
 	defer stop()
 	e := &ear{session: s, again: make(chan struct{}, 1)}
 	ended := make(chan error, 2)
-	s.t.work.Go(func() { ended <- e.hear(ctx) })
-	s.t.work.Go(func() { ended <- e.probe(ctx) })
+	s.t.Work.Go(func() { ended <- e.hear(ctx) })
+	s.t.Work.Go(func() { ended <- e.probe(ctx) })
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -80,7 +80,7 @@ var errDeleted = errors.New("the znode of this node's messages was deleted, or a
 func (e *ear) hear(ctx context.Context) error {
 	for ctx.Err() == nil {
 		within, cancel := context.WithTimeout(ctx, probeTime)
-		w, err := e.watch(within, e.t.paths.mail(e.t.cfg.Node.ID))
+		w, err := e.watch(within, e.t.paths.mail(e.t.Node()))
 		cancel()
 		switch {
 		case isGone(err) || err == nil && w.st.EphemeralOwner != e.owner:
@@ -151,7 +151,7 @@ func (e *ear) ask(ctx context.Context, writes bool) (there int32, err error) {
 	if _, _, err := e.get(ctx, e.alive()); err != nil {
 		return 0, err
 	}
-	_, st, err := e.get(ctx, e.t.paths.mail(e.t.cfg.Node.ID))
+	_, st, err := e.get(ctx, e.t.paths.mail(e.t.Node()))
 	if err != nil {
 		return 0, err
 	}

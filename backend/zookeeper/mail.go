@@ -45,10 +45,8 @@ type content struct {
 }
 
 type note struct {
-	N    int64       `json:"n"` // of the letter
-	Kind ledger.Kind `json:"kind"`
-	Name string      `json:"name"`
-	Text string      `json:"text,omitempty"`
+	N int64 `json:"n"` // of the letter
+	quorum.Note
 }
 
 // posted is what this process has written to others.
@@ -94,17 +92,12 @@ func (p *posted) done(l letter) {
 // letters are ms by node. w, unless it is nil, is the write that they go with.
 func (s *session) letters(ms []ledger.Addressed, w *write) ([]letter, error) {
 	var out []letter
-	for _, m := range ms {
-		if slices.ContainsFunc(out, func(l letter) bool { return l.node == m.Node }) {
-			continue
-		}
-		l := letter{node: m.Node}
+	for _, to := range quorum.Letters(ms) {
+		l := letter{node: to.Node}
 		var before []note
-		l.serial, before = s.t.posted.next(m.Node)
-		for _, o := range ms {
-			if o.Node == m.Node {
-				l.notes = append(l.notes, note{l.N, o.Kind, o.Name, o.Text})
-			}
+		l.serial, before = s.t.posted.next(to.Node)
+		for _, n := range to.Notes {
+			l.notes = append(l.notes, note{l.N, n})
 		}
 		x := content{serial: l.serial, Notes: append(before, l.notes...)}
 		if w != nil {
@@ -174,8 +167,7 @@ type opened struct {
 	missed bool // letters were written before it that are not in it
 }
 
-// open reads what is at the znode of this node. Whoever may write there can forge it: a record
-// that cannot be read is left out, and one that can is only ever compared with.
+// open reads what is at the znode of this node. A record that cannot be read is left out.
 func (in *inbox) open(s *session, value []byte, st *zk.Stat) (o opened) {
 	written := int(st.Version - in.version)
 	in.version = st.Version
@@ -196,10 +188,10 @@ func (in *inbox) open(s *session, value []byte, st *zk.Stat) (o opened) {
 	}
 	o.missed = len(fresh) < written
 	for _, n := range x.Notes {
-		if !fresh[n.N] || n.Kind < ledger.Look || n.Kind > ledger.Told || n.Kind == ledger.Resync || len(n.Text) > ledger.MaxText || n.Name == "" {
+		m, ok := n.Message(s.t.Node())
+		if !ok || !fresh[n.N] {
 			continue
 		}
-		m := ledger.Addressed{Name: n.Name, Message: ledger.Message{Node: s.t.cfg.Node.ID, Kind: n.Kind, Text: n.Text}}
 		if n.N == x.N {
 			m.Reply = s.enclosed(n.Name, x, st)
 		}
@@ -224,7 +216,7 @@ func (s *session) enclosed(name string, x content, st *zk.Stat) *ledger.Reply {
 	}
 	s.buckets.saw(name, at.born, x.Bucket)
 	is := row{Row: value, place: at}
-	r := &ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
+	r := is.Reply(is.version())
 	s.t.remains.fill(name, is.Ends, &r.Record)
-	return r
+	return &r
 }

@@ -75,22 +75,16 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 		if err != nil {
 			return ledger.Reply{}, settled(err)
 		}
-		next := ledger.Row{Version: is.version(), Record: is.Record}
-		ms, ok := next.Join(e, "")
+		next, ms, ok := is.Joined(e)
 		if !ok {
 			return s.reply(ctx, name, is)
 		}
-		w := &write{s: s, name: name, base: is.place, in: is.in, row: row{Row: quorum.Row{Ends: is.Ends, Record: next.Record}}}
+		w := &write{s: s, name: name, base: is.place, in: is.in, row: row{Row: next}}
 		if w.text, err = w.row.Encode(); err != nil {
 			return ledger.Reply{}, err
 		}
-		to := make([]ledger.Addressed, 0, len(ms))
-		for _, m := range ms {
-			if !slices.Contains(unheard, m.Node) {
-				to = append(to, ledger.Addressed{Name: name, Message: m})
-			}
-		}
-		if w.mail, err = s.letters(to, w); err != nil {
+		ms = slices.DeleteFunc(ms, func(m ledger.Message) bool { return slices.Contains(unheard, m.Node) })
+		if w.mail, err = s.letters(quorum.About(name, ms), w); err != nil {
 			return ledger.Reply{}, err
 		}
 		failed, err2 := w.commit(ctx)

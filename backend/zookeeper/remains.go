@@ -126,7 +126,7 @@ func (r *remains) await(s *session, l *life, id string, events <-chan zk.Event) 
 	case e = <-events:
 	case <-s.c.over:
 		return
-	case <-r.t.life.Done():
+	case <-r.t.Life.Done():
 		return
 	}
 	r.mu.Lock()
@@ -139,6 +139,6 @@ func (r *remains) await(s *session, l *life, id string, events <-chan zk.Event) 
 	names := l.names
 	r.mu.Unlock()
 	for name := range names {
-		r.t.told(ledger.Addressed{Name: name, Message: ledger.Message{Node: r.t.cfg.Node.ID, Kind: ledger.Look}})
+		r.t.told(ledger.Addressed{Name: name, Message: ledger.Message{Node: r.t.Node(), Kind: ledger.Look}})
 	}
 }

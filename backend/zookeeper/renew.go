@@ -98,7 +98,7 @@ func (t *Table) expire() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-t.life.Done():
+		case <-t.Life.Done():
 			return
 		case <-tick.C:
 		}
@@ -107,7 +107,7 @@ func (t *Table) expire() {
 		if s == nil || len(due) == 0 {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(t.life, probeTime)
+		ctx, cancel := context.WithTimeout(t.Life, probeTime)
 		_ = backend.Each(len(due), func(i int) error {
 			_ = s.giveUp(ctx, due[i]) // it is tried again
 			return nil

@@ -42,7 +42,7 @@ func (t *Table) sessionTime() time.Duration {
 	if t.addr.session > 0 {
 		return t.addr.session
 	}
-	return t.cfg.Lease + t.addr.tick + quiet(probeEvery)
+	return t.Lease + t.addr.tick + quiet(probeEvery)
 }
 
 // touchEvery is how often the session is heard of at least.
@@ -188,7 +188,7 @@ func (t *Table) begin(ctx context.Context, first bool) (s *session, err error) {
 		return s, err
 	}
 	if first {
-		return s, selftest.Run(ctx, s.trial(), t.cfg.Node.ID)
+		return s, selftest.Run(ctx, s.trial(), t.Node())
 	}
 	return s, nil
 }
@@ -220,9 +220,9 @@ func (s *session) prepare(ctx context.Context) error {
 
 // announce makes the znodes of the session, in place of those of an earlier one.
 func (s *session) announce(ctx context.Context) error {
-	mail := s.t.paths.mail(s.t.cfg.Node.ID)
+	mail := s.t.paths.mail(s.t.Node())
 	both := []any{
-		&zk.CreateRequest{Path: s.alive(), Data: []byte(s.t.cfg.Node.ID), Acl: s.t.acl, Flags: zk.FlagEphemeral},
+		&zk.CreateRequest{Path: s.alive(), Data: []byte(s.t.Node()), Acl: s.t.acl, Flags: zk.FlagEphemeral},
 		&zk.CreateRequest{Path: mail, Data: []byte("{}"), Acl: s.t.acl, Flags: zk.FlagEphemeral},
 	}
 	_, failed, err := s.multi(ctx, both)
@@ -247,16 +247,16 @@ func (s *session) trial() selftest.Store { return selftest.Store{Look: s.look, S
 
 // finish ends the session, or lets it expire if something is held under it.
 func (s *session) finish() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.life), closeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Life), closeTime)
 	defer cancel()
 	if !s.t.stakes.any() {
-		if s.t.life.Err() != nil {
+		if s.t.Life.Err() != nil {
 			s.still(ctx)
 		}
 		s.c.close()
 		return
 	}
 	// So that others know at once that nobody listens.
-	_, _ = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(s.t.paths.mail(s.t.cfg.Node.ID), -1) })
+	_, _ = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(s.t.paths.mail(s.t.Node()), -1) })
 	s.c.abandon()
 }

@@ -145,7 +145,7 @@ func (s *session) compose(ctx context.Context, asked ledger.Swap, is row) (w *wr
 		}
 	}
 	begins := time.Duration(0) // the lease of a hold of this node
-	w.row.Row, err = quorum.Swapped(&asked, is.Ends, s.t.cfg.Node.ID, w.in.top, func(ttl time.Duration) (quorum.End, error) {
+	w.row.Row, err = quorum.Swapped(&asked, is.Ends, s.t.Node(), w.in.top, func(ttl time.Duration) (quorum.End, error) {
 		w.own, begins = true, ttl
 		return s.endOf(ttl), nil
 	})
@@ -155,10 +155,10 @@ func (s *session) compose(ctx context.Context, asked ledger.Swap, is row) (w *wr
 	if w.text, err = w.row.Encode(); err != nil {
 		return nil, false, err
 	}
-	if h := w.row.Record.Firm(s.t.cfg.Node.ID); w.own && h != nil {
+	if h := w.row.Record.Firm(s.t.Node()); w.own && h != nil {
 		s.t.stakes.claim(asked.Name, h.ID, now()+begins)
 	}
-	w.mail, err = s.letters(quorum.Addressed(&asked), w)
+	w.mail, err = s.letters(quorum.About(asked.Name, asked.Effects.Messages), w)
 	return w, true, err
 }
 
@@ -166,7 +166,8 @@ func (s *session) compose(ctx context.Context, asked ledger.Swap, is row) (w *wr
 func (s *session) written(w *write, unheard []string) ledger.Reply {
 	t := s.t
 	t.stakes.wrote(w.name, w.row.Ends)
-	r := ledger.Reply{Version: w.row.version(), Record: w.row.Record, Written: true, Clock: quorum.Clock(), Unheard: unheard}
+	r := w.row.Reply(w.row.version())
+	r.Written, r.Unheard = true, unheard
 	t.remains.fill(w.name, w.row.Ends, &r.Record)
 	t.unused.Note(w.name, &w.row.Row, w.row.place)
 	return r
@@ -174,7 +175,7 @@ func (s *session) written(w *write, unheard []string) ledger.Reply {
 
 // reply tells row.
 func (s *session) reply(ctx context.Context, name string, is row) (ledger.Reply, error) {
-	r := ledger.Reply{Version: is.version(), Record: is.Record, Clock: quorum.Clock()}
+	r := is.Reply(is.version())
 	for _, e := range is.Ends {
 		if _, err := s.t.remains.left(ctx, s, name, e); err != nil {
 			return ledger.Reply{}, err

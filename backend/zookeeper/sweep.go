@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -14,11 +13,8 @@ import (
 )
 
 const (
-	sweepAfter = time.Minute
-	sweepEvery = 10 * time.Second
 	// sweepTogether is how many records of one parent are deleted at once.
 	sweepTogether = 100
-	scanEvery     = 20 * time.Minute
 	// pulseAfter is when a node is taken for one that will not come back.
 	pulseAfter = 24 * time.Hour
 )
@@ -41,28 +37,20 @@ func (t *Table) due(after time.Duration) map[string]map[string]place {
 }
 
 // sweep deletes records that nobody uses.
-func (t *Table) sweep() {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	scan := now() + rand.N(scanEvery)/10
-	for {
-		select {
-		case <-t.life.Done():
-			return
-		case <-tick.C:
-		}
-		s := t.listening.Present()
-		if s == nil {
-			continue
-		}
-		if now() > scan {
-			scan = now() + scanEvery/2 + rand.N(scanEvery)
-			_ = s.scan(t.life) // the next one finds what this one did not
-		}
-		ctx, cancel := context.WithTimeout(t.life, sweepEvery)
-		_ = s.deleteAll(ctx, t.due(sweepAfter)) // they stay until somebody uses them again, or a scan finds them
-		cancel()
+func (t *Table) sweep(ctx context.Context) error {
+	s, err := t.listening.Wait(ctx)
+	if err != nil {
+		return err
 	}
+	return s.deleteAll(ctx, t.due(quorum.SweepAfter)) // they stay until somebody uses them again, or a scan finds them
+}
+
+func (t *Table) scan(ctx context.Context) error {
+	s, err := t.listening.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	return s.scan(ctx)
 }
 
 func (s *session) deleteAll(ctx context.Context, some map[string]map[string]place) error {
@@ -115,11 +103,8 @@ func (s *session) delete(ctx context.Context, names map[string]place) error {
 	return backend.NotSent("others write the records that are to be deleted")
 }
 
-// scan looks through all records for those that a gateway has left behind that is not there
-// any more: nobody uses them, or all who do are dead.
+// scan looks through all records for those that nobody uses, or of which all who do are dead.
 func (s *session) scan(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, scanEvery/2)
-	defer cancel()
 	_, err := s.each(ctx, func(name string, is *row) error {
 		over, err := s.over(ctx, name, is)
 		if over {
@@ -187,22 +172,9 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 	return newest, err
 }
 
-// over: nobody waits for the name, and all holds are over. They never come back: a session
-// that has ended is never used again.
+// over: nobody uses the name.
 func (s *session) over(ctx context.Context, name string, is *row) (bool, error) {
-	if len(is.Record.Queue) > 0 {
-		return false, nil
-	}
-	for _, h := range is.Record.Holds {
-		e, ok := is.Ends.Find(h.ID)
-		if !ok {
-			continue
-		}
-		if left, err := s.t.remains.left(ctx, s, name, e); err != nil || left > 0 {
-			return false, err
-		}
-	}
-	return true, nil
+	return is.Over(func(e quorum.End) (time.Duration, error) { return s.t.remains.left(ctx, s, name, e) })
 }
 
 // scanPulses deletes those of nodes that have been gone for long.

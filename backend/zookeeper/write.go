@@ -102,7 +102,7 @@ func (w *write) build() error {
 		w.op(ended, "", &zk.CheckVersionRequest{Path: w.s.alive(), Version: -1})
 	}
 	if w.grants {
-		w.op(trusted, "", &zk.CheckVersionRequest{Path: p.birth(), Version: w.birth}, &zk.CheckVersionRequest{Path: p.pulse(t.cfg.Node.ID), Version: w.pulse})
+		w.op(trusted, "", &zk.CheckVersionRequest{Path: p.birth(), Version: w.birth}, &zk.CheckVersionRequest{Path: p.pulse(t.Node()), Version: w.pulse})
 	}
 	size := len(w.text) + len(w.ops)*(opBytes+len(path))
 	for _, l := range w.mail {

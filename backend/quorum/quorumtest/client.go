@@ -39,6 +39,9 @@ func Listen(t *testing.T, table ledger.Table) *Client {
 	return c
 }
 
+// Node is that of the table, where both are embedded.
+func (c *Client) Node() string { return c.Table.Node() }
+
 // Ask does op to what is there now, until there is an answer.
 func (c *Client) Ask(name string, op ledger.Op) ledger.Reply {
 	c.t.Helper()

@@ -1,0 +1,59 @@
+package quorum
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// SweepAfter is how long a record stays that nobody uses.
+	SweepAfter = time.Minute
+	sweepEvery = 10 * time.Second
+	scanEvery  = 20 * time.Minute
+)
+
+// Sweep has what nobody uses deleted until life ends: sweep what this node has left, and scan,
+// now and then, looks for what others have that are not there any more. What either cannot do
+// the next one does.
+func Sweep(life context.Context, sweep, scan func(context.Context) error) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	next := now() + rand.N(scanEvery)/10
+	for {
+		select {
+		case <-life.Done():
+			return
+		case <-tick.C:
+		}
+		if now() > next {
+			next = now() + scanEvery/2 + rand.N(scanEvery)
+			within(life, scanEvery/2, scan)
+		}
+		within(life, sweepEvery, sweep)
+	}
+}
+
+func within(life context.Context, d time.Duration, f func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(life, d)
+	defer cancel()
+	_ = f(ctx)
+}
+
+// Over: nobody waits for the name of r, and all holds are over, which never come back: a lease or
+// session that has ended is never used again. left is how long one lasts.
+func (r *Row) Over(left func(End) (time.Duration, error)) (bool, error) {
+	if len(r.Record.Queue) > 0 {
+		return false, nil
+	}
+	for _, h := range r.Record.Holds {
+		e, ok := r.Ends.Find(h.ID)
+		if !ok {
+			continue
+		}
+		if d, err := left(e); err != nil || d > 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}

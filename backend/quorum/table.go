@@ -1,0 +1,66 @@
+package quorum
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+)
+
+// Config of a table.
+type Config struct {
+	URL       string // in the words of a Scheme
+	KeyPrefix string // before every lock name
+	Node      backend.Node
+	// Lease is the longest lease in use; 0: 30 s. For so long nothing new is granted after the
+	// store was restored from an older copy, and a session is to last so long.
+	Lease time.Duration
+	Log   *slog.Logger // nil: none
+}
+
+// Gateway is what a table has of the node that it belongs to, and what runs for that in the
+// background.
+type Gateway struct {
+	Config
+	Life context.Context // ends with Stop
+	Work sync.WaitGroup
+
+	store string // as backend.Info has it
+	end   context.CancelFunc
+}
+
+// Init makes it that of a table over a store of that type.
+func (g *Gateway) Init(cfg Config, store string) {
+	g.Config, g.store = cfg, store
+	g.Lease = cmp.Or(cfg.Lease, 30*time.Second)
+	g.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	g.Life, g.end = context.WithCancel(context.Background())
+}
+
+// Stop ends what runs in the background, and waits for that.
+func (g *Gateway) Stop() {
+	g.end()
+	g.Work.Wait()
+}
+
+// Node implements ledger.Table.
+func (g *Gateway) Node() string { return g.Config.Node.ID }
+
+// Info implements ledger.Table. Only what was restored from an older copy may have forgotten.
+func (g *Gateway) Info() backend.Info {
+	return backend.Info{Type: g.store, Fencing: true, Queue: true, Push: true, Shared: true, Modes: true, Restores: true}
+}
+
+// Restored is why nothing new is granted for so long: the store, which is called so, was restored
+// from an older copy. nil: it is granted.
+func Restored(store string, left time.Duration) error {
+	if left <= 0 {
+		return nil
+	}
+	return &backend.Later{After: left, Err: fmt.Errorf("%w: %s was restored from an older copy and may have forgotten who holds what; "+
+		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, store, time.Now().Add(left).Format(time.TimeOnly))}
+}
