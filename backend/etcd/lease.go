@@ -115,25 +115,19 @@ func (l *lease) keep(ctx context.Context, t *Table) error {
 }
 
 // made: the key of h was written.
-func (h held) made() {
-	if h.l == nil || h.known {
-		return
-	}
-	h.l.mu.Lock()
-	defer h.l.mu.Unlock()
-	if h.l.id == h.id {
-		h.l.known = true
-	}
-}
+func (h held) made() { h.note(func(l *lease) { l.known = true }) }
 
 // gone: the key of h is not there any more, or etcd does not know the lease.
-func (h held) gone() {
+func (h held) gone() { h.note(func(l *lease) { l.id = 0 }) }
+
+// note notes something of the lease, unless another one is in its place by now, or there is none.
+func (h held) note(f func(*lease)) {
 	if h.l == nil {
 		return
 	}
 	h.l.mu.Lock()
 	defer h.l.mu.Unlock()
 	if h.l.id == h.id {
-		h.l.id = 0
+		f(h.l)
 	}
 }

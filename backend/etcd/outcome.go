@@ -92,6 +92,3 @@ func text(err error) string {
 	}
 	return strings.Trim(s, `"`)
 }
-
-func isNotHeld(err error) bool { return errors.Is(err, backend.ErrNotHeld) }
-func isExpired(err error) bool { return errors.Is(err, errExpired) }

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -45,7 +46,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 			return nil
 		})
 	}
-	if len(rs) == 1 && errs[0] != nil && !isNotHeld(errs[0]) {
+	if len(rs) == 1 && errs[0] != nil && !errors.Is(errs[0], backend.ErrNotHeld) {
 		return nil, errs[0]
 	}
 	return errs, nil
@@ -71,16 +72,15 @@ func (t *Table) renew(ctx context.Context, c *clientv3.Client, r ledger.Renewal,
 		}
 		rev, _, found, err := w.commit(ctx, c)
 		switch {
-		case isExpired(err):
+		case errors.Is(err, errExpired):
 			own.gone()
+			continue
 		case err != nil || rev != 0:
 			return err
 		case own.known && !found.alive:
 			own.gone()
-			is = found.row
-		default:
-			is = found.row
 		}
+		is = found.row
 	}
 	return fmt.Errorf("%w: others write the record of %s all the time", backend.ErrRefused, r.Name)
 }
