@@ -2,10 +2,8 @@ package zookeeper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
@@ -101,6 +99,9 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 	}
 }
 
+// listTogether is how many parents are asked at once.
+const listTogether = 64
+
 // List implements ledger.Table. The cursor is the parent and the last name told. A name that
 // nobody uses is left out.
 func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
@@ -108,82 +109,66 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	if err != nil {
 		return nil, "", err
 	}
-	all, err := s.children(ctx, t.paths.records())
+	wanted, next, err := s.page(ctx, prefix, cursor, max(limit, 1))
 	if err != nil {
 		return nil, "", settled(err)
 	}
-	sort.Strings(all)
-	from, after, _ := strings.Cut(cursor, "/")
-	all = slices.DeleteFunc(all, func(b string) bool { return b < from })
-	l := listing{session: s, prefix: prefix, limit: max(limit, 1)}
-	for some := range slices.Chunk(all, listTogether) {
+	rows, errs := make([]row, len(wanted)), make([]error, len(wanted))
+	_ = backend.Each(len(wanted), func(i int) error {
+		rows[i], errs[i] = s.read(ctx, wanted[i])
+		return nil
+	})
+	var found []ledger.Named
+	var broken error
+	for i, name := range wanted {
+		switch {
+		case errs[i] != nil && ctx.Err() != nil:
+			return nil, "", errs[i]
+		case errs[i] != nil:
+			broken = fmt.Errorf("%w: %w", backend.ErrPartly, errs[i])
+		case rows[i].InUse():
+			one, err := s.reply(ctx, name, rows[i])
+			if err != nil {
+				return nil, "", err
+			}
+			found = append(found, ledger.Named{Name: name, Reply: one})
+		}
+	}
+	return found, next, broken
+}
+
+// page is the names of one page of a list; next, if there is one, is the cursor of the next page.
+func (s *session) page(ctx context.Context, prefix, cursor string, limit int) (names []string, next string, err error) {
+	buckets, err := s.children(ctx, s.t.paths.records())
+	if err != nil {
+		return nil, "", err
+	}
+	from, _, _ := strings.Cut(cursor, "/")
+	slices.Sort(buckets)
+	buckets = slices.DeleteFunc(buckets, func(b string) bool { return b < from })
+	for some := range slices.Chunk(buckets, listTogether) {
 		below := make([][]string, len(some))
 		err := backend.Each(len(some), func(i int) (err error) {
-			below[i], err = s.children(ctx, t.paths.records()+"/"+some[i])
+			below[i], err = s.children(ctx, s.t.paths.records()+"/"+some[i])
 			return err
 		})
 		if err != nil {
-			return nil, "", settled(err)
+			return nil, "", err
 		}
 		for i, b := range some {
-			if b != from {
-				after = ""
-			}
-			if next, err := l.add(ctx, b, after, below[i]); next != "" || err != nil {
-				return l.found, next, errors.Join(err, l.broken)
-			}
-		}
-	}
-	return l.found, "", l.broken
-}
-
-// listTogether is how many parents are asked at once.
-const listTogether = 64
-
-// listing is one page of a list.
-type listing struct {
-	*session
-	prefix string
-	limit  int
-	found  []ledger.Named
-	broken error
-}
-
-// add reads the names below one parent. next, if there is one, is where the next page begins.
-func (l *listing) add(ctx context.Context, bucket, after string, children []string) (next string, err error) {
-	sort.Strings(children)
-	var wanted []string
-	for _, c := range children {
-		if name, ok := l.t.paths.name(c); ok && c > after && strings.HasPrefix(name, l.prefix) {
-			wanted = append(wanted, c)
-		}
-	}
-	for some := range slices.Chunk(wanted, l.limit) {
-		rows := make([]row, len(some))
-		errs := make([]error, len(some))
-		_ = backend.Each(len(some), func(i int) error {
-			name, _ := l.t.paths.name(some[i])
-			rows[i], errs[i] = l.read(ctx, name)
-			return nil
-		})
-		for i, c := range some {
-			name, _ := l.t.paths.name(c)
-			switch is := rows[i]; {
-			case errs[i] != nil && ctx.Err() != nil:
-				return "", errs[i]
-			case errs[i] != nil:
-				l.broken = fmt.Errorf("%w: %w", backend.ErrPartly, errs[i])
-			case is.InUse():
-				one, err := l.reply(ctx, name, is)
-				if err != nil {
-					return "", err
+			slices.Sort(below[i])
+			for _, child := range below[i] {
+				at := b + "/" + child
+				name, ok := s.t.paths.name(child)
+				if !ok || at <= cursor || !strings.HasPrefix(name, prefix) {
+					continue
 				}
-				l.found = append(l.found, ledger.Named{Name: name, Reply: one})
-			}
-			if len(l.found) >= l.limit {
-				return bucket + "/" + c, nil
+				if len(names) == limit {
+					return names, next, nil
+				}
+				names, next = append(names, name), at
 			}
 		}
 	}
-	return "", nil
+	return names, "", nil
 }
