@@ -17,15 +17,10 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/lockgw/lockgw/backend/dialer"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-const (
-	// connectTimeout bounds how long one host is tried, unless the address says otherwise.
-	connectTimeout = 2 * time.Second
-	defaultConns   = 8
-	mostConns      = 1000
-	defaultPort    = "3306"
-)
+const defaultPort = "3306"
 
 // parameters that an address may have.
 var parameters = []string{"ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "socket", "connect-timeout", "pool_max_conns"}
@@ -51,13 +46,13 @@ func CheckURL(raw string) error {
 //
 //	mysql://[user[:password]@]host[:3306][,host[:3306]...]/database[?parameters]
 func parseAddress(raw string) (address, error) {
-	a := address{conns: defaultConns}
+	var a address
 	rest, ok := strings.CutPrefix(raw, "mysql://")
 	if !ok {
 		return a, errors.New("mysql address: " + example)
 	}
 	rest, query, _ := strings.Cut(rest, "?")
-	q, err := parseQuery(query)
+	q, err := sqltable.ParseParameters("mysql", query, parameters)
 	if err != nil {
 		return a, err
 	}
@@ -84,40 +79,15 @@ func parseAddress(raw string) (address, error) {
 	if base.DBName, err = url.PathUnescape(path); err != nil || strings.ContainsAny(base.DBName, "`\x00") || strings.ContainsAny(hosts, "/#@ ") {
 		return a, errors.New("mysql address: neither host nor database have an @, a / or a # in them; " + example)
 	}
-	if a.conns, err = number(q, "pool_max_conns", defaultConns, mostConns); err != nil {
+	if a.conns, err = q.Conns(); err != nil {
 		return a, err
 	}
 	return a, a.settings(base, hosts, q)
 }
 
-func parseQuery(query string) (url.Values, error) {
-	q, err := url.ParseQuery(query)
-	if err != nil {
-		return nil, errors.New("mysql address: what follows the ? has to be name=value, joined by &, with special characters percent-encoded")
-	}
-	for name := range q {
-		if !slices.Contains(parameters, name) {
-			return nil, fmt.Errorf("mysql address: unknown parameter %q; there are %s", name, strings.Join(parameters, ", "))
-		}
-	}
-	return q, nil
-}
-
-func number(q url.Values, name string, usual, most int) (int, error) {
-	text := q.Get(name)
-	if text == "" {
-		return usual, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("mysql address: %s has to be a number from 1 to %d", name, most)
-	}
-	return n, nil
-}
-
 // settings makes the configuration of each host of base.
-func (a *address) settings(base *mysql.Config, hosts string, q url.Values) error {
-	seconds, err := number(q, "connect-timeout", int(connectTimeout.Seconds()), 60)
+func (a *address) settings(base *mysql.Config, hosts string, q sqltable.Parameters) error {
+	seconds, err := q.Number("connect-timeout", int(sqltable.ConnectTimeout.Seconds()), 60)
 	if err != nil {
 		return err
 	}
@@ -164,7 +134,7 @@ func withPort(host string) (string, error) {
 }
 
 // secure says how c is encrypted to the host of that name.
-func secure(c *mysql.Config, q url.Values, name string) error {
+func secure(c *mysql.Config, q sqltable.Parameters, name string) error {
 	mode := strings.ToLower(q.Get("ssl-mode"))
 	if mode == "" {
 		mode = "preferred"

@@ -3,25 +3,16 @@ package postgres
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockgw/lockgw/backend/dialer"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-const (
-	// connectTimeout bounds how long one host is tried, unless the address says otherwise.
-	connectTimeout = 2 * time.Second
-	defaultSchema  = "lockgw"
-	defaultConns   = 8
-	mostConns      = 1000
-)
+const defaultSchema = "lockgw"
 
 // parameters that an address may have. Whatever else there is would be sent to the server
 // as a setting, and a word that is misspelt with it.
@@ -52,16 +43,11 @@ func CheckURL(raw string) error {
 //
 // The parameters are those of libpq that name no setting of the server, and schema.
 func parseAddress(raw string) (address, error) {
-	a := address{schema: defaultSchema, conns: defaultConns}
+	a := address{schema: defaultSchema}
 	base, query, _ := strings.Cut(raw, "?")
-	q, err := url.ParseQuery(query)
+	q, err := sqltable.ParseParameters("postgres", query, parameters)
 	if err != nil {
-		return a, errors.New("postgres address: what follows the ? has to be name=value, joined by &, with special characters percent-encoded")
-	}
-	for name := range q {
-		if !slices.Contains(parameters, name) {
-			return a, fmt.Errorf("postgres address: unknown parameter %q; there are %s", name, strings.Join(parameters, ", "))
-		}
+		return a, err
 	}
 	if s := q.Get("schema"); s != "" {
 		a.schema = s
@@ -69,16 +55,14 @@ func parseAddress(raw string) (address, error) {
 	if !plainName.MatchString(a.schema) {
 		return a, errors.New("postgres address: schema has to be of letters, digits, _ and -, 63 at most")
 	}
-	if n := q.Get("pool_max_conns"); n != "" {
-		if a.conns, err = strconv.Atoi(n); err != nil || a.conns < 1 || a.conns > mostConns {
-			return a, fmt.Errorf("postgres address: pool_max_conns has to be a number from 1 to %d", mostConns)
-		}
+	if a.conns, err = q.Conns(); err != nil {
+		return a, err
 	}
 	q.Del("schema")
 	q.Del("pool_max_conns")
 	for name, usual := range map[string]string{
 		"target_session_attrs": "read-write", // whatever else: a standby takes no locks
-		"connect_timeout":      fmt.Sprint(int(connectTimeout.Seconds())),
+		"connect_timeout":      fmt.Sprint(int(sqltable.ConnectTimeout.Seconds())),
 		"application_name":     "lockgw",
 	} {
 		if q.Get(name) == "" {
@@ -88,7 +72,7 @@ func parseAddress(raw string) (address, error) {
 	if a.server, err = pgconn.ParseConfig(base + "?" + q.Encode()); err != nil {
 		return a, unparsed(err)
 	}
-	d := dialer.New(connectTimeout)
+	d := dialer.New(sqltable.ConnectTimeout)
 	a.server.DialFunc = d.DialContext
 	return a, nil
 }

@@ -60,7 +60,7 @@ func (c *conn) end() {
 }
 
 func (p *pool) connect(ctx context.Context) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 10*sqltable.ConnectTimeout)
 	defer cancel()
 	pc, err := pgconn.ConnectConfig(ctx, p.cfg)
 	if err != nil {
