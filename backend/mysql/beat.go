@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -19,24 +18,11 @@ const (
 	bellTries    = 4
 )
 
-// beats is how often the node was there.
-type beats struct{ n atomic.Int64 }
-
-// next is the number of the next sign of life.
-func (b *beats) next() int64 { return b.n.Add(1) }
-
-// raise: the database has had so many.
-func (b *beats) raise(to int64) {
-	for n := b.n.Load(); n < to && !b.n.CompareAndSwap(n, to); n = b.n.Load() {
-	}
-}
-
 // signs are what the node says of where it sleeps. An earlier one may arrive late; so they have
 // numbers, and the database keeps the one with the largest.
 type signs struct {
-	beats *beats
-
-	mu   sync.Mutex // guards the field below, and that numbers come in its order
+	mu   sync.Mutex // guards the fields below, and that numbers come in the order of last
+	n    int64      // of the newest
 	last *place     // where it sleeps, or is about to
 }
 
@@ -47,11 +33,19 @@ func (s *signs) move(to *place) {
 	s.last = to
 }
 
+// raise: the database has a sign of that number.
+func (s *signs) raise(to int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.n = max(s.n, to)
+}
+
 // number is that of the next sign about at; false: the node sleeps elsewhere.
 func (s *signs) number(at *place) (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.beats.next(), s.last == at
+	s.n++
+	return s.n, s.last == at
 }
 
 // beat says that the node listens, and wakes it over a connection of others.
@@ -143,7 +137,7 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 		}
 		for _, row := range got[0] {
 			r := reader(row)
-			l.t.beats.raise(r.Number())
+			l.signs.raise(r.Number())
 		}
 	}
 	return fmt.Errorf("%w: the row of the gateway in lockgw_nodes does not change", backend.ErrRefused)

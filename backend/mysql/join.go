@@ -86,16 +86,14 @@ func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.E
 		_, _, err = c.exec(ctx, "ROLLBACK"+lockedSQL)
 		return seen, err
 	}
+	w.locked = true
 	var s statement
 	nodes := w.request(&s)
-	if len(nodes) == 0 {
-		s.add(";\nCOMMIT")
-	}
 	s.add(lockedSQL)
-	if a, r.Unheard, err = t.answered(ctx, c, w, &s, nodes); err != nil {
+	a, unheard, err := t.answered(ctx, c, w, &s, nodes)
+	if err != nil {
 		return r, err
 	}
-	unheard := r.Unheard
 	r, err = w.reply(a)
 	r.Unheard, r.Written = unheard, false
 	return r, err

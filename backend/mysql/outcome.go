@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -40,15 +41,7 @@ var races = []uint16{1020, 1213, 3101}
 
 func is(err error, numbers ...uint16) bool {
 	var server *mysql.MySQLError
-	if !errors.As(err, &server) {
-		return false
-	}
-	for _, n := range numbers {
-		if server.Number == n {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &server) && slices.Contains(numbers, server.Number)
 }
 
 // raced: nothing was changed, and it may be tried again at once.

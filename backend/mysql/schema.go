@@ -1,6 +1,9 @@
 package mysql
 
-import "strings"
+import (
+	"context"
+	"strings"
+)
 
 // layout is the version of the tables. A gateway does not touch a later one.
 const layout = 1
@@ -156,4 +159,27 @@ func statusOf(variable string) string {
 // marks are n question marks in brackets.
 func marks(n int) string {
 	return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")"
+}
+
+// create makes the tables. Each statement does nothing if it was done.
+func (t *Table) create(ctx context.Context) error {
+	for _, sql := range ddl {
+		if err := again(func() error { return t.requests.do(ctx, sql) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layout is that of the row of the last table that is made.
+func (t *Table) layout(ctx context.Context) (int64, error) {
+	got, err := t.requests.query(ctx, layoutSQL)
+	switch {
+	case is(err, 1146):
+		return 0, nil
+	case err != nil || len(got[0]) == 0:
+		return 0, t.noticed(err)
+	}
+	r := reader(got[0][0])
+	return r.Number(), r.Err
 }

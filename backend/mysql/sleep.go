@@ -46,7 +46,7 @@ type place struct {
 }
 
 func newSleeper(t *Table) *sleeper {
-	return &sleeper{t: t, woken: make(chan struct{}, 1), signs: signs{beats: &t.beats}, asleep: asleep}
+	return &sleeper{t: t, woken: make(chan struct{}, 1), asleep: asleep}
 }
 
 // leave has the others know that nobody hears any more: the server does not notice at once

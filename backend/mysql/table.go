@@ -21,7 +21,6 @@ type Table struct {
 	requests *pool
 	renewals *pool // of its own: no other request is before them
 	sleeper  *sleeper
-	beats    beats
 	count    atomic.Pointer[count]
 	rings    rings
 	disk     disk
@@ -154,24 +153,30 @@ func (t *Table) carryOutAlone(ctx context.Context, c *conn, w *write) (a answer,
 
 // together: no other write may come between w and the question what is there then. It makes a
 // row, whose fences only the row tells, or has messages.
-func (w *write) together() bool { return w.base == 0 || len(w.Effects.Messages) > 0 }
+func (w *write) together() bool { return w.base == 0 || w.locked || len(w.Effects.Messages) > 0 }
 
 // request adds w, the question what is there then, and the messages, which are committed
 // together with it. nodes are those that have any.
 func (w *write) request(s *statement) (nodes []any) {
 	w.put(s)
 	s.add(";\n"+wroteSQL, []byte(w.raw))
-	if len(w.Effects.Messages) == 0 {
-		if w.together() {
-			s.add(";\nCOMMIT")
-		}
-		return nil
-	}
 	for _, m := range w.Effects.Messages {
 		s.add(";\n"+postSQL, []byte(m.Node), int(m.Kind), []byte(m.Text), []byte(w.raw), w.next)
+	}
+	if w.together() {
+		s.add(";\nCOMMIT")
+	}
+	if nodes = w.nodes(); len(nodes) > 0 {
+		s.add(";\n"+bellsSQL+marks(len(nodes)), nodes...)
+	}
+	return nodes
+}
+
+// nodes are those that w has messages for.
+func (w *write) nodes() (nodes []any) {
+	for _, m := range w.Effects.Messages {
 		nodes = append(nodes, []byte(m.Node))
 	}
-	s.add(";\nCOMMIT;\n"+bellsSQL+marks(len(nodes)), nodes...)
 	return nodes
 }
 
@@ -199,12 +204,9 @@ func (t *Table) resolve(ctx context.Context, w *write, err error) (a answer, unh
 		return a, nil, err
 	}
 	failed := t.requests.with(ctx, func(c *conn) (err error) {
-		if a, err = lookBy(ctx, c, w.raw); err != nil || a.version != w.next || len(w.Effects.Messages) == 0 {
+		nodes := w.nodes()
+		if a, err = lookBy(ctx, c, w.raw); err != nil || a.version != w.next || len(nodes) == 0 {
 			return err
-		}
-		nodes := []any{}
-		for _, m := range w.Effects.Messages {
-			nodes = append(nodes, []byte(m.Node))
 		}
 		bells, err := c.query(ctx, bellsSQL+marks(len(nodes)), nodes...)
 		if err == nil {

@@ -61,7 +61,7 @@ func (t *Table) seen(ctx context.Context, c *conn) (s sqltable.Seen, of string, 
 	s.Server, s.Used = c.server.identity, s.ID != ""
 	s.Same = s.Used && of == s.Server
 	counted = r.Number()
-	t.beats.raise(s.Far)
+	t.sleeper.signs.raise(s.Far)
 	return s, of, counted, r.Err
 }
 
