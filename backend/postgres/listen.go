@@ -76,7 +76,7 @@ func (l *listener) hear(ctx context.Context) error {
 	if _, err := c.Exec(connecting, "LISTEN "+quote(l.channel)).ReadAll(); err != nil {
 		return outcome(err)
 	}
-	if err := l.t.requests.do(connecting, l.t.sql.hear, l.t.Node(), int64(c.PID())); err != nil {
+	if err := l.t.requests.do(connecting, hearSQL, l.t.Node(), int64(c.PID())); err != nil {
 		return l.t.noticed(err)
 	}
 	l.pid.Store(c.PID())
@@ -115,9 +115,9 @@ func (l *listener) beat(ctx context.Context) error {
 	if pid == 0 {
 		return nil
 	}
-	return l.t.noticed(l.t.requests.do(ctx, l.t.sql.beat, l.t.Node(), int64(pid), l.channel, probe))
+	return l.t.noticed(l.t.requests.do(ctx, beatSQL, l.t.Node(), int64(pid), l.channel, probe))
 }
 
 func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
-	return t.noticed(t.requests.do(ctx, t.sql.sweep, idle.Seconds(), sqltable.SweepMost))
+	return t.noticed(t.requests.do(ctx, sweepSQL, idle.Seconds(), sqltable.SweepMost))
 }

@@ -57,7 +57,7 @@ func (t *Table) telling(raw, name string, ms []ledger.Message) statement {
 	for i, m := range ms {
 		nodes[i], heads[i] = m.Node, heading(m.Kind, name)
 	}
-	return newStatement(t.sql.tell, raw, nodes, heads)
+	return newStatement(tellSQL, raw, nodes, heads)
 }
 
 // tell sends the messages of a write that was carried out, and returns who does not hear
@@ -107,5 +107,5 @@ func (t *Table) send(ctx context.Context, ms []ledger.Addressed) error {
 			return fmt.Errorf("%w: the text of a message about %s is no UTF-8, or has a NUL in it", backend.ErrInvalid, m.Name)
 		}
 	}
-	return t.noticed(t.requests.do(ctx, t.sql.send, channels, payloads))
+	return t.noticed(t.requests.do(ctx, sendSQL, channels, payloads))
 }

@@ -19,6 +19,8 @@ import (
 type pool struct {
 	*sqltable.Pool[*conn]
 	cfg *pgconn.Config
+	// of makes SQL of a statement.
+	of func(sql string) string
 	// pooled: there is a pooler in between, so that a statement prepared on one connection
 	// may be missing on the next.
 	pooled atomic.Bool
@@ -38,8 +40,8 @@ const (
 	doubtful = time.Second
 )
 
-func newPool(cfg *pgconn.Config, conns int) *pool {
-	p := &pool{cfg: cfg}
+func newPool(a address, conns int) *pool {
+	p := &pool{cfg: a.server, of: inSchema(a.schema)}
 	p.Pool = sqltable.NewPool(sqltable.Connections[*conn]{
 		Product: product,
 		Make:    p.connect,
@@ -130,20 +132,20 @@ func newStatement(sql string, args ...any) statement {
 // only if the error is nil: it is that of the commit, too.
 func (p *pool) send(ctx context.Context, ss ...statement) (out []rows, err error) {
 	err = p.With(ctx, func(c *conn) (err error) {
-		out, err = c.send(ctx, p.pooled.Load(), ss)
+		out, err = p.over(ctx, c, ss)
 		return err
 	})
 	return out, err
 }
 
-func (c *conn) send(ctx context.Context, pooled bool, ss []statement) ([]rows, error) {
+func (p *pool) over(ctx context.Context, c *conn, ss []statement) ([]rows, error) {
 	batch := &pgconn.Batch{}
 	for _, s := range ss {
-		if pooled {
-			batch.ExecParams(s.sql, s.args, nil, nil, nil)
+		if p.pooled.Load() {
+			batch.ExecParams(p.of(s.sql), s.args, nil, nil, nil)
 			continue
 		}
-		name, err := c.prepare(ctx, s.sql)
+		name, err := p.prepare(ctx, c, s.sql)
 		if err != nil {
 			return nil, unprepared(err)
 		}
@@ -166,12 +168,12 @@ func (c *conn) send(ctx context.Context, pooled bool, ss []statement) ([]rows, e
 	return out, nil
 }
 
-func (c *conn) prepare(ctx context.Context, sql string) (string, error) {
+func (p *pool) prepare(ctx context.Context, c *conn, sql string) (string, error) {
 	if name, ok := c.prepared[sql]; ok {
 		return name, nil
 	}
 	name := "lockgw_" + strconv.Itoa(len(c.prepared))
-	if _, err := c.Prepare(ctx, name, sql, nil); err != nil {
+	if _, err := c.Prepare(ctx, name, p.of(sql), nil); err != nil {
 		return "", err
 	}
 	c.prepared[sql] = name

@@ -17,7 +17,7 @@ func meanwhile(code string) bool {
 }
 
 func (t *Table) layout(ctx context.Context) (int64, error) {
-	got, err := t.requests.send(ctx, newStatement(t.sql.layout))
+	got, err := t.requests.send(ctx, newStatement(layoutSQL))
 	var server *pgconn.PgError
 	switch {
 	case errors.As(err, &server) && (server.Code == "42P01" || server.Code == "3F000"):
@@ -32,15 +32,15 @@ func (t *Table) layout(ctx context.Context) (int64, error) {
 // create makes the schema, unless it is there, and the tables, in one transaction.
 func (t *Table) create(ctx context.Context) error {
 	return t.requests.With(ctx, func(c *conn) error {
-		r := c.ExecParams(ctx, t.sql.exists, [][]byte{encode(t.schema)}, nil, nil, nil).Read()
+		r := c.ExecParams(ctx, t.requests.of(existsSQL), nil, nil, nil, nil).Read()
 		if r.Err != nil {
 			return outcome(r.Err)
 		}
-		sql := t.sql.ddl
+		sql := ddl
 		if len(r.Rows) == 1 && string(r.Rows[0][0]) != "t" { // who lacks the right to make schemas may not even ask for one that is there
-			sql = t.sql.schema + sql
+			sql = schemaSQL + sql
 		}
-		_, err := c.Exec(ctx, sql).ReadAll() // several statements, one transaction
+		_, err := c.Exec(ctx, t.requests.of(sql)).ReadAll() // several statements, one transaction
 		var server *pgconn.PgError
 		if errors.As(err, &server) && meanwhile(server.Code) {
 			return nil

@@ -58,16 +58,8 @@ const maxNode = 63 - len(channelPrefix)
 // clock is what the database says of the time, in microseconds since 1970.
 const clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-// statements are the SQL of a Table, for one schema.
-type statements struct {
-	exists, schema, ddl, layout           string
-	look, insert, join, tell, send        string
-	swap, fresh, handed, missed, hears    string
-	renew, list, sweep, newest            string
-	trust, trustAnew, suspect, hear, beat string
-}
-
-func newStatements(schema string) statements {
+// inSchema puts into SQL the tables of a schema, and what statements have in common.
+func inSchema(schema string) func(sql string) string {
 	quoted := func(table string) string { return quote(schema) + "." + quote(table) }
 	r := strings.NewReplacer(
 		"{names}", quoted("names"), "{state}", quoted("state"), "{run}", quoted("run"), "{nodes}", quoted("nodes"),
@@ -75,15 +67,7 @@ func newStatements(schema string) statements {
 		"{clock}", clock, "{ok}", ok, "{columns}", columns,
 		"{trusted}", "r.started = pg_postmaster_start_time() AND r.place = r.tableoid",
 	)
-	of := func(sql string) string { return r.Replace(r.Replace(sql)) } // some of them stand in others
-	return statements{
-		exists: existsSQL, schema: of("CREATE SCHEMA IF NOT EXISTS {schema};"), ddl: of(ddl), layout: of(layoutSQL),
-		look: of(lookSQL), insert: of(insertSQL), join: of(joinSQL), tell: of(tellSQL), send: sendSQL,
-		swap: of(swapSQL), fresh: of(freshSQL), handed: of(handedSQL), missed: of(missedSQL), hears: of(hearsSQL),
-		renew: of(renewSQL), list: of(listSQL), sweep: of(sweepSQL), newest: of(newestSQL),
-		trust: of(trustSQL), trustAnew: of(trustAnewSQL), suspect: of(suspectSQL),
-		hear: of(hearSQL), beat: of(beatSQL),
-	}
+	return func(sql string) string { return r.Replace(r.Replace(sql)) } // some of them stand in others
 }
 
 // trustSQL tells of the run of the server, as trust.go needs it.
@@ -120,7 +104,8 @@ SELECT pg_notify($3, $4)::text FROM relaxed, l`
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 const (
-	existsSQL = `SELECT to_regnamespace($1) IS NOT NULL`
+	existsSQL = `SELECT to_regnamespace('{schema}') IS NOT NULL`
+	schemaSQL = `CREATE SCHEMA IF NOT EXISTS {schema};`
 	layoutSQL = `SELECT layout FROM {state}`
 )
 

@@ -13,8 +13,6 @@ import (
 // Table keeps the records of package ledger in PostgreSQL, as one node sees them.
 type Table struct {
 	*sqltable.Table
-	sql      statements
-	schema   string
 	requests *pool
 	renewals *pool // of its own: no other request is before them
 	listener *listener
@@ -33,9 +31,9 @@ func OpenTable(cfg Config) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{sql: newStatements(a.schema), schema: a.schema}
+	t := new(Table)
 	t.listener = newListener(t, cfg.Node.ID, direct)
-	t.requests, t.renewals = newPool(a.server, a.conns), newPool(a.server, renewConns)
+	t.requests, t.renewals = newPool(a, a.conns), newPool(a, renewConns)
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
 		Type: "postgres", Product: product, MaxNode: maxNode,
 		Layout: t.layout, Known: layout, Create: t.create, Ask: t.ask,
@@ -84,7 +82,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r le
 	}
 	switch {
 	case w.tells: // who gets the name has it by now
-		unheard = t.afterwards(ctx, w.Name, newStatement(t.sql.hears, ms[0].Node))
+		unheard = t.afterwards(ctx, w.Name, newStatement(hearsSQL, ms[0].Node))
 	case len(ms) > 0 && !w.relaxed:
 		unheard = t.tell(ctx, w.raw, w.Name, ms)
 	}
@@ -95,7 +93,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r le
 
 // missed says what is there where w was not carried out, and whether the server is trusted.
 func (t *Table) missed(ctx context.Context, w write) (r ledger.Reply, trusted bool, err error) {
-	a, err := t.answered(ctx, t.sql.missed, w.raw, w.run)
+	a, err := t.answered(ctx, missedSQL, w.raw, w.run)
 	if err == nil {
 		r, err = a.reply(w.raw)
 	}
@@ -103,7 +101,7 @@ func (t *Table) missed(ctx context.Context, w write) (r ledger.Reply, trusted bo
 }
 
 func (t *Table) look(ctx context.Context, raw string) (r ledger.Reply, err error) {
-	a, err := t.answered(ctx, t.sql.look, raw)
+	a, err := t.answered(ctx, lookSQL, raw)
 	if err == nil {
 		r, err = a.reply(raw)
 	}
@@ -125,7 +123,7 @@ func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (ledger.R
 		return ledger.Reply{}, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
 	}
 	raw := t.Raw(name)
-	a, err := t.answered(ctx, t.sql.join, raw, "", true, sqltable.NewVersion(), string(entry), e.Node, e.Mode.Limit())
+	a, err := t.answered(ctx, joinSQL, raw, "", true, sqltable.NewVersion(), string(entry), e.Node, e.Mode.Limit())
 	if err != nil {
 		return ledger.Reply{}, err
 	}
@@ -153,7 +151,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 		names[k], ids[k], ttls[k] = t.Raw(rs[i].Name), int64(rs[i].ID), rs[i].TTL.Microseconds()
 		at[names[k]] = i
 	}
-	got, err := t.renewals.send(ctx, newStatement(t.sql.renew, names, ids, ttls))
+	got, err := t.renewals.send(ctx, newStatement(renewSQL, names, ids, ttls))
 	if err != nil {
 		return t.noticed(err)
 	}
@@ -161,4 +159,34 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 		errs[at[string(row[0])]] = nil
 	}
 	return nil
+}
+
+func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]sqltable.Row, error) {
+	got, err := t.requests.send(ctx, newStatement(listSQL, prefix, prefix+"\U0010ffff", after, limit))
+	if err != nil {
+		return nil, t.noticed(err)
+	}
+	found := make([]sqltable.Row, len(got[0]))
+	for i, row := range got[0] {
+		r := reader(row)
+		raw, a := r.Text(), answer{}
+		a.read(r)
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		found[i] = sqltable.Row{Raw: raw, Reply: func() (ledger.Reply, error) { return a.reply(raw) }}
+	}
+	return found, nil
+}
+
+func (t *Table) newest(ctx context.Context) (backend.Fence, error) {
+	got, err := t.requests.send(ctx, newStatement(newestSQL))
+	if err != nil {
+		return 0, t.noticed(err)
+	}
+	if len(got[0]) != 1 {
+		return 0, fmt.Errorf("%w: the table state has %d rows, and not one", backend.ErrRefused, len(got[0]))
+	}
+	r := reader(got[0][0])
+	return backend.Fence(r.Number()), r.Err
 }

@@ -36,15 +36,15 @@ func (t *Table) ask(ctx context.Context, judge func(sqltable.Seen) sqltable.Chan
 		if s.Same {
 			old = s.ID
 		}
-		return t.noticed(t.requests.do(ctx, t.sql.trustAnew, rand.Text(), c.Wait.Seconds(), c.Fresh, old))
+		return t.noticed(t.requests.do(ctx, trustAnewSQL, rand.Text(), c.Wait.Seconds(), c.Fresh, old))
 	case sqltable.Doubt:
-		return t.noticed(t.requests.do(ctx, t.sql.suspect, s.ID, c.Wait.Seconds()))
+		return t.noticed(t.requests.do(ctx, suspectSQL, s.ID, c.Wait.Seconds()))
 	}
 	return nil
 }
 
 func (t *Table) seen(ctx context.Context) (s sqltable.Seen, err error) {
-	got, err := t.requests.send(ctx, newStatement(t.sql.trust))
+	got, err := t.requests.send(ctx, newStatement(trustSQL))
 	switch {
 	case err != nil:
 		return s, t.noticed(err)

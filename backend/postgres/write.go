@@ -42,7 +42,7 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 	}
 	w.args = []any{w.raw, run, w.relaxed, w.next, string(text), ids, firm, ttls}
 	if s.Base == "" {
-		w.sql, w.args = t.sql.insert, append(w.args, int64(s.Floor), s.Absolute)
+		w.sql, w.args = insertSQL, append(w.args, int64(s.Floor), s.Absolute)
 		return w, nil
 	}
 	base, err := sqltable.ParseVersion(s.Base)
@@ -55,13 +55,13 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 		for _, id := range s.Effects.Ended {
 			over = append(over, int64(id))
 		}
-		w.sql, w.args = t.sql.swap, append(w.args, over)
+		w.sql, w.args = swapSQL, append(w.args, over)
 		return w, nil
 	}
-	w.sql = t.sql.fresh
+	w.sql = freshSQL
 	if ms := s.Effects.Messages; len(ms) == 1 && w.relaxed {
 		if payload := w.payload(ms[0], ids, text); len(payload) <= maxPayload {
-			w.sql, w.args, w.tells = t.sql.handed, append(w.args, channelPrefix+ms[0].Node, payload), true
+			w.sql, w.args, w.tells = handedSQL, append(w.args, channelPrefix+ms[0].Node, payload), true
 		}
 	}
 	return w, nil
