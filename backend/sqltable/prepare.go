@@ -93,3 +93,9 @@ func (t *Table) migrate(ctx context.Context) error {
 
 // Decide finds out whether the server is trusted. nil: it is. A *backend.Later: not yet.
 func (t *Table) Decide(ctx context.Context) error { return t.Runs.Decide(ctx, t.db.Ask) }
+
+// quarantined: the database answers, and grants nothing new yet.
+func quarantined(err error) bool {
+	var later *backend.Later
+	return errors.As(err, &later)
+}

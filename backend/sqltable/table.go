@@ -1,3 +1,7 @@
+// Package sqltable is what the tables over SQL databases have in common: all of a Table that is
+// no statement. What a request has to wait for, which run of a server a grant needs (Runs),
+// whether messages arrive (Ear), in what groups leases are renewed, connections for requests
+// (Pool). What a statement is and how a message travels each Database knows for itself.
 package sqltable
 
 import (
@@ -5,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -211,6 +216,9 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	}
 	return found, last, nil
 }
+
+// hidden names are no locks: gateways try the database under them.
+func hidden(name string) bool { return strings.HasPrefix(name, "lockgw:") }
 
 // Newest implements floor.Keeper.
 func (t *Table) Newest(ctx context.Context) (backend.Fence, error) {
