@@ -30,38 +30,31 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 		return []backend.Finding{selftest.Failure("connection", unsent(err), page)}
 	}
 	defer c.Close()
-	found := members(ctx, c, a)
+	found := quorum.Examine(a, "etcd", func(i int) (backend.Finding, bool) { return member(ctx, c, c.Endpoints()[i]) })
 	if found[len(found)-1].Fails {
 		return found
 	}
 	return append(found, lock(ctx, cfg))
 }
 
-// members asks each member how it is.
-func members(ctx context.Context, c *clientv3.Client, a quorum.Address) (found []backend.Finding) {
-	var lacks []string
-	for i, e := range c.Endpoints() {
-		ctx, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
-		st, err := c.Status(ctx, e)
-		cancel()
-		f := backend.Finding{Check: "member " + a.Members[i]}
-		switch {
-		case err != nil && errors.Is(toEtcd(err), rpctypes.ErrPermissionDenied):
-			continue // the user may not ask
-		case err != nil:
-			f.Warned, f.Detail, f.Remedy = true, text(err), "see whether it runs and can be reached from here"
-			lacks = append(lacks, a.Members[i])
-		case st.Leader == 0:
-			f.Warned, f.Detail, f.Remedy = true, "knows no leader", "see to it that a majority of the members runs"
-			lacks = append(lacks, a.Members[i])
-		case len(st.Errors) > 0:
-			f.Fails, f.Detail, f.Remedy = true, strings.Join(st.Errors, ", "), "of NOSPACE: compact and defragment etcd, then run `etcdctl alarm disarm`"
-		default:
-			f.Detail = fmt.Sprintf("etcd %s, %d MB", st.Version, st.DbSize>>20)
-		}
-		found = append(found, f)
+// member asks the one at e how it is; false: the user may not ask.
+func member(ctx context.Context, c *clientv3.Client, e string) (f backend.Finding, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
+	defer cancel()
+	st, err := c.Status(ctx, e)
+	switch {
+	case err != nil && errors.Is(toEtcd(err), rpctypes.ErrPermissionDenied):
+		return f, false
+	case err != nil:
+		f.Warned, f.Detail, f.Remedy = true, text(err), "see whether it runs and can be reached from here"
+	case st.Leader == 0:
+		f.Warned, f.Detail, f.Remedy = true, "knows no leader", "see to it that a majority of the members runs"
+	case len(st.Errors) > 0:
+		f.Fails, f.Detail, f.Remedy = true, strings.Join(st.Errors, ", "), "of NOSPACE: compact and defragment etcd, then run `etcdctl alarm disarm`"
+	default:
+		f.Detail = fmt.Sprintf("etcd %s, %d MB", st.Version, st.DbSize>>20)
 	}
-	return append(found, quorum.Answering(a, lacks, "etcd"))
+	return f, true
 }
 
 // lock takes a lock and gives it back.

@@ -10,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // leases are those of etcd under which this process holds: one for all holds with about the
@@ -80,7 +81,7 @@ func (ls *leases) take(ctx context.Context, c *clientv3.Client, ttl time.Duratio
 	if l.id == 0 {
 		r, err := c.Grant(ctx, int64(class/time.Second))
 		if err != nil {
-			return held{}, unsentWrite(outcome(ctx, err))
+			return held{}, quorum.Unasked(outcome(ctx, err))
 		}
 		l.id, l.ttl, l.known = r.ID, time.Duration(r.TTL)*time.Second, false
 		l.until = begin + l.ttl
@@ -89,14 +90,6 @@ func (ls *leases) take(ctx context.Context, c *clientv3.Client, ttl time.Duratio
 		return held{}, fmt.Errorf("%w: etcd took too long to prolong a lease", backend.ErrRefused)
 	}
 	return held{l, l.id, l.known}, nil
-}
-
-// unsentWrite: the lease for a write could not be had, so the write was not sent.
-func unsentWrite(err error) error {
-	if errors.Is(err, backend.ErrUnavailable) {
-		return fmt.Errorf("%w: %s", backend.ErrUnreachable, err.Error())
-	}
-	return err
 }
 
 // keep has the lease last for its ttl from now on. backend.ErrNotHeld: it has expired.
@@ -108,7 +101,7 @@ func (l *lease) keep(ctx context.Context, t *Table) error {
 		l.id = 0
 		return err
 	case err != nil:
-		return unsentWrite(err)
+		return quorum.Unasked(err)
 	}
 	l.ttl, l.until = ttl, max(l.until, begin+ttl)
 	return nil

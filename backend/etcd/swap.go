@@ -132,7 +132,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	if !ok && s.Base != "" {
 		is, err := t.read(ctx, c, s.Name)
 		if err != nil {
-			return ledger.Reply{}, unsentWrite(err)
+			return ledger.Reply{}, quorum.Unasked(err)
 		}
 		if is.version() != s.Base {
 			return t.reply(ctx, c, s.Name, is, false)

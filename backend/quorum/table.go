@@ -1,14 +1,21 @@
+// Package quorum has what the tables over etcd and ZooKeeper have in common: stores whose
+// members agree on every write, and which have no clock to tell. It knows none of them: how
+// their addresses are written, how the row of a name is, how its holds end, when it may be
+// deleted, and that a node listens.
 package quorum
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 )
 
 // Config of a table.
@@ -64,3 +71,17 @@ func Restored(store string, left time.Duration) error {
 	return &backend.Later{After: left, Err: fmt.Errorf("%w: %s was restored from an older copy and may have forgotten who holds what; "+
 		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, store, time.Now().Add(left).Format(time.TimeOnly))}
 }
+
+// Unasked is err of what has to come before a request, which was not sent then.
+func Unasked(err error) error {
+	if err != nil && !errors.Is(err, backend.ErrRefused) {
+		return fmt.Errorf("%w: %s", backend.ErrUnreachable, strings.TrimPrefix(err.Error(), backend.ErrUnavailable.Error()+": "))
+	}
+	return err
+}
+
+// Clock is that of this gateway, in microseconds since 1970: the stores have none to tell.
+func Clock() int64 { return time.Now().UnixMicro() }
+
+// now is the time of deadlines.
+func now() time.Duration { return boottime.Now() }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // bucket is a parent of records, as it was when it was read. Whoever deletes a record below it
@@ -75,7 +76,7 @@ func (s *session) bucket(ctx context.Context, name string) (bucket, error) {
 			err = backend.NotSent("ZooKeeper does not have a znode that it has just made")
 		}
 	}
-	return is, unasked(err)
+	return is, quorum.Unasked(err)
 }
 
 // peek is bucket, but makes none. false: there is none, nor a record below it.

@@ -24,32 +24,20 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	if err != nil {
 		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
-	found := examineMembers(ctx, a)
+	found := quorum.Examine(a.Address, "ZooKeeper", func(i int) (backend.Finding, bool) { return member(ctx, a, i), true })
 	if found[len(found)-1].Fails {
 		return found
 	}
 	return append(found, lock(ctx, cfg)...)
 }
 
-// examineMembers begins a session with each member alone.
-func examineMembers(ctx context.Context, a address) (found []backend.Finding) {
-	answers := make([]error, len(a.Members))
-	_ = backend.Each(len(a.Members), func(i int) error {
-		one := a
-		one.Members = a.Members[i : i+1]
-		answers[i] = reachable(ctx, one)
-		return nil
-	})
-	var lacks []string
-	for i, err := range answers {
-		f := backend.Finding{Check: "member " + a.Members[i], Detail: "takes sessions"}
-		if err != nil {
-			f.Warned, f.Detail, f.Remedy = true, err.Error(), "see whether it runs, can be reached from here, and is of a majority"
-			lacks = append(lacks, a.Members[i])
-		}
-		found = append(found, f)
+// member begins a session with one member alone.
+func member(ctx context.Context, a address, i int) backend.Finding {
+	a.Members = a.Members[i : i+1]
+	if err := reachable(ctx, a); err != nil {
+		return backend.Finding{Warned: true, Detail: err.Error(), Remedy: "see whether it runs, can be reached from here, and is of a majority"}
 	}
-	return append(found, quorum.Answering(a.Address, lacks, "ZooKeeper"))
+	return backend.Finding{Detail: "takes sessions"}
 }
 
 func reachable(ctx context.Context, a address) error {

@@ -209,7 +209,7 @@ func (s *session) verify(ctx context.Context) error {
 	if err == nil {
 		err = s.t.distrust()
 	}
-	return unasked(settled(err))
+	return quorum.Unasked(settled(err))
 }
 
 // still deletes the pulse of this process, unless another one of the node has written it.

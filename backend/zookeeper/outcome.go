@@ -48,14 +48,6 @@ func outcome(err error) error {
 	return fmt.Errorf("%w: %s", backend.ErrUnavailable, "zookeeper: "+strings.TrimPrefix(err.Error(), "zk: "))
 }
 
-// unasked is err of what has to come before a request, which was not sent then.
-func unasked(err error) error {
-	if err != nil && !errors.Is(err, backend.ErrRefused) {
-		return fmt.Errorf("%w: %s", backend.ErrUnreachable, strings.TrimPrefix(err.Error(), backend.ErrUnavailable.Error()+": "))
-	}
-	return err
-}
-
 // errForeign is an ErrRefused: what stands in a znode is none of lockgw's.
 var errForeign = fmt.Errorf("%w", backend.ErrRefused)
 

@@ -46,7 +46,7 @@ func (s *session) swap(ctx context.Context, asked ledger.Swap) (ledger.Reply, er
 		if !over {
 			before := is.place
 			if is, err = s.newest(ctx, asked.Name); err != nil {
-				return ledger.Reply{}, unasked(settled(err))
+				return ledger.Reply{}, quorum.Unasked(settled(err))
 			}
 			if is.version() == asked.Base && is.place != before { // a renewal, or its opposite, has written it anew
 				continue
@@ -71,7 +71,7 @@ func (s *session) swap(ctx context.Context, asked ledger.Swap) (ledger.Reply, er
 			return ledger.Reply{}, err
 		}
 		if is, err = s.read(ctx, asked.Name); err != nil {
-			return ledger.Reply{}, unasked(err)
+			return ledger.Reply{}, quorum.Unasked(err)
 		}
 		if is.version() != asked.Base || failed.what == living {
 			return s.reply(ctx, asked.Name, is)
@@ -98,7 +98,7 @@ func (s *session) base(ctx context.Context, asked ledger.Swap) (is row, same boo
 		return row{Row: quorum.Row{Ends: es}, place: at, in: in}, true, nil
 	}
 	is, err = s.read(ctx, asked.Name)
-	return is, is.version() == asked.Base, unasked(err)
+	return is, is.version() == asked.Base, quorum.Unasked(err)
 }
 
 // under is the bucket of is, which is made if there is none yet.
@@ -135,7 +135,7 @@ func (s *session) compose(ctx context.Context, asked ledger.Swap, is row) (w *wr
 		}
 		left, err := s.t.remains.left(ctx, s, asked.Name, e)
 		if err != nil {
-			return nil, false, unasked(err)
+			return nil, false, quorum.Unasked(err)
 		}
 		if left > 0 {
 			return nil, false, nil

@@ -1,3 +1,9 @@
+// Package zookeeper is a store in ZooKeeper: an ensemble that agrees on every write, so that
+// a minority of its members may be down without a grant being forgotten.
+//
+// A gateway has one session. A znode that lives as long as the session proves that the
+// gateway does, and whoever takes a name from a dead one proves in the same write that the
+// znode is gone.
 package zookeeper
 
 import (
@@ -46,7 +52,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	}
 	t.Init(cfg, "zookeeper")
 	t.listening = quorum.NewListening[*session](quorum.Listens{
-		Store: "ZooKeeper", Over: "the session with ZooKeeper is over, and another one begins", Unsent: unasked, Log: t.Log,
+		Store: "ZooKeeper", Over: "the session with ZooKeeper is over, and another one begins", Unsent: quorum.Unasked, Log: t.Log,
 	})
 	t.remains.t = t
 	t.posted.me, t.guard.me = newSession(), newSession()

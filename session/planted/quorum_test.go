@@ -28,7 +28,7 @@ var quorumBugs = []bug{
 	},
 	{
 		name: "what is remembered of znodes outlives a restored ZooKeeper", file: "backend/zookeeper/swap.go",
-		old: "return is, is.version() == asked.Base, unasked(err)", new: "return is, err == nil, unasked(err)",
+		old: "return is, is.version() == asked.Base, quorum.Unasked(err)", new: "return is, err == nil, quorum.Unasked(err)",
 		test: zookeeper, run: "^TestRemembered$",
 	},
 	{
