@@ -135,8 +135,7 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 		if err != nil {
 			return err
 		}
-		for _, row := range got[0] {
-			r := reader(row)
+		for _, r := range readers(got[0]) {
 			l.signs.raise(r.Number())
 		}
 	}

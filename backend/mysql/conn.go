@@ -219,3 +219,11 @@ func named(args []any) []driver.NamedValue {
 func reader(row []value) *sqltable.Reader {
 	return sqltable.NewReader(len(row), func(i int) (string, bool) { return row[i].text, row[i].null })
 }
+
+func readers(of rows) []*sqltable.Reader {
+	all := make([]*sqltable.Reader, len(of))
+	for i, row := range of {
+		all[i] = reader(row)
+	}
+	return all
+}

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,43 +11,34 @@ import (
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]sqltable.Row, error) {
+func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]*sqltable.Reader, error) {
 	got, err := t.requests.query(ctx, listSQL, []byte(prefix), []byte(prefix+"\xff"), []byte(after), limit)
 	if err != nil {
 		return nil, t.noticed(err)
 	}
 	slices.SortFunc(got[0], func(a, b []value) int { return strings.Compare(a[0].text, b[0].text) })
-	found := make([]sqltable.Row, len(got[0]))
-	for i, row := range got[0] {
-		r := reader(row)
-		raw, a := r.Text(), readThere(r)
-		if r.Err != nil {
-			return nil, r.Err
-		}
-		found[i] = sqltable.Row{Raw: raw, Reply: func() (ledger.Reply, error) { return a.reply(raw) }}
-	}
-	return found, nil
+	return readers(got[0]), nil
 }
 
-func (t *Table) newest(ctx context.Context) (backend.Fence, error) {
-	got, err := t.requests.query(ctx, newestSQL)
+func (t *Table) newest(ctx context.Context) ([]*sqltable.Reader, error) {
+	return t.rows(ctx, newestSQL)
+}
+
+// rows are those of one statement.
+func (t *Table) rows(ctx context.Context, sql string, args ...any) ([]*sqltable.Reader, error) {
+	got, err := t.requests.query(ctx, sql, args...)
 	if err != nil {
-		return 0, t.noticed(err)
+		return nil, t.noticed(err)
 	}
-	if len(got[0]) != 1 {
-		return 0, fmt.Errorf("%w: the table lockgw_state has %d rows, and not one", backend.ErrRefused, len(got[0]))
-	}
-	r := reader(got[0][0])
-	newest := r.Number()
-	return backend.Fence(newest), r.Err
+	return readers(got[0]), nil
 }
 
 // sweep has fences of rows that come later begin above those that go: mark is written first.
 func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
 	us := idle.Microseconds()
-	got, err := t.requests.query(ctx, idleSQL, us, us, sqltable.SweepMost)
+	rows, err := t.rows(ctx, idleSQL, us, us, sqltable.SweepMost)
 	if err != nil {
-		return t.noticed(err)
+		return err
 	}
 	type row struct {
 		name, ends string
@@ -56,8 +46,7 @@ func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
 	}
 	var gone []row
 	top := backend.Fence(0)
-	for _, one := range got[0] {
-		r := reader(one)
+	for _, r := range rows {
 		g := row{name: r.Text(), version: r.Number()}
 		record, err := ledger.Decode([]byte(r.Text()))
 		g.ends = r.Text()

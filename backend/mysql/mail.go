@@ -17,8 +17,7 @@ import (
 // bells are where they sleep. Where nobody can be woken the mail is found within seconds.
 func (t *Table) ring(ctx context.Context, c *conn, ms []ledger.Message, bells rows) (unheard []string) {
 	asleep := map[string]uint64{}
-	for _, row := range bells {
-		r := reader(row)
+	for _, r := range readers(bells) {
 		if node, server := r.Text(), r.Text(); server == c.server.identity {
 			asleep[node] = uint64(r.Number())
 		}
@@ -161,8 +160,7 @@ func (t *Table) fetch(ctx context.Context, box *mailbox) error {
 		slices.SortFunc(got[0], func(a, b []value) int { // digits alone
 			return cmp.Or(cmp.Compare(len(a[0].text), len(b[0].text)), cmp.Compare(a[0].text, b[0].text))
 		})
-		for _, row := range got[0] {
-			r := reader(row)
+		for _, r := range readers(got[0]) {
 			id, kind, raw, body := uint64(r.Number()), ledger.Kind(r.Number()), r.Text(), r.Text()
 			a := readThere(r)
 			if r.Err != nil {

@@ -52,8 +52,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	if err != nil {
 		return t.noticed(err)
 	}
-	for _, row := range got[0] {
-		r := reader(row)
+	for _, r := range readers(got[0]) {
 		i := at[r.Text()]
 		ends, now, same := r.Text(), r.Number(), r.Is()
 		end, there := endOf(ends, firmTag(rs[i].ID))

@@ -173,13 +173,12 @@ func (t *Table) create(ctx context.Context) error {
 
 // layout is that of the row of the last table that is made.
 func (t *Table) layout(ctx context.Context) (int64, error) {
-	got, err := t.requests.query(ctx, layoutSQL)
+	rows, err := t.rows(ctx, layoutSQL)
 	switch {
 	case is(err, 1146):
 		return 0, nil
-	case err != nil || len(got[0]) == 0:
-		return 0, t.noticed(err)
+	case err != nil || len(rows) == 0:
+		return 0, err
 	}
-	r := reader(got[0][0])
-	return r.Number(), r.Err
+	return rows[0].Number(), rows[0].Err
 }

@@ -3,9 +3,7 @@ package mysql
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
@@ -49,13 +47,13 @@ func (t *Table) ask(ctx context.Context, judge func(sqltable.Seen) sqltable.Chan
 // statements there were.
 func (t *Table) seen(ctx context.Context, c *conn) (s sqltable.Seen, of string, counted int64, err error) {
 	got, err := c.query(ctx, trustSQL, []byte(t.Node()))
-	switch {
-	case err != nil:
+	if err != nil {
 		return s, "", 0, err
-	case len(got[0]) != 1:
-		return s, "", 0, fmt.Errorf("%w: the table lockgw_state has %d rows, and not one", backend.ErrRefused, len(got[0]))
 	}
-	r := reader(got[0][0])
+	r, err := sqltable.One(readers(got[0]), nil)
+	if err != nil {
+		return s, "", 0, err
+	}
 	s.ID, of = r.Text(), r.Text()
 	s.Fresh, s.Left, s.Far = r.Is(), sqltable.Duration(r.Number()), r.Number()
 	s.Server, s.Used = c.server.identity, s.ID != ""

@@ -165,7 +165,16 @@ func readThere(r *sqltable.Reader) (a answer) {
 	return a
 }
 
-// reply reads what is there.
+// readReply is that of sqltable.Database.
+func readReply(raw string, r *sqltable.Reader) (ledger.Reply, error) {
+	a := readThere(r)
+	if r.Err != nil {
+		return ledger.Reply{}, r.Err
+	}
+	return a.reply(raw)
+}
+
+// reply tells what is there.
 func (a answer) reply(raw string) (ledger.Reply, error) {
 	r, err := sqltable.NewReply(raw, a.version, a.record, a.clock)
 	if err != nil || r.Version == "" {

@@ -17,16 +17,15 @@ func meanwhile(code string) bool {
 }
 
 func (t *Table) layout(ctx context.Context) (int64, error) {
-	got, err := t.requests.send(ctx, newStatement(layoutSQL))
+	rows, err := t.rows(ctx, layoutSQL)
 	var server *pgconn.PgError
 	switch {
 	case errors.As(err, &server) && (server.Code == "42P01" || server.Code == "3F000"):
 		return 0, nil
-	case err != nil || len(got[0]) == 0:
+	case err != nil || len(rows) == 0:
 		return 0, err
 	}
-	r := reader(got[0][0])
-	return r.Number(), r.Err
+	return rows[0].Number(), rows[0].Err
 }
 
 // create makes the schema, unless it is there, and the tables, in one transaction.

@@ -37,7 +37,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
 		Type: "postgres", Product: product, MaxNode: maxNode,
 		Layout: t.layout, Known: layout, Create: t.create, Ask: t.ask,
-		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.prolong, Send: t.send, List: t.list, Newest: t.newest,
+		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.prolong, Send: t.send, List: t.list, Reply: readReply, Newest: t.newest,
 		Listen: t.listener.listen, Beat: t.listener.beat, Sweep: t.sweep,
 		Barred: t.listener.pooler, Wrong: func() error { return t.Ear.Wrong() },
 		Pools: []sqltable.Connected{t.requests, t.renewals},
@@ -161,32 +161,23 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	return nil
 }
 
-func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]sqltable.Row, error) {
-	got, err := t.requests.send(ctx, newStatement(listSQL, prefix, prefix+"\U0010ffff", after, limit))
+func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]*sqltable.Reader, error) {
+	return t.rows(ctx, listSQL, prefix, prefix+"\U0010ffff", after, limit)
+}
+
+func (t *Table) newest(ctx context.Context) ([]*sqltable.Reader, error) {
+	return t.rows(ctx, newestSQL)
+}
+
+// rows are those of one statement.
+func (t *Table) rows(ctx context.Context, sql string, args ...any) ([]*sqltable.Reader, error) {
+	got, err := t.requests.send(ctx, newStatement(sql, args...))
 	if err != nil {
 		return nil, t.noticed(err)
 	}
-	found := make([]sqltable.Row, len(got[0]))
+	all := make([]*sqltable.Reader, len(got[0]))
 	for i, row := range got[0] {
-		r := reader(row)
-		raw, a := r.Text(), answer{}
-		a.read(r)
-		if r.Err != nil {
-			return nil, r.Err
-		}
-		found[i] = sqltable.Row{Raw: raw, Reply: func() (ledger.Reply, error) { return a.reply(raw) }}
+		all[i] = reader(row)
 	}
-	return found, nil
-}
-
-func (t *Table) newest(ctx context.Context) (backend.Fence, error) {
-	got, err := t.requests.send(ctx, newStatement(newestSQL))
-	if err != nil {
-		return 0, t.noticed(err)
-	}
-	if len(got[0]) != 1 {
-		return 0, fmt.Errorf("%w: the table state has %d rows, and not one", backend.ErrRefused, len(got[0]))
-	}
-	r := reader(got[0][0])
-	return backend.Fence(r.Number()), r.Err
+	return all, nil
 }

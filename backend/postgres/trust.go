@@ -3,10 +3,8 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
@@ -44,14 +42,10 @@ func (t *Table) ask(ctx context.Context, judge func(sqltable.Seen) sqltable.Chan
 }
 
 func (t *Table) seen(ctx context.Context) (s sqltable.Seen, err error) {
-	got, err := t.requests.send(ctx, newStatement(trustSQL))
-	switch {
-	case err != nil:
-		return s, t.noticed(err)
-	case len(got[0]) != 1:
-		return s, fmt.Errorf("%w: the table state has %d rows, and not one", backend.ErrRefused, len(got[0]))
+	r, err := sqltable.One(t.rows(ctx, trustSQL))
+	if err != nil {
+		return s, err
 	}
-	r := reader(got[0][0])
 	s = sqltable.Seen{ID: r.Text(), Same: r.Is(), Fresh: r.Is(), Left: time.Duration(r.Float() * float64(time.Second)), Used: r.Text() != ""}
 	s.Far = r.Number()
 	return s, r.Err

@@ -107,7 +107,16 @@ func (a *answer) read(r *sqltable.Reader) {
 	a.version, a.record, a.ids, a.ends, a.clock = r.Number(), r.Text(), numbers(r), numbers(r), r.Number()
 }
 
-// reply reads what is there.
+// readReply is that of sqltable.Database.
+func readReply(raw string, r *sqltable.Reader) (ledger.Reply, error) {
+	var a answer
+	if a.read(r); r.Err != nil {
+		return ledger.Reply{}, r.Err
+	}
+	return a.reply(raw)
+}
+
+// reply tells what is there.
 func (a answer) reply(raw string) (ledger.Reply, error) {
 	r, err := sqltable.NewReply(raw, a.version, a.record, a.clock)
 	if err != nil || r.Version == "" {

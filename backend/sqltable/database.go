@@ -60,9 +60,12 @@ type Database struct {
 	// nil; or returns why none was renewed.
 	Renew func(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error
 	Send  func(ctx context.Context, ms []ledger.Addressed) error
-	// List tells names in use, in their order: those that begin with prefix and come after one.
-	List   func(ctx context.Context, prefix, after string, limit int) ([]Row, error)
-	Newest func(context.Context) (backend.Fence, error)
+	// List tells the rows of names in use, in their order: of those that begin with prefix and
+	// come after one. Reply reads such a row behind its name.
+	List  func(ctx context.Context, prefix, after string, limit int) ([]*Reader, error)
+	Reply func(raw string, r *Reader) (ledger.Reply, error)
+	// Newest is a row with the newest fence of all names.
+	Newest func(context.Context) ([]*Reader, error)
 
 	// Listen has the node hear until that ends; listened: it could. Beat says that it listens.
 	Listen func(context.Context) (listened bool, err error)
@@ -82,10 +85,4 @@ type Database struct {
 type Connected interface {
 	Reset()
 	Close()
-}
-
-// Row of a name in a list.
-type Row struct {
-	Raw   string
-	Reply func() (ledger.Reply, error)
 }

@@ -23,6 +23,17 @@ func NewReader(width int, column func(int) (text string, null bool)) *Reader {
 	return &Reader{width: width, column: column}
 }
 
+// One is the one row that the table with the state has.
+func One(rows []*Reader, err error) (*Reader, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rows) != 1:
+		return nil, fmt.Errorf("%w: the table with the state has %d rows, and not one", backend.ErrRefused, len(rows))
+	}
+	return rows[0], nil
+}
+
 func (r *Reader) next() (text string, null bool) {
 	if r.at >= r.width {
 		r.Fail("a column more", "")

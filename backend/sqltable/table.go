@@ -200,12 +200,12 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	var found []ledger.Named
 	last := ""
 	for _, row := range rows {
-		last = row.Raw
-		name := last[len(t.KeyPrefix):]
+		last = row.Text()
+		name := strings.TrimPrefix(last, t.KeyPrefix)
 		if hidden(name) {
 			continue
 		}
-		reply, err := row.Reply()
+		reply, err := t.db.Reply(last, row)
 		if err != nil {
 			return nil, "", err
 		}
@@ -225,7 +225,11 @@ func (t *Table) Newest(ctx context.Context) (backend.Fence, error) {
 	if err := t.ready(ctx); err != nil {
 		return 0, err
 	}
-	return t.db.Newest(ctx)
+	r, err := One(t.db.Newest(ctx))
+	if err != nil {
+		return 0, err
+	}
+	return backend.Fence(r.Number()), r.Err
 }
 
 // Ping says of a server in quarantine a backend.Later of an ErrPartly. Without messages waiters
