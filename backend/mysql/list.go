@@ -20,10 +20,6 @@ func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]*s
 	return readers(got[0]), nil
 }
 
-func (t *Table) newest(ctx context.Context) ([]*sqltable.Reader, error) {
-	return t.rows(ctx, newestSQL)
-}
-
 // rows are those of one statement.
 func (t *Table) rows(ctx context.Context, sql string, args ...any) ([]*sqltable.Reader, error) {
 	got, err := t.requests.query(ctx, sql, args...)

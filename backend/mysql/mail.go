@@ -168,7 +168,7 @@ func (t *Table) fetch(ctx context.Context, box *mailbox) error {
 			}
 			box.add(id)
 			if m, ok := t.message(kind, raw, body, a); ok {
-				t.Heard(m)
+				t.Deliver(m)
 			}
 		}
 		if len(got[0]) < fetchMost || box.full() {

@@ -105,7 +105,7 @@ func (l *listener) notified(payload string) {
 		return
 	}
 	if m, ok := parseMessage(payload, l.t.Node()); ok {
-		l.t.Heard(m)
+		l.t.Deliver(m)
 	}
 }
 

@@ -8,7 +8,7 @@ const layout = 1
 // The tables. ends are in microseconds since 1970, as is mark.
 //
 //	names  a row for each name in use: its record, and its holds with their ends. firm is
-//	       false of what is only offered. Rows that nobody uses are deleted; see sweep.go
+//	       false of what is only offered. Rows that nobody uses are deleted
 //	state  one row: the layout; mark, above which the fences of a new row begin, so that
 //	       they grew even if the clock was set back; and used, the last server that was
 //	       trusted, "" if none ever was

@@ -37,7 +37,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
 		Type: "postgres", Product: product, MaxNode: maxNode,
 		Layout: t.layout, Known: layout, Create: t.create, Ask: t.ask,
-		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.prolong, Send: t.send, List: t.list, Reply: readReply, Newest: t.newest,
+		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.prolong, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
 		Listen: t.listener.listen, Beat: t.listener.beat, Sweep: t.sweep,
 		Barred: t.listener.pooler, Wrong: func() error { return t.Ear.Wrong() },
 		Pools: []sqltable.Connected{t.requests, t.renewals},
@@ -163,10 +163,6 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 
 func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]*sqltable.Reader, error) {
 	return t.rows(ctx, listSQL, prefix, prefix+"\U0010ffff", after, limit)
-}
-
-func (t *Table) newest(ctx context.Context) ([]*sqltable.Reader, error) {
-	return t.rows(ctx, newestSQL)
 }
 
 // rows are those of one statement.

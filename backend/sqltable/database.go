@@ -64,8 +64,9 @@ type Database struct {
 	// come after one. Reply reads such a row behind its name.
 	List  func(ctx context.Context, prefix, after string, limit int) ([]*Reader, error)
 	Reply func(raw string, r *Reader) (ledger.Reply, error)
-	// Newest is a row with the newest fence of all names.
-	Newest func(context.Context) ([]*Reader, error)
+	// Rows are those of one statement. That of Newest tells the newest fence of all names.
+	Rows   func(ctx context.Context, sql string, args ...any) ([]*Reader, error)
+	Newest string
 
 	// Listen has the node hear until that ends; listened: it could. Beat says that it listens.
 	Listen func(context.Context) (listened bool, err error)

@@ -176,8 +176,8 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 	})
 }
 
-// Heard tells what was heard.
-func (t *Table) Heard(m ledger.Addressed) { t.told(m) }
+// Deliver tells what was heard.
+func (t *Table) Deliver(m ledger.Addressed) { t.told(m) }
 
 // Listens notes that the node listens from now on: at what may be another server than before, or
 // the same one that has forgotten.
@@ -225,7 +225,7 @@ func (t *Table) Newest(ctx context.Context) (backend.Fence, error) {
 	if err := t.ready(ctx); err != nil {
 		return 0, err
 	}
-	r, err := One(t.db.Newest(ctx))
+	r, err := One(t.db.Rows(ctx, t.db.Newest))
 	if err != nil {
 		return 0, err
 	}
