@@ -41,7 +41,7 @@ func (t *Table) read(ctx context.Context, c *clientv3.Client, name string) (row,
 	return t.readRow(only(r.Kvs))
 }
 
-// Join implements ledger.Table. It reads and swaps, until nobody else has written between.
+// Join implements ledger.Table.
 func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend.Fence) (ledger.Reply, error) {
 	if _, err := t.listening.Wait(ctx); err != nil {
 		return ledger.Reply{}, err
@@ -50,29 +50,8 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 	if err != nil {
 		return ledger.Reply{}, err
 	}
-	is, err := t.read(ctx, c, name)
-	for {
-		if err != nil {
-			return ledger.Reply{}, err
-		}
-		next, ms, ok := is.Joined(e)
-		if !ok {
-			return t.reply(ctx, c, name, is, false)
-		}
-		w := &write{t: t, name: name, base: is.at(), row: row{Row: next}}
-		if w.text, err = w.row.Encode(); err != nil {
-			return ledger.Reply{}, err
-		}
-		if w.mail, err = letters(quorum.About(name, ms), w.text); err != nil {
-			return ledger.Reply{}, err
-		}
-		rev, _, found, err2 := w.commit(ctx, c)
-		if err2 == nil && rev != 0 {
-			w.row.rev = rev
-			return t.reply(ctx, c, name, w.row, false)
-		}
-		is, err = found.row, err2
-	}
+	look := func(ctx context.Context, name string) (ledger.Reply, error) { return t.look(ctx, c, name, false) }
+	return quorum.Join(ctx, name, e, look, t.swap)
 }
 
 // List implements ledger.Table. The cursor is the last name told. A name that nobody uses

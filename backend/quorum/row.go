@@ -155,14 +155,6 @@ func Swapped(s *ledger.Swap, was Ends, node string, top backend.Fence, own func(
 	return r, nil
 }
 
-// Joined is r with e at the end of its queue, and the messages about that; false: nothing is to
-// be written.
-func (r *Row) Joined(e ledger.Entry) (next Row, ms []ledger.Message, ok bool) {
-	to := ledger.Row{Record: r.Record}
-	ms, ok = to.Join(e, "")
-	return Row{Ends: r.Ends, Record: to.Record}, ms, ok
-}
-
 // Reply tells r, which has the version v, without the ends of holds.
 func (r *Row) Reply(v ledger.Version) ledger.Reply {
 	return ledger.Reply{Version: v, Record: r.Record, Clock: Clock()}

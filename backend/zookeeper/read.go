@@ -61,42 +61,13 @@ func (s *session) read(ctx context.Context, name string) (row, error) {
 	return r, err
 }
 
-// Join implements ledger.Table. It reads and swaps, until nobody else has written between.
+// Join implements ledger.Table.
 func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend.Fence) (ledger.Reply, error) {
 	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return ledger.Reply{}, err
 	}
-	is, err := s.newest(ctx, name)
-	var unheard []string
-	for {
-		if err != nil {
-			return ledger.Reply{}, settled(err)
-		}
-		next, ms, ok := is.Joined(e)
-		if !ok {
-			return s.reply(ctx, name, is)
-		}
-		w := &write{s: s, name: name, base: is.place, in: is.in, row: row{Row: next}}
-		if w.text, err = w.row.Encode(); err != nil {
-			return ledger.Reply{}, err
-		}
-		ms = slices.DeleteFunc(ms, func(m ledger.Message) bool { return slices.Contains(unheard, m.Node) })
-		if w.mail, err = s.letters(quorum.About(name, ms), w); err != nil {
-			return ledger.Reply{}, err
-		}
-		failed, err2 := w.commit(ctx)
-		switch {
-		case err2 != nil:
-			return ledger.Reply{}, err2
-		case failed == nil:
-			return s.reply(ctx, name, w.row)
-		case failed.what == deaf:
-			unheard = append(unheard, failed.whom)
-			continue
-		}
-		is, err = s.read(ctx, name)
-	}
+	return quorum.Join(ctx, name, e, s.look, s.swap)
 }
 
 // listTogether is how many parents are asked at once.
