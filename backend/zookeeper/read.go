@@ -56,9 +56,11 @@ func (s *session) read(ctx context.Context, name string) (row, error) {
 		return row{}, err
 	}
 	s.buckets.saw(name, st.Czxid, in.version)
-	r, err := readRow(path, value, st)
-	r.in = in
-	return r, err
+	r, err := quorum.Decode(string(value))
+	if err != nil {
+		return row{}, fmt.Errorf("%w: the znode %s of ZooKeeper: %w", errForeign, path, err)
+	}
+	return row{r, placeOf(st), in}, nil
 }
 
 // Join implements ledger.Table.

@@ -51,12 +51,3 @@ func parseVersion(v ledger.Version) (place, quorum.Ends, error) {
 	}
 	return place{int64(zxid), int32(n)}, es, nil
 }
-
-// readRow is what the znode of a name has.
-func readRow(path string, value []byte, st *zk.Stat) (row, error) {
-	r, err := quorum.Decode(string(value))
-	if err != nil {
-		return row{}, fmt.Errorf("%w: the znode %s of ZooKeeper: %w", errForeign, path, err)
-	}
-	return row{Row: r, place: placeOf(st)}, nil
-}

@@ -53,9 +53,6 @@ func (s *session) swap(ctx context.Context, asked ledger.Swap) (ledger.Reply, er
 			}
 			return s.reply(ctx, asked.Name, is)
 		}
-		for _, node := range unheard {
-			w.without(node)
-		}
 		failed, err := w.commit(ctx)
 		switch {
 		case err != nil:
@@ -64,6 +61,7 @@ func (s *session) swap(ctx context.Context, asked ledger.Swap) (ledger.Reply, er
 			return s.written(w, unheard), nil
 		case failed.what == deaf:
 			unheard = append(unheard, failed.whom)
+			asked.Effects.Messages = slices.DeleteFunc(slices.Clone(asked.Effects.Messages), func(m ledger.Message) bool { return m.Node == failed.whom })
 			n--
 			continue
 		}
@@ -76,8 +74,10 @@ func (s *session) swap(ctx context.Context, asked ledger.Swap) (ledger.Reply, er
 		if is.version() != asked.Base || failed.what == living {
 			return s.reply(ctx, asked.Name, is)
 		}
-		if is.in, err = s.under(ctx, asked.Name, is); err != nil {
-			return ledger.Reply{}, err
+		if is.place.born == 0 {
+			if is.in, err = s.bucket(ctx, asked.Name); err != nil {
+				return ledger.Reply{}, err
+			}
 		}
 	}
 	return ledger.Reply{}, backend.NotSent("others write what is beside the record of " + asked.Name + " all the time")
@@ -99,14 +99,6 @@ func (s *session) base(ctx context.Context, asked ledger.Swap) (is row, same boo
 	}
 	is, err = s.read(ctx, asked.Name)
 	return is, is.version() == asked.Base, quorum.Unasked(err)
-}
-
-// under is the bucket of is, which is made if there is none yet.
-func (s *session) under(ctx context.Context, name string, is row) (bucket, error) {
-	if is.place.born != 0 {
-		return is.in, nil
-	}
-	return s.bucket(ctx, name)
 }
 
 // refused is why what has failed is the end of it; nil: it is not.

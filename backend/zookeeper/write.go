@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -171,9 +170,4 @@ func (w *write) resolve(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-// without is w for one who does not listen.
-func (w *write) without(node string) {
-	w.mail = slices.DeleteFunc(w.mail, func(l letter) bool { return l.node == node })
 }
