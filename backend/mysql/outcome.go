@@ -47,9 +47,6 @@ func is(err error, numbers ...uint16) bool {
 // raced: nothing was changed, and it may be tried again at once.
 func raced(err error) bool { return is(err, races...) }
 
-// interrupted: the statement was ended by KILL QUERY.
-func interrupted(err error) bool { return is(err, 1317) }
-
 // notSent turns the error of getting a connection into one of package backend.
 func notSent(err error) error {
 	var server *mysql.MySQLError
@@ -61,11 +58,9 @@ func notSent(err error) error {
 	case errors.Is(err, mysql.ErrNoTLS):
 		return fmt.Errorf("%w: the server has no TLS, which ssl-mode of backend.url asks for", backend.ErrRefused)
 	default:
-		return fmt.Errorf("%w: %s", backend.ErrUnreachable, oneLine(err))
+		return fmt.Errorf("%w: %s", backend.ErrUnreachable, strings.Join(strings.Fields(err.Error()), " ")) // in one line
 	}
 }
-
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // refused: a statement that ends with an error has changed nothing.
 func refused(e *mysql.MySQLError) error {

@@ -77,7 +77,10 @@ func (l *sleeper) listen(ctx context.Context) (listened bool, err error) {
 
 // hear makes a connection and waits there for mail until it breaks.
 func (l *sleeper) hear(ctx context.Context) error {
-	if err := l.prepare(ctx); err != nil {
+	preparing, cancel := context.WithTimeout(ctx, listenMost) // over a connection that is dead no answer ever comes
+	err := l.t.Prepare(preparing)
+	cancel()
+	if err != nil {
 		return err
 	}
 	c, err := l.t.connect(ctx)
@@ -104,13 +107,6 @@ func (l *sleeper) hear(ctx context.Context) error {
 	l.place.Store(at)
 	l.t.Listens()
 	return l.read(ctx, c, at)
-}
-
-// prepare does so in a limited time: over a connection that is dead no answer ever comes.
-func (l *sleeper) prepare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, listenMost)
-	defer cancel()
-	return l.t.Prepare(ctx)
 }
 
 // keep has c hold the lock for which the node waits at the same server.
@@ -168,17 +164,15 @@ func (l *sleeper) sleep(ctx context.Context, c *conn, at *place, box *mailbox) e
 	got, err := c.query(ctx, fmt.Sprintf(sleepSQL, at.nap, int(l.asleep.Seconds()), listOf(box.fetched())), []byte(l.t.Node()))
 	at.naps.Add(1)
 	switch {
-	case interrupted(err):
-		l.wokenUp()
+	case is(err, 1317): // by KILL QUERY
+		signal(l.woken)
 		return nil
 	case err != nil || len(got[0]) == 0: // there is mail
 		return err
 	case got[0][0][0].null:
-		l.wokenUp()
+		signal(l.woken)
 	case got[0][0][0].text == "1":
 		return errors.New("the connection is gone that keeps the gateway asleep")
 	}
 	return nil
 }
-
-func (l *sleeper) wokenUp() { signal(l.woken) }
