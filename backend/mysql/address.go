@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,24 +147,12 @@ func secure(c *mysql.Config, q sqltable.Parameters, name string) error {
 	if mode == "disabled" {
 		return nil
 	}
-	t := &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12}
-	if file := q.Get("ssl-ca"); file != "" {
-		pem, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("mysql address: ssl-ca: %w", err)
-		}
-		t.RootCAs = x509.NewCertPool()
-		if !t.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("mysql address: ssl-ca: %s has no certificate in PEM", file)
-		}
+	file := func(setting string) dialer.File { return dialer.File{Setting: setting, Path: q.Get(setting)} }
+	t, err := dialer.TLS(file("ssl-ca"), file("ssl-cert"), file("ssl-key"))
+	if err != nil {
+		return fmt.Errorf("mysql address: %w", err)
 	}
-	if cert, key := q.Get("ssl-cert"), q.Get("ssl-key"); cert != "" || key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return fmt.Errorf("mysql address: ssl-cert and ssl-key: %w", err)
-		}
-		t.Certificates = []tls.Certificate{pair}
-	}
+	t.ServerName = name
 	switch mode {
 	case "preferred":
 		c.AllowFallbackToPlaintext, t.InsecureSkipVerify = true, true

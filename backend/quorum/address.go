@@ -2,15 +2,15 @@ package quorum
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lockgw/lockgw/backend/dialer"
 )
 
 // Scheme is how the URLs of a store are written, beside what all have.
@@ -126,37 +126,13 @@ func (a *Address) settings(query string, s *Scheme) error {
 }
 
 // secure has the connections use TLS, trusting the system's roots or those in ca_file.
-func (a *Address) secure(q url.Values) error {
-	ca, cert, key := q.Get("ca_file"), q.Get("cert_file"), q.Get("key_file")
-	on := q.Get("tls") == "true"
-	switch {
-	case !on && (ca != "" || cert != "" || key != ""):
-		return errors.New("ca_file, cert_file and key_file need tls=true")
-	case !on:
-		return nil
-	case (cert == "") != (key == ""):
-		return errors.New("cert_file and key_file belong together")
+func (a *Address) secure(q url.Values) (err error) {
+	file := func(setting string) dialer.File { return dialer.File{Setting: setting, Path: q.Get(setting)} }
+	ca, cert, key := file("ca_file"), file("cert_file"), file("key_file")
+	if q.Get("tls") == "true" {
+		a.TLS, err = dialer.TLS(ca, cert, key)
+	} else if ca.Path+cert.Path+key.Path != "" {
+		err = errors.New("ca_file, cert_file and key_file need tls=true")
 	}
-	a.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca != "" {
-		pem, err := os.ReadFile(ca)
-		if err != nil {
-			return fmt.Errorf("ca_file: %w", err)
-		}
-		a.TLS.RootCAs = x509.NewCertPool()
-		if !a.TLS.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("ca_file: no certificate in %s", ca)
-		}
-	}
-	if cert == "" {
-		return nil
-	}
-	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
-		return fmt.Errorf("cert_file and key_file: %w", err)
-	}
-	a.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { // it may have been renewed
-		c, err := tls.LoadX509KeyPair(cert, key)
-		return &c, err
-	}
-	return nil
+	return err
 }

@@ -58,7 +58,7 @@ var rules = []rule{
 		why: "what a store must not do is the same for all of them, so this names none",
 	},
 	{
-		pkg: "backend/quorum", ours: []string{"backend", "backend/boottime", "backend/ledger"}, closed: true, theirs: []string{"golang.org/x/sys"},
+		pkg: "backend/quorum", ours: []string{"backend", "backend/boottime", "backend/dialer", "backend/ledger"}, closed: true, theirs: []string{"golang.org/x/sys"},
 		why: "what etcd and ZooKeeper have in common is known without a client of either",
 	},
 	{
