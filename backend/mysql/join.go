@@ -32,7 +32,7 @@ func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (r ledger
 			return r, err
 		}
 	}
-	err = again(func() error {
+	err = again(ctx, func() error {
 		return t.requests.with(ctx, func(c *conn) (err error) {
 			r, err = t.joinLocked(ctx, c, name, e)
 			c.broken = c.broken || err != nil // it may have left a transaction
@@ -90,11 +90,10 @@ func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.E
 	var s statement
 	nodes := w.request(&s)
 	s.add(lockedSQL)
-	a, unheard, err := t.answered(ctx, c, w, &s, nodes)
-	if err != nil {
+	if a, err = t.answered(ctx, c, w, &s, nodes); err != nil {
 		return r, err
 	}
 	r, err = w.reply(a)
-	r.Unheard, r.Written = unheard, false
+	r.Written = false
 	return r, err
 }

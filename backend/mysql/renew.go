@@ -45,7 +45,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	s, at := t.renewal(rs, group)
 	var got []rows
 	began := time.Now()
-	err := again(func() (err error) {
+	err := again(ctx, func() (err error) {
 		got, err = t.renewals.query(ctx, s.sql.String(), s.args...)
 		return err
 	})

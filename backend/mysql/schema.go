@@ -164,7 +164,7 @@ func marks(n int) string {
 // create makes the tables. Each statement does nothing if it was done.
 func (t *Table) create(ctx context.Context) error {
 	for _, sql := range ddl {
-		if err := again(func() error { return t.requests.do(ctx, sql) }); err != nil {
+		if err := again(ctx, func() error { return t.requests.do(ctx, sql) }); err != nil {
 			return err
 		}
 	}

@@ -67,10 +67,10 @@ func (t *Table) wrong() error {
 	return t.sleeper.wrong()
 }
 
-// again does f again as long as others were before it. It changes nothing then.
-func again(f func() error) (err error) {
-	for range racesMost {
-		if err = f(); !raced(err) {
+// again does f again as long as others were before it. It has changed nothing then.
+func again(ctx context.Context, f func() error) (err error) {
+	for try := range racesMost {
+		if err = f(); !raced(err) || !wait(ctx, rand.N(time.Duration(try+1)*time.Millisecond)) {
 			break
 		}
 	}
@@ -89,23 +89,19 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r le
 // submit carries out w. trusted: if it was not written, that is not because of the server.
 func (t *Table) submit(ctx context.Context, w *write) (r ledger.Reply, trusted bool, err error) {
 	var a answer
-	var unheard []string
-	for try := 1; ; try++ {
-		err = t.requests.with(ctx, func(c *conn) (err error) {
+	err = again(ctx, func() error {
+		return t.requests.with(ctx, func(c *conn) (err error) {
 			if w.run.ID != "" && c.server.identity != w.run.Server {
 				c.broken = true
 				a = answer{same: true, strange: true}
 				return nil
 			}
-			a, unheard, err = t.carryOut(ctx, c, w)
+			a, err = t.carryOut(ctx, c, w)
 			return err
 		})
-		if !raced(err) || try == racesMost || !wait(ctx, rand.N(time.Duration(try)*time.Millisecond)) {
-			break
-		}
-	}
+	})
 	if errors.Is(err, backend.ErrUnavailable) {
-		a, unheard, err = t.resolve(ctx, w, err)
+		a, err = t.resolve(ctx, w, err)
 	}
 	switch {
 	case err != nil:
@@ -119,12 +115,11 @@ func (t *Table) submit(ctx context.Context, w *write) (r ledger.Reply, trusted b
 		return r, true, err
 	}
 	r, err = w.reply(a)
-	r.Unheard = unheard
 	return r, true, err
 }
 
 // carryOut sends w over c, and wakes those whom it has messages for.
-func (t *Table) carryOut(ctx context.Context, c *conn, w *write) (a answer, unheard []string, err error) {
+func (t *Table) carryOut(ctx context.Context, c *conn, w *write) (a answer, err error) {
 	if w.base != 0 && !w.joins && !w.stays() && len(w.Effects.Messages) == 0 {
 		return t.carryOutAlone(ctx, c, w)
 	}
@@ -137,18 +132,17 @@ func (t *Table) carryOut(ctx context.Context, c *conn, w *write) (a answer, unhe
 }
 
 // carryOutAlone sends w by one statement, whose answer has all that has to be known.
-func (t *Table) carryOutAlone(ctx context.Context, c *conn, w *write) (a answer, unheard []string, err error) {
+func (t *Table) carryOutAlone(ctx context.Context, c *conn, w *write) (a answer, err error) {
 	var s statement
 	w.put(&s)
 	changed, now, err := c.exec(ctx, s.sql.String(), s.args...)
 	if err != nil {
-		return a, nil, err
+		return a, err
 	}
 	if changed == 1 {
-		return answer{written: true, clock: now}, nil, nil
+		return answer{written: true, clock: now}, nil
 	}
-	a, err = lookBy(ctx, c, w.raw)
-	return a, nil, err
+	return lookBy(ctx, c, w.raw)
 }
 
 // together: no other write may come between w and the question what is there then. It makes a
@@ -180,28 +174,28 @@ func (w *write) nodes() (nodes []any) {
 	return nodes
 }
 
-func (t *Table) answered(ctx context.Context, c *conn, w *write, s *statement, nodes []any) (a answer, unheard []string, err error) {
+func (t *Table) answered(ctx context.Context, c *conn, w *write, s *statement, nodes []any) (a answer, err error) {
 	got, err := c.query(ctx, s.sql.String(), s.args...)
 	if err != nil {
-		return a, nil, err
+		return a, err
 	}
 	if want := min(len(nodes), 1) + 1; len(got) != want {
-		return a, nil, fmt.Errorf("%w: the server has told %d results, and not %d", backend.ErrUnavailable, len(got), want)
+		return a, fmt.Errorf("%w: the server has told %d results, and not %d", backend.ErrUnavailable, len(got), want)
 	}
 	if a, err = readAnswer(got[0], true); err == nil && !a.same {
 		c.broken = true
 	}
 	if err == nil && a.written && len(nodes) > 0 {
-		unheard = t.ring(ctx, c, w.Effects.Messages, got[1])
+		a.unheard = t.ring(ctx, c, w.Effects.Messages, got[1])
 	}
-	return a, unheard, err
+	return a, err
 }
 
 // resolve finds out what became of w, whose answer was lost. If it does not stand there it may
 // still be carried out, and err stays.
-func (t *Table) resolve(ctx context.Context, w *write, err error) (a answer, unheard []string, _ error) {
+func (t *Table) resolve(ctx context.Context, w *write, err error) (a answer, _ error) {
 	if ctx.Err() != nil {
-		return a, nil, err
+		return a, err
 	}
 	failed := t.requests.with(ctx, func(c *conn) (err error) {
 		nodes := w.nodes()
@@ -210,15 +204,15 @@ func (t *Table) resolve(ctx context.Context, w *write, err error) (a answer, unh
 		}
 		bells, err := c.query(ctx, bellsSQL+marks(len(nodes)), nodes...)
 		if err == nil {
-			unheard = t.ring(ctx, c, w.Effects.Messages, bells[0])
+			a.unheard = t.ring(ctx, c, w.Effects.Messages, bells[0])
 		}
 		return err
 	})
 	if failed != nil || a.version != w.next {
-		return answer{}, nil, err
+		return answer{}, err
 	}
 	a.written = true
-	return a, unheard, nil
+	return a, nil
 }
 
 func (t *Table) look(ctx context.Context, raw string) (ledger.Reply, error) {

@@ -143,9 +143,10 @@ type answer struct {
 	record  string
 	ends    string
 	clock   int64
-	same    bool   // the connection leads where it led
-	run     string // of the server, which is trusted
-	strange bool   // it was not asked: it is another server than the one that is trusted
+	unheard []string // nodes that do not hear the message which they have
+	same    bool     // the connection leads where it led
+	run     string   // of the server, which is trusted
+	strange bool     // it was not asked: it is another server than the one that is trusted
 }
 
 func readAnswer(got rows, wrote bool) (answer, error) {
@@ -191,12 +192,12 @@ func (a answer) reply(raw string) (ledger.Reply, error) {
 func (w *write) reply(a answer) (ledger.Reply, error) {
 	if a.version == w.next {
 		r, err := a.reply(w.raw)
-		r.Written = true
+		r.Written, r.Unheard = true, a.unheard
 		return r, err
 	}
 	// Another write has come since, or there was no need to read: what began is known, and of
 	// what stayed what is still there. So it is not with a new row.
-	r := ledger.Reply{Version: sqltable.Version(w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true}
+	r := ledger.Reply{Version: sqltable.Version(w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true, Unheard: a.unheard}
 	putEnds(&r.Record, a.ends, a.clock)
 	for i := range r.Record.Holds {
 		h := &r.Record.Holds[i]
