@@ -70,12 +70,12 @@ func (t *Table) renew(ctx context.Context, c *clientv3.Client, r ledger.Renewal,
 		if w.text, err = w.row.Encode(); err != nil {
 			return err
 		}
-		rev, _, found, err := w.commit(ctx, c)
+		found, err := w.commit(ctx, c)
 		switch {
 		case errors.Is(err, errExpired):
 			own.gone()
 			continue
-		case err != nil || rev != 0:
+		case err != nil || found.written != 0:
 			return err
 		case own.known && !found.alive:
 			own.gone()

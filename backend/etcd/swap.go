@@ -36,8 +36,11 @@ type write struct {
 	grants bool
 }
 
-// there is what a transaction has found that was not carried out.
+// there is what became of a transaction: it was written, or what it has found instead.
 type there struct {
+	written int64    // the revision; 0: it is not
+	unheard []string // nodes with mail that do not listen
+
 	row   row
 	alive bool // the key of write.own
 	// quarantine: the key is there. pulse is the revision of the node's own key.
@@ -45,9 +48,8 @@ type there struct {
 	pulse      int64
 }
 
-// commit carries out w; written is the revision, 0: it is not so. unheard are nodes that do
-// not listen.
-func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, unheard []string, is there, err error) {
+// commit carries out w.
+func (w *write) commit(ctx context.Context, c *clientv3.Client) (is there, err error) {
 	t := w.t
 	key := t.keys.record(w.name)
 	when := append(w.base.is(key), w.proof...)
@@ -75,22 +77,23 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, 
 			clientv3.OpGet(t.keys.quarantine(), clientv3.WithCountOnly()), clientv3.OpGet(t.keys.mail(t.Node()), clientv3.WithKeysOnly())).Commit()
 	if err != nil {
 		if errors.Is(toEtcd(err), rpctypes.ErrLeaseNotFound) {
-			return 0, nil, there{}, errExpired
+			return is, errExpired
 		}
 		if errors.Is(toEtcd(err), rpctypes.ErrNoSpace) {
-			return 0, nil, there{}, w.noSpace(ctx, c, err)
+			return is, w.noSpace(ctx, c, err)
 		}
-		return 0, nil, there{}, outcome(ctx, err)
+		return is, outcome(ctx, err)
 	}
 	if r.Succeeded {
 		t.guard.saw(r.Header)
 		w.own.made()
 		for i, m := range w.mail {
 			if !r.Responses[first+i].GetResponseTxn().Succeeded {
-				unheard = append(unheard, m.node)
+				is.unheard = append(is.unheard, m.node)
 			}
 		}
-		return r.Header.Revision, unheard, there{}, nil
+		is.written = r.Header.Revision
+		return is, nil
 	}
 	t.mark.found(r.Responses[2].GetResponseRange())
 	is.alive = r.Responses[1].GetResponseRange().Count > 0
@@ -99,7 +102,7 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (written int64, 
 		is.pulse = kv.ModRevision
 	}
 	is.row, err = t.readRow(only(r.Responses[0].GetResponseRange().Kvs))
-	return 0, nil, is, err
+	return is, err
 }
 
 // errExpired: the lease under which something was to be written has expired; nothing was
@@ -147,15 +150,15 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		if !over {
 			return t.look(ctx, c, s.Name, false)
 		}
-		written, unheard, is, err := w.commit(ctx, c)
+		is, err := w.commit(ctx, c)
 		switch {
 		case errors.Is(err, errExpired):
 			w.own.gone()
 			continue
 		case err != nil:
 			return ledger.Reply{}, err
-		case written != 0:
-			return t.written(s.Name, w, written, unheard), nil
+		case is.written != 0:
+			return t.written(s.Name, w, is), nil
 		}
 		if is.row.version() != s.Base {
 			return t.reply(ctx, c, s.Name, is.row, false)
@@ -241,10 +244,10 @@ func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, 
 }
 
 // written is the reply to w, which was carried out.
-func (t *Table) written(name string, w *write, rev int64, unheard []string) ledger.Reply {
-	w.row.rev = rev
+func (t *Table) written(name string, w *write, is there) ledger.Reply {
+	w.row.rev = is.written
 	r := w.row.Reply(w.row.version())
-	r.Written, r.Unheard = true, unheard
+	r.Written, r.Unheard = true, is.unheard
 	t.remains.set(name, w.row.Ends, &r.Record)
 	t.seen.saw(name, &w.row)
 	t.unused.Note(name, &w.row.Row, leftover{w.row.at(), w.row.Record.Top})
