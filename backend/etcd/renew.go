@@ -67,9 +67,6 @@ func (t *Table) renew(ctx context.Context, c *clientv3.Client, r ledger.Renewal,
 		// It is under a lease for a shorter time, or one that an earlier process had: the row
 		// is written again, and its version stays.
 		w := &write{t: t, name: r.Name, base: is.at(), own: own, row: row{Row: is.Renewed(quorum.End{ID: r.ID, TTL: ttl, Under: under(own.id)}, is.version())}}
-		if w.text, err = w.row.Encode(); err != nil {
-			return err
-		}
 		found, err := w.commit(ctx, c)
 		switch {
 		case errors.Is(err, errExpired):

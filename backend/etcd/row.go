@@ -45,7 +45,12 @@ type at struct {
 	text string
 }
 
-func (r *row) at() at { return at{r.rev, r.Text()} }
+func (r *row) at() at {
+	if r.rev == 0 {
+		return at{}
+	}
+	return at{r.rev, r.Text()}
+}
 
 // is says that nobody has written the key of a name since.
 func (a at) is(key string) []clientv3.Cmp {

@@ -23,7 +23,6 @@ type write struct {
 	t    *Table
 	name string
 	row  row
-	text string // the row as it is written
 	// If the key of the name is not so, somebody else has written it.
 	base  at
 	proof []clientv3.Cmp
@@ -53,7 +52,7 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (is there, err e
 	t := w.t
 	key := t.keys.record(w.name)
 	when := append(w.base.is(key), w.proof...)
-	then := []clientv3.Op{clientv3.OpPut(key, w.text)}
+	then := []clientv3.Op{clientv3.OpPut(key, w.row.Text())}
 	alive := t.keys.alive(under(w.own.id))
 	switch {
 	case w.own.l == nil:
@@ -236,10 +235,7 @@ func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, 
 	if err != nil {
 		return nil, false, err
 	}
-	if w.text, err = w.row.Encode(); err != nil {
-		return nil, false, err
-	}
-	w.mail, err = letters(quorum.About(s.Name, s.Effects.Messages), w.text)
+	w.mail, err = letters(quorum.About(s.Name, s.Effects.Messages), w.row.Text())
 	return w, true, err
 }
 

@@ -28,7 +28,7 @@ type Row struct {
 	// Kept is the version of a row that was written again by a renewal, which is none.
 	Kept ledger.Version
 
-	text string // as it is stored; "": not written or read yet
+	text string // what Text has told, or was read
 }
 
 // Version of a row. It begins with the place at which it stands, which no later write has
@@ -48,10 +48,7 @@ func (r *Row) Version(place string) ledger.Version {
 
 // sum tells records from each other.
 func (r *Row) sum() string {
-	if r.text == "" {
-		_, _ = r.Encode() // a record that cannot be written is told from none, and never stored
-	}
-	_, record, _ := strings.Cut(r.text, "\n")
+	_, record, _ := strings.Cut(r.Text(), "\n")
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(record)) // never fails
 	return strconv.FormatUint(h.Sum64(), 36)
@@ -75,16 +72,15 @@ func NoVersion(v ledger.Version) error {
 	return fmt.Errorf("%w: %q is no version of a record", backend.ErrInvalid, v)
 }
 
-// Encode is what is stored.
-func (r *Row) Encode() (string, error) {
-	r.text = fmt.Sprintf("%s %s %s\n%s", format, cmp.Or(r.Ends.String(), none), cmp.Or(string(r.Kept), none), ledger.Encode(r.Record))
-	return r.text, nil
+// Text is what is stored.
+func (r *Row) Text() string {
+	if r.text == "" {
+		r.text = fmt.Sprintf("%s %s %s\n%s", format, cmp.Or(r.Ends.String(), none), cmp.Or(string(r.Kept), none), ledger.Encode(r.Record))
+	}
+	return r.text
 }
 
-// Text is what was read by Decode, or written by Encode; "": neither.
-func (r *Row) Text() string { return r.text }
-
-// Decode reads what Encode made.
+// Decode reads what Text made.
 func Decode(value string) (Row, error) {
 	first, text, _ := strings.Cut(value, "\n")
 	words := strings.Split(first, " ")

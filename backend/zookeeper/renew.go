@@ -61,10 +61,7 @@ func (s *session) renew(ctx context.Context, r ledger.Renewal, begin time.Durati
 		s.t.stakes.claim(r.Name, r.ID, begin+r.TTL)
 		next := s.endOf(ttl)
 		next.ID = r.ID
-		w, err := s.rewrite(r.Name, &is, next)
-		if err != nil {
-			return err
-		}
+		w := s.rewrite(r.Name, &is, next)
 		w.own = true
 		failed, err := w.commit(ctx)
 		switch {
@@ -82,10 +79,8 @@ func (s *session) renew(ctx context.Context, r ledger.Renewal, begin time.Durati
 }
 
 // rewrite is a write of the same row with another end of one hold. The version stays.
-func (s *session) rewrite(name string, is *row, e quorum.End) (w *write, err error) {
-	w = &write{s: s, name: name, base: is.place, in: is.in, row: row{Row: is.Renewed(e, is.version())}}
-	w.text, err = w.row.Encode()
-	return w, err
+func (s *session) rewrite(name string, is *row, e quorum.End) *write {
+	return &write{s: s, name: name, base: is.place, in: is.in, row: row{Row: is.Renewed(e, is.version())}}
 }
 
 // expireEvery is how often is looked for holds that nobody has renewed.
@@ -130,10 +125,7 @@ func (s *session) giveUp(ctx context.Context, k stakeKey) error {
 	if !s.t.stakes.over(k, now()) {
 		return nil
 	}
-	w, err := s.rewrite(k.name, &is, quorum.End{ID: k.id, Until: quorum.Clock()})
-	if err != nil {
-		return err
-	}
+	w := s.rewrite(k.name, &is, quorum.End{ID: k.id, Until: quorum.Clock()})
 	failed, err := w.commit(ctx)
 	if err == nil && failed == nil {
 		s.t.stakes.drop(k.name, k.id)

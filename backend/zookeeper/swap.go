@@ -144,9 +144,6 @@ func (s *session) compose(ctx context.Context, asked ledger.Swap, is row) (w *wr
 	if err != nil {
 		return nil, false, err
 	}
-	if w.text, err = w.row.Encode(); err != nil {
-		return nil, false, err
-	}
 	if h := w.row.Record.Firm(s.t.Node()); w.own && h != nil {
 		s.t.stakes.claim(asked.Name, h.ID, now()+begins)
 	}

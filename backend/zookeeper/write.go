@@ -18,7 +18,6 @@ type write struct {
 	base place // somebody else has written the row if it is not there
 	in   bucket
 	row  row
-	text string // the row as it is written
 	// dead are the sessions of which the znode must be gone.
 	dead []string
 	// own: the node's own hold is under its session, which must not have ended.
@@ -77,8 +76,9 @@ func (w *write) op(what what, whom string, ops ...any) {
 
 // build makes the ops.
 func (w *write) build() error {
-	if len(w.text) > mostRow {
-		return backend.NotSent(fmt.Sprintf("the record of %s has %d bytes, and ZooKeeper takes no more than 1 MiB in a request", w.name, len(w.text)))
+	text := []byte(w.row.Text())
+	if len(text) > mostRow {
+		return backend.NotSent(fmt.Sprintf("the record of %s has %d bytes, and ZooKeeper takes no more than 1 MiB in a request", w.name, len(text)))
 	}
 	t, p := w.s.t, w.s.t.paths
 	bucket, path := p.bucket(w.name), p.record(w.name)
@@ -87,11 +87,11 @@ func (w *write) build() error {
 	switch { // a create does not tell when the znode was made, and the write after it does
 	case w.turn():
 		w.op(moved, "", &zk.SetDataRequest{Path: bucket, Data: fmt.Append(nil, uint64(w.in.top)), Version: w.in.version},
-			&zk.DeleteRequest{Path: path, Version: w.base.version}, node, &zk.SetDataRequest{Path: path, Data: []byte(w.text)})
+			&zk.DeleteRequest{Path: path, Version: w.base.version}, node, &zk.SetDataRequest{Path: path, Data: text})
 	case w.base.born == 0:
-		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, node, &zk.SetDataRequest{Path: path, Data: []byte(w.text)})
+		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, node, &zk.SetDataRequest{Path: path, Data: text})
 	default:
-		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, &zk.SetDataRequest{Path: path, Data: []byte(w.text), Version: w.base.version})
+		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, &zk.SetDataRequest{Path: path, Data: text, Version: w.base.version})
 	}
 	w.put = len(w.ops) - 1
 	for _, id := range w.dead { // no znode is made where there is one
@@ -103,7 +103,7 @@ func (w *write) build() error {
 	if w.grants {
 		w.op(trusted, "", &zk.CheckVersionRequest{Path: p.birth(), Version: w.birth}, &zk.CheckVersionRequest{Path: p.pulse(t.Node()), Version: w.pulse})
 	}
-	size := len(w.text) + len(w.ops)*(opBytes+len(path))
+	size := len(text) + len(w.ops)*(opBytes+len(path))
 	for _, l := range w.mail {
 		if size+len(l.value)+opBytes+len(path) > mostBytes {
 			l = l.short() // its node reads the record
@@ -161,7 +161,7 @@ func (w *write) resolve(ctx context.Context, err error) error {
 		return err
 	}
 	value, st, err2 := w.s.get(ctx, path)
-	if err2 != nil || string(value) != w.text {
+	if err2 != nil || string(value) != w.row.Text() {
 		return err
 	}
 	next := place{w.base.born, w.base.version + 1}

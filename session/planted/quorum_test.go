@@ -68,7 +68,7 @@ var quorumBugs = []bug{
 	},
 	{
 		name: "what is too large for ZooKeeper is sent", file: "backend/zookeeper/write.go",
-		old: "if len(w.text) > mostRow {", new: "if false {",
+		old: "if len(text) > mostRow {", new: "if false {",
 		test: zookeeper, run: "^TestTooLarge$",
 	},
 	{
