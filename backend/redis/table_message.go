@@ -13,8 +13,9 @@ import (
 	"github.com/lockgw/lockgw/backend/redis/requests"
 )
 
-// A version has never been used: by no other process, and not before by this one. It ends with
-// the seal of the record, so that nobody can forge what a message says that the version has.
+// A version has never been used for another record: by no other process, and not before by this
+// one. It ends with the seal of the record, so that nobody can forge what a message says that
+// the version has.
 const (
 	nonceLength   = 4
 	counterLength = 4

@@ -113,7 +113,7 @@ func (t *table) try(ctx context.Context) error {
 	}()
 	var unheard error
 	for unheard == nil && len(granted)+n < tries {
-		l, err := selftest.Take(ctx, selftest.Store{Look: t.Look, Swap: t.Swap}, "lockgw:willing:"+rand.Text(), t.Node(), strings.Repeat(".", about))
+		l, err := selftest.Take(ctx, selftest.Store{Look: t.Table.Look, Swap: t.Table.Swap}, "lockgw:willing:"+rand.Text(), t.Node(), strings.Repeat(".", about))
 		switch {
 		case errors.Is(err, backend.ErrRefused):
 			refused = err

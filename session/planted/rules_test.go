@@ -78,7 +78,7 @@ var ruleBugs = []bug{
 	},
 	{
 		name: "a version is used again by another process", file: "backend/redis/table_message.go", run: "^TestTable$",
-		old: "return t.nonce + digits[len(n):] + n + seal(text)", new: "return \"AAAA\" + digits[len(n):] + n + seal(nil)",
+		old: "return string(append(append(b, n...), seal(text)...))", new: "return string(append(append([]byte(\"AAAA0000\")[:8-len(n)], n...), seal(nil)...))",
 		test: redis,
 	},
 	{
