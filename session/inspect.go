@@ -83,8 +83,12 @@ func (s *Status) addTold(h *ledger.Hold, t engine.Telling) {
 
 // addHold adds a hold of another node as that node last wrote it.
 func (s *Status) addHold(h *ledger.Hold) {
+	left := h.End
+	if h.Endless {
+		left = 0
+	}
 	if len(h.Callers) == 0 {
-		s.add(*holderIn(h), s.Fence, h.End, h.Mode)
+		s.add(*holderIn(h), s.Fence, left, h.Mode)
 		return
 	}
 	for _, c := range h.Callers {
@@ -92,7 +96,7 @@ func (s *Status) addHold(h *ledger.Hold) {
 		if h.Foreign() {
 			fence = s.Fence // of the name: by that it can be broken
 		}
-		s.add(holderFrom(h.Node, c), fence, h.End, h.Mode)
+		s.add(holderFrom(h.Node, c), fence, left, h.Mode)
 	}
 	s.Holders += max(h.Count-len(h.Callers), 0)
 }

@@ -4,7 +4,20 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/backend/ledger"
 )
+
+// A key without an end, of a program outside lockgw, has no lease that could be told.
+func TestStatusOfEndlessHold(t *testing.T) {
+	for _, endless := range []bool{false, true} {
+		s := Status{State: StateFree}
+		s.addHold(&ledger.Hold{Count: 1, End: 30 * time.Second, Endless: endless})
+		if s.State != StateHeld || (s.TTL == 0) != endless {
+			t.Errorf("endless %v: %s for %v more", endless, s.State, s.TTL)
+		}
+	}
+}
 
 // What a record tells of a holder is the holder as JSON, without the owner.
 func TestRecordOfAHolder(t *testing.T) {

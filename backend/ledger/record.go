@@ -61,6 +61,8 @@ type Hold struct {
 	// End is when it is over if nobody prolongs it, on the clock of who reads it. It
 	// is kept beside the record.
 	End time.Duration `json:"-"`
+	// Endless: it is that of a program outside lockgw and has no end. End is when to look again.
+	Endless bool `json:"-"`
 }
 
 // Foreign: it is that of a program outside lockgw.

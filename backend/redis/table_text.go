@@ -97,7 +97,7 @@ func (o outsider) hold() ledger.Hold {
 	if end < 0 {
 		end = o.rest
 	}
-	h := ledger.Hold{Mode: backend.Exclusive, Count: 1, End: max(end, time.Millisecond)}
+	h := ledger.Hold{Mode: backend.Exclusive, Count: 1, End: max(end, time.Millisecond), Endless: o.left < 0}
 	if o.owner != "" {
 		h.Callers = []ledger.Caller{{Owner: o.owner, Entries: max(o.count, 1)}}
 	}
