@@ -146,3 +146,29 @@ func (l *Lease) expire(code Code) (done bool, err *Error) {
 	l.leave()
 	return true, err
 }
+
+// follow waits for another acquire of the same owner; what is left of a.Wait is
+// for this one.
+func (s *Session) follow(ctx context.Context, other *pending, name string, a *Acquire) error {
+	began := s.m.cfg.Clock()
+	t := time.NewTimer(a.Wait)
+	defer t.Stop()
+	select {
+	case <-other.done:
+		a.Wait = max(a.Wait-(s.m.cfg.Clock()-began), 0)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.ctx.Done():
+		return s.gone(name)
+	case <-t.C:
+		code := CodeWaitTimeout
+		if a.Wait == 0 {
+			code = CodeLocked
+		}
+		return &Error{
+			Code: code, Lock: name, RetryAfter: time.Second,
+			Detail: "another request of the same session and thread waits for the lock",
+		}
+	}
+}
