@@ -24,7 +24,7 @@ type counts struct {
 	Locks   int  `json:"locks"`
 	Held    int  `json:"held"`
 	Waiting int  `json:"waiting"`
-	AtLeast bool `json:"at_least"` // names are missing, so there may be more
+	AtLeast bool `json:"at_least"` // there may be more
 }
 
 // defaultPage is how many items a page of a list has.

@@ -17,6 +17,7 @@ type status struct {
 	Holder  *holder       `json:"holder,omitempty"`  // the newest of them
 	Shares  []share       `json:"holders_list,omitempty"`
 	Waiters int           `json:"waiters"`
+	More    bool          `json:"waiters_at_least,omitempty"`
 	Next    *holder       `json:"next,omitempty"`           // who gets it after the holder, of this node
 	Away    bool          `json:"next_elsewhere,omitempty"` // a caller of another node does
 	Queue   []holder      `json:"queue"`                    // of this node
@@ -70,7 +71,7 @@ func uidOf(uid int) *int {
 
 func statusOf(st session.Status) status {
 	s := status{
-		Name: st.Name, State: st.State, Holder: holderOf(st.Holder), Waiters: st.Waiters, Next: holderOf(st.Next),
+		Name: st.Name, State: st.State, Holder: holderOf(st.Holder), Waiters: st.Waiters, More: st.MoreWait, Next: holderOf(st.Next),
 		Queue: make([]holder, 0, len(st.Queue)), Ahead: st.Ahead, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
 	}
 	if s.Next != nil && s.Next.Owner == "" {

@@ -42,13 +42,15 @@ func (m *Manager) statusOf(name string, a *engine.Answer) Status {
 			s.addTold(h, t)
 		} else {
 			s.addHold(h)
+			// Who waits at the node that has the name alone stands in no queue of the store.
+			s.MoreWait = s.MoreWait || h.Mode == backend.Exclusive && h.Node != "" && h.Node != m.store.Node()
 		}
 	}
 	for _, e := range a.Reply.Record.Queue {
 		if t, ok := a.Told[e.Node]; ok {
 			s.Waiters += t.Waiters
 		} else if e.Node != m.store.Node() {
-			s.Waiters += max(e.Waiters, 1)
+			s.Waiters, s.MoreWait = s.Waiters+max(e.Waiters, 1), true
 		}
 	}
 	for node, t := range a.Told {

@@ -47,9 +47,12 @@ type Status struct {
 	Name    string
 	State   State // free, held or unknown
 	Holder  *Holder
-	Waiters int      // callers, of all nodes as far as the store knows
-	Queue   []Holder // this node's callers, the next one first
-	Ahead   int      // callers of other nodes who come before those of Queue
+	Waiters int // callers, of all nodes as far as the store knows
+	// MoreWait: another node that has a part in the name has not said how many wait there,
+	// so that there may be more than Waiters.
+	MoreWait bool
+	Queue    []Holder // this node's callers, the next one first
+	Ahead    int      // callers of other nodes who come before those of Queue
 	// Next is who gets the name when the holder lets go of it; nil: nobody waits, or it
 	// is not known. Without Owner it is a caller of another node. List leaves it out.
 	Next  *Holder

@@ -43,7 +43,7 @@ func (c *conn) writeView(v session.View) {
 
 // writeStatus writes what is known of a name, with the keys of the HTTP body.
 func (c *conn) writeStatus(st session.Status) {
-	c.w.Map(14)
+	c.w.Map(15)
 	c.pair("name", st.Name)
 	c.pair("state", string(st.State))
 	c.w.Bulk("mode")
@@ -61,6 +61,8 @@ func (c *conn) writeStatus(st session.Status) {
 		c.writeHolder(*st.Holder)
 	}
 	c.pairInt("waiters", int64(st.Waiters))
+	c.w.Bulk("waiters_at_least")
+	c.w.Bool(st.MoreWait)
 	c.w.Bulk("next") // without owner: a caller of another node
 	if st.Next == nil {
 		c.w.Null()

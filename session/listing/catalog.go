@@ -30,13 +30,15 @@ type listed struct {
 	state   session.State
 	holder  string
 	waiters int
-	since   int64 // when it was granted, ms of Unix time; 0: unknown
-	until   int64 // when the lease ends, likewise; 0: it has no end, or there is none
-	fence   backend.Fence
+	// moreWait, as in session.Status.
+	moreWait bool
+	since    int64 // when it was granted, ms of Unix time; 0: unknown
+	until    int64 // when the lease ends, likewise; 0: it has no end, or there is none
+	fence    backend.Fence
 }
 
 func listedOf(st session.Status) listed {
-	l := listed{name: st.Name, state: st.State, waiters: st.Waiters, fence: st.Fence}
+	l := listed{name: st.Name, state: st.State, waiters: st.Waiters, moreWait: st.MoreWait, fence: st.Fence}
 	if h := st.Holder; h != nil {
 		l.holder = h.Node + " " + h.Command
 		if !h.Since.IsZero() {

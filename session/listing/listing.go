@@ -40,7 +40,10 @@ type Page struct {
 type Counts struct {
 	Locks, Held int // names; those of them that are held
 	Waiting     int // callers
-	AtLeast     bool
+	// AtLeast: there may be more. Names are missing, as Incomplete says; or other nodes have
+	// callers that wait of whom they have not told the store, and names that nobody else
+	// waits for, if those were asked for that somebody waits for.
+	AtLeast bool
 }
 
 // List tells about names that are held or waited for. A name that is there all the time
@@ -61,6 +64,8 @@ func (l *Lists) List(ctx context.Context, q Query) (Page, error) {
 		if one := &all.names[i]; q.wants(one) {
 			found = append(found, one)
 			page.Counts.add(one)
+		} else if one.moreWait && q.wantsWaited(one) {
+			page.Counts.AtLeast = true
 		}
 	}
 	compare := q.compare()
@@ -86,6 +91,7 @@ func (l *Lists) List(ctx context.Context, q Query) (Page, error) {
 func (c *Counts) add(l *listed) {
 	c.Locks++
 	c.Waiting += l.waiters
+	c.AtLeast = c.AtLeast || l.moreWait
 	if l.state == session.StateHeld {
 		c.Held++
 	}
@@ -114,8 +120,14 @@ func (q *Query) check() (*listed, error) {
 }
 
 func (q *Query) wants(l *listed) bool {
-	return (q.State == "" || l.state == q.State || q.State == StateWaited && l.waiters > 0) &&
-		(q.Contains == "" || strings.Contains(strings.ToLower(l.name), q.Contains)) && (q.Sees == nil || q.Sees(l.name))
+	return (q.State == "" || l.state == q.State || q.State == StateWaited && l.waiters > 0) && q.finds(l)
+}
+
+// wantsWaited: q would want l if somebody waited for it.
+func (q *Query) wantsWaited(l *listed) bool { return q.State == StateWaited && q.finds(l) }
+
+func (q *Query) finds(l *listed) bool {
+	return (q.Contains == "" || strings.Contains(strings.ToLower(l.name), q.Contains)) && (q.Sees == nil || q.Sees(l.name))
 }
 
 // look asks about each name of a page again: what is known of it may be some seconds

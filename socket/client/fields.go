@@ -54,6 +54,7 @@ func (f fields) status() Status {
 		Fence: uint64(f.number("fence")), TTL: f.milliseconds("ttl_ms"),
 		Mode: Mode(f.text("mode")), Limit: int(f.number("limit")), Holders: int(f.number("holders")), Trouble: f.text("trouble"),
 	}
+	st.MoreWait, _ = f["waiters_at_least"].(bool)
 	if m, ok := f["holder"].(map[string]any); ok {
 		h := fields(m).holder()
 		st.Holder = &h

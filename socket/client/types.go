@@ -76,14 +76,17 @@ type Status struct {
 	Name    string
 	State   State // Free, Held or Unknown
 	Holder  *Holder
-	Waiters int      // callers, of all nodes as far as the store knows
-	Queue   []Holder // the gateway's callers, the next one first
-	Ahead   int      // callers of other gateways who come before them
-	Next    *Holder  // who gets it after the holder, without Owner a caller of another node; nil: nobody, or it is not known
-	Fence   uint64
-	TTL     time.Duration // rest of the lease
-	Mode    Mode          // while it is held
-	Limit   int           // of a semaphore
+	Waiters int // callers, of all nodes as far as the store knows
+	// MoreWait: another gateway that has a part in the name has not said how many wait
+	// there, so that there may be more than Waiters.
+	MoreWait bool
+	Queue    []Holder // the gateway's callers, the next one first
+	Ahead    int      // callers of other gateways who come before them
+	Next     *Holder  // who gets it after the holder, without Owner a caller of another node; nil: nobody, or it is not known
+	Fence    uint64
+	TTL      time.Duration // rest of the lease
+	Mode     Mode          // while it is held
+	Limit    int           // of a semaphore
 	// Holders is how many hold it; if more than one, the rest is about the one with
 	// the newest fence.
 	Holders int
@@ -110,7 +113,8 @@ type LockPage struct {
 	Items []Status
 	Next  string // where to go on; "": this is the end
 	// What there is in all, on this page or not: names, those that are held, and callers
-	// that wait. AtLeast: there may be more.
+	// that wait. AtLeast: there may be more that wait; with Incomplete, and if those were
+	// asked for that somebody waits for, also more of the rest.
 	Locks, Held, Waiting int
 	AtLeast              bool
 	Incomplete           string // why names are missing; "": none is

@@ -20,7 +20,7 @@ const mostSessions = 500;
 const view = {
   locks: [], counts: { locks: 0, held: 0, waiting: 0, at_least: false }, next: "", query: {}, known: false, incomplete: "", age: 0, at: 0,
   lock: null, lockAt: 0, wrongName: "",
-  part: [], partOf: null, // the locks from which the list of sessions is made, and their counts
+  part: [], partOf: null, partLacks: false, // the locks from which the list of sessions is made, their counts, and whether some are missing
   sessions: null, moreSessions: false, sessionsAt: 0, // null: the gateway was not asked, or refused
   ready: null, version: null,
   followed: false, trouble: "", pause: lookEvery,
@@ -159,7 +159,7 @@ async function lookAtLocks(asked) {
 /** lookAtPart asks for the locks of the sessions: they say more about the clients, and without the admin token they are all there is. */
 async function lookAtPart() {
   const list = await gateway.locks({ limit: mostLocks });
-  Object.assign(view, { part: list.items, partOf: list.counts });
+  Object.assign(view, { part: list.items, partOf: list.counts, partLacks: Boolean(list.incomplete) });
 }
 
 /** lookAtSessions asks only where they are shown: there may be very many. */

@@ -2,7 +2,7 @@
 
 import { byId, cell, el, mark, rows, setChildren, setText } from "./dom.js";
 import { leaseBar, showLease } from "./lease.js";
-import { atLeast, duration, noteBeside, number, plural, stateInList, who } from "./text.js";
+import { atLeast, duration, fewer, noteBeside, number, plural, stateInList, who } from "./text.js";
 
 const nobody = "-";
 
@@ -79,7 +79,7 @@ function update(row, lock, age) {
   holder.title = h ? `${who(h)} ${noteBeside(h)}`.trim() : "";
   setText(held, h?.since ? duration(h.held_ms + age) : nobody);
   showLease(lease.firstElementChild, lock, age);
-  setText(waiters, number(lock.waiters));
+  setText(waiters, number(lock.waiters) + (lock.waiters_at_least ? "+" : ""));
   setText(fence, lock.fence ? String(lock.fence) : nobody);
 }
 
@@ -93,7 +93,7 @@ function holderText(holder) {
 export function showLocks(view) {
   const { locks, counts } = view;
   rows(byId("locks-table").tBodies[0], locks, (lock) => lock.name, make, (row, lock) => update(row, lock, view.age));
-  setText(byId("locks-count"), view.known ? `${atLeast(counts)}${number(counts.held)} held, ${plural(counts.waiting, "caller")} waiting` : "");
+  setText(byId("locks-count"), view.known ? `${atLeast(fewer(view))}${number(counts.held)} held, ${atLeast(counts.at_least)}${plural(counts.waiting, "caller")} waiting` : "");
   byId("locks-table").hidden = locks.length === 0;
   byId("locks-incomplete").hidden = !view.incomplete;
   setText(byId("locks-incomplete"), `The list is incomplete: ${view.incomplete}`);
@@ -123,7 +123,7 @@ function showPager(view) {
   byId("page-on").disabled = view.next === "";
   const first = before * perPage + 1;
   const last = view.next === "" ? Math.max(view.counts.locks, first) : before * perPage + perPage;
-  setText(byId("page-of"), `${number(first)} to ${number(last)} of ${atLeast(view.counts)}${number(view.counts.locks)}`);
+  setText(byId("page-of"), `${number(first)} to ${number(last)} of ${atLeast(fewer(view))}${number(view.counts.locks)}`);
 }
 
 function emptyText(known, contains, state) {

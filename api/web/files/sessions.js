@@ -92,7 +92,7 @@ export function showSessions(view, end) {
   const known = view.sessions !== null || view.partOf !== null;
   const partly = !view.sessions && view.partOf?.locks > view.part.length;
   byId("sessions-part").hidden = !partly;
-  setText(byId("sessions-part"), partly ? `Of ${number(view.part.length)} of ${atLeast(view.partOf)}${number(view.partOf.locks)} locks: there are more sessions than these.` : "");
+  setText(byId("sessions-part"), partly ? `Of ${number(view.part.length)} of ${atLeast(view.partLacks)}${number(view.partOf.locks)} locks: there are more sessions than these.` : "");
   byId("sessions-empty").hidden = all.length > 0 || !known;
   byId("sessions-more").hidden = !(view.sessions && view.moreSessions);
   setText(byId("sessions-empty"), view.sessions ? "Nobody has a session here." : "No session holds a lock or waits for one.");

@@ -16,7 +16,10 @@ export const number = (n) => n.toLocaleString("en");
 export const plural = (n, one, many = one + "s") => `${number(n)} ${n === 1 ? one : many}`;
 
 /** atLeast stands before a number that may be too low. */
-export const atLeast = (counts) => (counts.at_least ? "at least " : "");
+export const atLeast = (low) => (low ? "at least " : "");
+
+/** fewer: locks are missing in the counts of a list, not only callers that wait. */
+export const fewer = (view) => view.counts.at_least && (view.incomplete !== "" || view.query.state === "waited");
 
 const two = (n) => String(n).padStart(2, "0");
 

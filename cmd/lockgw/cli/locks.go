@@ -39,7 +39,7 @@ func ListLocks(ctx context.Context, cmd *cobra.Command, c *client.Client, q clie
 		}
 		if page.Next != "" {
 			least := ""
-			if page.AtLeast {
+			if page.AtLeast && (page.Incomplete != "" || q.State == "waited") {
 				least = "at least "
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "lockgw: these are %d of %s%d locks; ls --all lists all\n", len(found), least, page.Locks)
@@ -58,6 +58,7 @@ type LockJSON struct {
 	Holder  *HolderJSON   `json:"holder"`
 	Shares  []ShareJSON   `json:"holders_list,omitempty"`
 	Waiters int           `json:"waiters"`
+	More    bool          `json:"waiters_at_least,omitempty"`
 	Next    *HolderJSON   `json:"next,omitempty"`
 	Away    bool          `json:"next_elsewhere,omitempty"`
 	Queue   []*HolderJSON `json:"queue"`
@@ -84,7 +85,7 @@ type ShareJSON struct {
 // NewLockJSON is st as of now.
 func NewLockJSON(st client.Status, now time.Time) LockJSON {
 	l := LockJSON{
-		Name: st.Name, State: st.State, Holder: newHolderJSON(st.Holder, now), Waiters: st.Waiters,
+		Name: st.Name, State: st.State, Holder: newHolderJSON(st.Holder, now), Waiters: st.Waiters, More: st.MoreWait,
 		Queue: []*HolderJSON{}, Ahead: st.Ahead, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
 	}
 	if l.Away = st.Next != nil && st.Next.Owner == ""; !l.Away {
@@ -153,7 +154,7 @@ func (o Output) writeTable(w io.Writer, all []client.Status, now time.Time) erro
 		if st.Holder != nil {
 			h, holder, from = *st.Holder, HolderText(st.Holder), Age(HeldFor(*st.Holder, now))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d", StateText(st), holder, from, LeaseText(st), st.Waiters, st.Fence)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d", StateText(st), holder, from, LeaseText(st), WaitersText(st), st.Fence)
 		if o.Format == "wide" {
 			fmt.Fprintf(t, "\t%s\t%s\t%s", Dash(h.Owner), UIDText(h.UID), Dash(Printable(h.Note)))
 		}
@@ -195,6 +196,14 @@ func StateText(st client.Status) string {
 	default:
 		return string(st.State)
 	}
+}
+
+// WaitersText is how many wait, with a plus where there may be more.
+func WaitersText(st client.Status) string {
+	if st.MoreWait {
+		return fmt.Sprintf("%d+", st.Waiters)
+	}
+	return fmt.Sprint(st.Waiters)
 }
 
 // LeaseText is the rest of the lease, "-" where there is none.

@@ -23,6 +23,22 @@ func TestLongNameMovesItsRowAlone(t *testing.T) {
 	}
 }
 
+// Where more may wait than are known, the table and the JSON say so.
+func TestMoreMayWait(t *testing.T) {
+	all := []client.Status{{Name: "nightly", State: client.Held, Waiters: 3, MoreWait: true}, {Name: "daily", State: client.Held, Waiters: 3}}
+	for format, want := range map[string][]string{"table": {" 3+ ", " 3 "}, "json": {`"waiters_at_least": true`}} {
+		var out bytes.Buffer
+		if err := (Output{Format: format}).WriteLocks(&out, all, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if strings.Count(out.String(), w) != 1 {
+				t.Errorf("%s =\n%s\nwant %q once", format, out.String(), w)
+			}
+		}
+	}
+}
+
 func TestUnknownVariables(t *testing.T) {
 	t.Setenv("LOCKGW_WAITT", "3s")
 	t.Setenv("LOCKGW_WAIT", "3s")

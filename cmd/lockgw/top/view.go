@@ -72,11 +72,14 @@ func (s *screen) line(style, text string) string {
 }
 
 func (s *screen) summary(now time.Time) string {
-	least := ""
+	held, waiting := "", ""
 	if s.page.AtLeast {
-		least = "at least "
+		waiting = "at least "
 	}
-	text := fmt.Sprintf("lockgw: %s%d held, %d waiting, by %s", least, s.page.Held, s.page.Waiting, s.order.by)
+	if s.page.Incomplete != "" {
+		held = "at least "
+	}
+	text := fmt.Sprintf("lockgw: %s%d held, %s%d waiting, by %s", held, s.page.Held, waiting, s.page.Waiting, s.order.by)
 	if s.page.Next != "" {
 		text += fmt.Sprintf(", the first %d", len(s.all))
 	}

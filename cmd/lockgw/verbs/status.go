@@ -83,7 +83,7 @@ func writeBlock(w io.Writer, st client.Status, now time.Time) error {
 		line("Lease", "%s left", cli.LeaseText(st))
 	}
 	line("Fence", "%d", st.Fence)
-	line("Waiters", "%d", st.Waiters)
+	line("Waiters", "%s", cli.WaitersText(st))
 	if st.Trouble != "" {
 		line("Trouble", "%s", st.Trouble)
 	}
