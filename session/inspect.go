@@ -62,9 +62,10 @@ func (m *Manager) statusOf(name string, a *engine.Answer) Status {
 	if last := a.Reply.Record.Last; s.State == StateFree && last != 0 { // what was reserved above it was never given
 		s.Fence = last
 	}
-	s.Next = s.next(m.store.Node(), a)
-	if len(s.Queue) > 0 {
-		s.Ahead = ahead(m.store.Node(), a)
+	if m.cfg.Fairness.Strict {
+		s.Next, s.Ahead = s.firstIn(m.store.Node(), a, time.Now())
+	} else {
+		s.Next, s.Ahead = s.next(m.store.Node(), a), s.ahead(m.store.Node(), a)
 	}
 	if s.Holder != nil && len(s.Shares) > 0 && s.Mode == backend.Exclusive {
 		s.Shares = nil
@@ -129,53 +130,6 @@ func (m *Manager) addOurs(s *Status) {
 			s.Trouble = err.Error()
 		}
 	})
-}
-
-// next is who gets the name when its holder lets go of it; nil: nobody waits. Callers of
-// a node that holds the name stand in no queue of the store: they come after everybody
-// who does.
-func (s *Status) next(node string, a *engine.Answer) *Holder {
-	for _, e := range a.Reply.Record.Queue {
-		if e.Node == node && len(s.Queue) > 0 {
-			return &s.Queue[0]
-		}
-		if e.Node != node {
-			return nextAt(e.Node, a)
-		}
-	}
-	if len(s.Queue) > 0 {
-		return &s.Queue[0]
-	}
-	for _, h := range a.Reply.Record.Holds {
-		if a.Told[h.Node].Waiters > 0 {
-			return nextAt(h.Node, a)
-		}
-	}
-	return nil
-}
-
-// ahead is how many callers of other nodes come before those of node, in the order of next.
-func ahead(node string, a *engine.Answer) (n int) {
-	for _, e := range a.Reply.Record.Queue {
-		if e.Node == node {
-			break
-		}
-		if t, ok := a.Told[e.Node]; ok {
-			n += t.Waiters
-		} else {
-			n += max(e.Waiters, 1)
-		}
-	}
-	return n
-}
-
-// nextAt is the first who waits at another node. Without Owner, it is not known who.
-func nextAt(node string, a *engine.Answer) *Holder {
-	if t := a.Told[node]; len(t.Waiting) > 0 {
-		h := holderFrom(node, t.Waiting[0])
-		return &h
-	}
-	return &Holder{Peer: NoPeer()}
 }
 
 // Check returns nil while fence is the newest grant of name, CodeFenceMismatch when it is

@@ -57,3 +57,56 @@ func TestNext(t *testing.T) {
 		}
 	})
 }
+
+// Where the order is strict, the callers of the node that has the name stand in one order
+// with all others, whoever is asked.
+func TestNextInStrictOrder(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 3, session.Config{Fairness: session.Fairness{Strict: true}}, nil)
+		first := c.open(0)
+		mustAcquire(t, first, "x", session.Acquire{})
+		turns := make(chan int, 5)
+		wait := func(node, turn int) {
+			s := c.open(node)
+			go func() {
+				if _, err := s.Acquire(c.t.Context(), "x", session.Acquire{Wait: 5 * time.Minute}); err != nil {
+					return
+				}
+				turns <- turn
+				time.Sleep(time.Second)
+				_, _ = s.Release(c.t.Context(), "x", 1, false, "")
+			}()
+			time.Sleep(time.Second)
+		}
+		want := func(when, next string, ahead ...int) {
+			t.Helper()
+			for node, want := range ahead {
+				st, err := c.nodes[node].Inspect(t.Context(), "x")
+				if err != nil || st.Next == nil || st.Next.Node != next || st.Ahead != want {
+					t.Errorf("%s: to node %d next is %+v, and %d stand before its own, %v; want %s, and %d", when, node, st.Next, st.Ahead, err, next, want)
+				}
+			}
+		}
+		wait(0, 1)
+		want("its own alone", "node-0", 0, 0, 0)
+		wait(1, 2)
+		wait(0, 3)
+		wait(1, 4)
+		want("the holder's node came first", "node-0", 0, 1, 0)
+		wait(2, 5)
+		want("one came last", "node-0", 0, 1, 4)
+		mustRelease(t, first, "x")
+		for i := range 5 {
+			if turn := <-turns; turn != i+1 {
+				t.Errorf("the %d. turn is that of caller %d", i+1, turn)
+			}
+			time.Sleep(100 * time.Millisecond)
+			switch i {
+			case 0:
+				want("after one turn", "node-1", 1, 0, 3)
+			case 1:
+				want("after two turns", "node-0", 0, 1, 2)
+			}
+		}
+	})
+}

@@ -25,6 +25,18 @@ type Telling struct {
 	Last backend.Fence `json:"last,omitempty"`
 	// Left is when the last of those who hold is over, from then on, unless it is prolonged.
 	Left time.Duration `json:"left,omitempty"`
+	// Time is the time of day at the node, in microseconds of Unix time: what is told about
+	// its callers has times, too, and clocks of machines differ.
+	Time int64 `json:"time,omitempty"`
+}
+
+// At is the time of day at the node when it said so; one of an earlier version does not tell:
+// then it is now.
+func (t *Telling) At(now time.Time) time.Time {
+	if t.Time == 0 {
+		return now
+	}
+	return time.UnixMicro(t.Time)
 }
 
 const mostWaiting = 20
@@ -36,7 +48,7 @@ func (e *Engine) telling(lock string) (t Telling, ok bool) {
 			t, ok = tellingOf(c, now), true
 		})
 	}
-	t.Node = e.cfg.Node
+	t.Node, t.Time = e.cfg.Node, time.Now().UnixMicro()
 	return t, ok
 }
 
