@@ -32,6 +32,14 @@ func (h *Handler) release(c *gin.Context) error {
 	case p.Owner != "":
 		return session.Invalid("owner", "goes with force=true only: the token says whose hold is released")
 	}
+	var seen *backend.Fence
+	if len(c.Request.Header.Values("If-Match")) > 0 {
+		fence, err := ifMatch(c.Request)
+		if err != nil {
+			return err
+		}
+		seen = &fence
+	}
 	key, err := idempotencyKey(c.Request)
 	if err != nil {
 		return err
@@ -40,7 +48,7 @@ func (h *Handler) release(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.Release(c.Request.Context(), name, int64(p.Thread), bool(p.All), key)
+	done, err := s.ReleaseSeen(c.Request.Context(), name, int64(p.Thread), bool(p.All), seen, key)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session/contender"
 	"github.com/lockgw/lockgw/session/engine"
 )
@@ -100,20 +101,37 @@ func (s *Session) Waits() []Wait {
 // It goes on after ctx is done. key is as Acquire.Key.
 // CodeNotOwner; CodeLost when the hold was lost before.
 func (s *Session) Release(ctx context.Context, name string, thread int64, all bool, key string) (Released, error) {
+	return s.ReleaseSeen(ctx, name, thread, all, nil, key)
+}
+
+// ReleaseSeen is Release of the hold that has the fence seen; nil: whichever it is.
+// CodeFenceMismatch when the hold has another one.
+func (s *Session) ReleaseSeen(ctx context.Context, name string, thread int64, all bool, seen *backend.Fence, key string) (Released, error) {
 	s.Touch()
 	if key == "" {
-		return s.release(ctx, name, thread, all, nil)
+		return s.release(ctx, name, thread, all, seen, nil)
 	}
 	what := fmt.Sprintf("release %s %d %v", name, thread, all)
-	v, err := s.once(ctx, &receipt{key: key, what: what}, false, func(r *receipt) (any, error) { return s.release(ctx, name, thread, all, r) })
+	if seen != nil {
+		what += fmt.Sprintf(" fence %d", *seen)
+	}
+	v, err := s.once(ctx, &receipt{key: key, what: what}, false, func(r *receipt) (any, error) {
+		return s.release(ctx, name, thread, all, seen, r)
+	})
 	r, _ := v.(Released)
 	return r, err
 }
 
-func (s *Session) surrender(ctx context.Context, name string, thread int64, all bool, answer *receipt) (Released, error) {
+func (s *Session) surrender(ctx context.Context, name string, thread int64, all bool, seen *backend.Fence, answer *receipt) (Released, error) {
 	l, err := s.Lease(name, thread)
 	if err != nil {
 		return Released{}, err
+	}
+	if seen != nil && *seen != l.Fence() {
+		return Released{}, &Error{
+			Code: CodeFenceMismatch, Lock: name,
+			Detail: fmt.Sprintf("the hold has fence %d, not %d; nothing was released", l.Fence(), *seen),
+		}
 	}
 	for {
 		entries, freeBy := l.longest()

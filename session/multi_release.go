@@ -53,7 +53,7 @@ func (s *Session) releaseAll(ctx context.Context, names []string, thread int64, 
 		if done, ok := s.before(r.of(names[i])).(Released); ok {
 			return done, nil
 		}
-		return s.release(ctx, names[i], thread, false, r.of(names[i]))
+		return s.release(ctx, names[i], thread, false, nil, r.of(names[i]))
 	})
 	for _, err := range errs {
 		if err != nil {
@@ -78,7 +78,7 @@ func (s *Session) releaseEverything(ctx context.Context, r *receipt) (AllRelease
 		names = append(names, l.name)
 	}
 	all, _ := together(names, func(i int) (Released, error) { // an error: it has ended otherwise
-		return s.release(ctx, names[i], leases[i].thread, true, nil)
+		return s.release(ctx, names[i], leases[i].thread, true, nil, nil)
 	})
 	if r != nil { // or a repeat after a restart would give up what the session has taken since
 		s.m.cfg.Journal.Answered(s.id, r.answer())

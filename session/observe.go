@@ -137,17 +137,17 @@ func (s *Session) acquired(ctx context.Context, name string, a *Acquire, g Grant
 }
 
 // release is surrender, observed.
-func (s *Session) release(ctx context.Context, name string, thread int64, all bool, answer *receipt) (Released, error) {
+func (s *Session) release(ctx context.Context, name string, thread int64, all bool, seen *backend.Fence, answer *receipt) (Released, error) {
 	o := s.m.cfg.Observer
 	if o == nil {
-		return s.surrender(ctx, name, thread, all, answer)
+		return s.surrender(ctx, name, thread, all, seen, answer)
 	}
 	var grant context.Context
 	if l, err := s.Lease(name, thread); err == nil {
 		grant = l.parentCtx
 	}
 	ctx = o.Begin(ctx, OpRelease)
-	r, err := s.surrender(ctx, name, thread, all, answer)
+	r, err := s.surrender(ctx, name, thread, all, seen, answer)
 	o.Given(ctx, Given{Name: name, Err: err, Count: r.Count, Grant: grant})
 	return r, err
 }
