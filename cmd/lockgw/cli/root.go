@@ -6,7 +6,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/spf13/cobra"
 )
@@ -23,6 +22,10 @@ func Run(root *cobra.Command) int {
 // NewRoot is the program without its commands. Every flag that is not given is set from
 // its environment variable.
 func NewRoot() *cobra.Command {
+	var (
+		version bool
+		format  string
+	)
 	root := &cobra.Command{
 		Use:   "lockgw",
 		Short: "Distributed locks for everything on this machine",
@@ -34,9 +37,13 @@ Every flag can be given as an environment variable, --wait as LOCKGW_WAIT.
 Exit code: 0 done; 1 the gateway refused (not held, not allowed, no such session, ...) or, of
 doctor, a check failed; 64 usage; 69 gateway or store unavailable; 75 not acquired; 77 may not
 use the gateway's socket; 122 lost; 125 lockgw itself failed. run returns its command's exit code.`,
-		Args:    UsageArgs(NoSuchCommand),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Version: fmt.Sprintf("%s %s", Version(), runtime.Version()),
+		Args: UsageArgs(NoSuchCommand),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return WriteVersion(cmd.OutOrStdout(), format)
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			warnUnknown(cmd)
 			return FlagsFromEnv(cmd.Flags())
@@ -44,7 +51,10 @@ use the gateway's socket; 122 lost; 125 lockgw itself failed. run returns its co
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetVersionTemplate("{{.Name}} {{.Version}}\n") // as the command version
+	// Cobra's own flag knows one form of the version only.
+	root.Flags().BoolVarP(&version, "version", "v", false, "version for lockgw")
+	JSONVar(root.Flags(), &format)
+	root.Flags().Lookup("json").Usage = "with --version: as JSON"
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return Usagef("%w; see `%s --help`", err, cmd.CommandPath())
 	})

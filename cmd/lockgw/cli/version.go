@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"io"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -16,4 +19,13 @@ func Version() string {
 		return info.Main.Version
 	}
 	return "(devel)"
+}
+
+// WriteVersion writes the version, as JSON if that is the format.
+func WriteVersion(w io.Writer, format string) error {
+	if format == "json" {
+		return WriteJSON(w, map[string]string{"version": Version(), "go": runtime.Version()})
+	}
+	_, err := fmt.Fprintf(w, "lockgw %s %s\n", Version(), runtime.Version())
+	return err
 }

@@ -12,7 +12,8 @@ import (
 )
 
 func newSchema() *cobra.Command {
-	return &cobra.Command{
+	var format string // it is JSON in any case
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file, for editors",
 		Args:  cli.UsageArgs(cobra.NoArgs),
@@ -20,6 +21,9 @@ func newSchema() *cobra.Command {
 			return cli.WriteJSON(cmd.OutOrStdout(), schema())
 		},
 	}
+	cli.JSONVar(cmd.Flags(), &format)
+	cmd.Flags().Lookup("json").Usage = "changes nothing: a schema is JSON"
+	return cmd
 }
 
 // schema says of a file what the loader says of it, as far as a schema can.

@@ -100,8 +100,9 @@ func newSessionInfo() *cobra.Command {
 
 func newSessionEnd() *cobra.Command {
 	var (
-		g cli.Gateway
-		t tokenFlag
+		g      cli.Gateway
+		t      tokenFlag
+		format string
 	)
 	cmd := &cobra.Command{
 		Use:   "end",
@@ -111,10 +112,28 @@ func newSessionEnd() *cobra.Command {
 			if err := t.check(); err != nil {
 				return err
 			}
-			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error { return c.EndSession(ctx) })
+			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error {
+				if format != "json" {
+					return c.EndSession(ctx)
+				}
+				info, err := c.Session(ctx) // for what it holds: the end does not tell
+				if err != nil {
+					return err
+				}
+				if err := c.EndSession(ctx); err != nil {
+					return err
+				}
+				names := []string{}
+				for _, h := range info.Holds {
+					names = append(names, h.Name)
+				}
+				return cli.WriteJSON(cmd.OutOrStdout(), map[string][]string{"released": names}) // as over HTTP
+			})
 		},
 	}
 	g.AddFlag(cmd.Flags())
 	t.add(cmd.Flags())
+	cli.JSONVar(cmd.Flags(), &format)
+	cmd.Flags().Lookup("json").Usage = "print what it held, as JSON"
 	return cmd
 }
