@@ -24,7 +24,13 @@ func lockInfo(c *conn, args []string) error {
 
 // writeView writes a hold, with the keys of the HTTP body.
 func (c *conn) writeView(v session.View) {
-	c.w.Map(13)
+	c.w.Map(viewPairs)
+	c.viewPairs(v)
+}
+
+const viewPairs = 13
+
+func (c *conn) viewPairs(v session.View) {
 	c.pair("name", v.Name)
 	c.pair("state", string(v.State))
 	c.pair("owner", string(v.Owner))

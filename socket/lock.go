@@ -43,6 +43,7 @@ type lockRequest struct {
 	name    string
 	acquire session.Acquire
 	full    bool
+	token   session.Token // of the session that was opened for it, if it is to be told
 }
 
 func parseLock(args []string) (q lockRequest, err error) {
@@ -89,9 +90,12 @@ func lock(c *conn, args []string) error {
 	if err := c.allow(access.Lock, q.name); err != nil {
 		return err
 	}
-	s, err := c.session()
+	s, token, err := c.session()
 	if err != nil {
 		return err
+	}
+	if q.full {
+		q.token = token
 	}
 	g, w, err := s.BeginAcquire(c.ctx, q.name, q.acquire)
 	if w != nil {
@@ -121,18 +125,20 @@ func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, er
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	err = c.writeGrant(g.Lease, q.full)
+	err = c.writeGrant(g.Lease, q)
 	told = true
 	return err
 }
 
-func (c *conn) writeGrant(l *session.Lease, full bool) error {
+func (c *conn) writeGrant(l *session.Lease, q *lockRequest) error {
 	v, err := l.View()
 	if err != nil {
 		return err
 	}
-	if full {
-		c.writeView(v)
+	if q.full {
+		c.w.Map(viewPairs + 1)
+		c.viewPairs(v)
+		c.writeToken(q.token)
 		return nil
 	}
 	c.w.Int(int64(v.Fence))

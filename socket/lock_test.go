@@ -112,19 +112,46 @@ func TestFull(t *testing.T) {
 			t.Errorf("%s = %v, err %v, want about %v from now", key, got[key], err, want)
 		}
 	}
-	if _, has := got["token"]; has {
-		t.Error("the map has the token, which nobody asked for")
-	}
-	if again := w.do("LOCK", "a/ä", "FULL").(map[string]any); again["count"] != int64(2) || again["fence"] != got["fence"] {
+	again := w.do("LOCK", "a/ä", "FULL").(map[string]any)
+	if again["count"] != int64(2) || again["fence"] != got["fence"] {
 		t.Errorf("re-entry = %v, want count 2 and fence %v", again, got["fence"])
 	}
+	if token, has := again["token"]; !has || token != nil {
+		t.Errorf("token = %v, %v, want null: it was told before, and is not kept", token, has)
+	}
+}
+
+// The token of a session that is opened for a LOCK with FULL is told with the grant, at once
+// or after a wait, and joins that session.
+func TestFullHasTheToken(t *testing.T) {
+	g := start(t)
+	joins := func(got any, first *wire) {
+		t.Helper()
+		m, _ := got.(map[string]any)
+		token, _ := m["token"].(string)
+		if token == "" {
+			t.Fatalf("LOCK FULL = %v, want a token", got)
+		}
+		second := g.dial()
+		second.want("OK", "AUTH", token)
+		second.want(int64(0), "UNLOCK", "a")
+		first.wantError("NOTHELD", "UNLOCK", "a")
+	}
+	w := g.dial3()
+	joins(w.do("LOCK", "a", "FULL"), w)
+	holder, waiter := g.dial(), g.dial3()
+	holder.lock("a")
+	waiter.send("LOCK", "a", "WAIT", "60", "FULL")
+	g.waiters(1)
+	holder.want(int64(0), "UNLOCK", "a")
+	joins(waiter.read(), waiter)
 }
 
 func TestFullRESP2(t *testing.T) {
 	w := start(t).dial()
 	got, ok := w.do("LOCK", "a", "FULL").([]any)
-	if !ok || len(got) != 26 || got[0] != "name" || got[1] != "a" {
-		t.Errorf("LOCK FULL = %v, want a flat array of 13 pairs", got)
+	if !ok || len(got) != 28 || got[0] != "name" || got[1] != "a" {
+		t.Errorf("LOCK FULL = %v, want a flat array of 14 pairs", got)
 	}
 }
 

@@ -25,13 +25,14 @@ func (m *member) leave(reason string) {
 	*m = member{}
 }
 
-// session is the connection's session, opened if there is none.
-func (c *conn) session() (*session.Session, error) {
+// session is the connection's session, opened if there is none: only then there is a token
+// to tell.
+func (c *conn) session() (*session.Session, session.Token, error) {
 	if c.member.s != nil {
-		return c.member.s, nil
+		return c.member.s, "", nil
 	}
-	_, err := c.open(session.Options{})
-	return c.member.s, err
+	token, err := c.open(session.Options{})
+	return c.member.s, token, err
 }
 
 // holding is the connection's session, if it has any and could thus hold name.

@@ -149,12 +149,7 @@ func sessionInfo(c *conn) (err error) {
 	}
 	c.w.Map(8)
 	c.pair("id", s.ID())
-	c.w.Bulk("token")
-	if token == "" {
-		c.w.Null()
-	} else {
-		c.w.Bulk(token.Secret())
-	}
+	c.writeToken(token)
 	c.pair("uuid", s.UUID())
 	c.pair("name", s.Options().Name)
 	c.pairInt("keepalive_ms", s.Options().Keepalive.Milliseconds())
@@ -162,6 +157,16 @@ func sessionInfo(c *conn) (err error) {
 	c.writeHolds(views)
 	c.writeWaits(s)
 	return nil
+}
+
+// writeToken writes the pair token, null where it cannot be told.
+func (c *conn) writeToken(token session.Token) {
+	c.w.Bulk("token")
+	if token == "" {
+		c.w.Null()
+		return
+	}
+	c.w.Bulk(token.Secret())
 }
 
 func (c *conn) writeWaits(s *session.Session) {
