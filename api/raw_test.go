@@ -168,8 +168,14 @@ func TestTooLarge(t *testing.T) {
 	// far beyond, net/http does not even read on
 	w := g.wire()
 	w.send("PUT /v1/locks/a HTTP/1.1\r\nHost: localhost\r\nx: " + strings.Repeat("x", 32<<10))
-	if a := w.answer(); a.status != 431 {
-		t.Errorf("32 KiB of headers: status = %d, want 431", a.status)
+	if a := w.answer(); a.status != 431 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
+		t.Errorf("32 KiB of headers: status = %d, %s, want 431 as plain text", a.status, a.header.Get("Content-Type"))
+	}
+	w = g.wire()
+	w.send("PUT /v1/locks/a HTTP/1.1\r\nHost: localhost\r\nx: " + strings.Repeat("x", 20<<10-100) + "\r\n\r\n")
+	a := w.answer()
+	if p := into[problem](t, a); a.status != 431 || p.Code != codeTooLarge {
+		t.Errorf("just below 20 KiB of headers: %d %+v, want 431 too_large", a.status, p)
 	}
 	// what is just within the limits passes
 	g.must(201, request{method: "PUT", path: "/v1/locks/b", body: "{" + strings.Repeat(" ", 64<<10-2) + "}"})
