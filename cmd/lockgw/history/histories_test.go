@@ -99,10 +99,7 @@ func (r *rig) judge() (vs []history.Violation) {
 	}
 	vs = append(vs, history.Overtaken(ops, faults, arrival, 6*time.Second)...)
 	vs = append(vs, history.Waits(ops, faults, storeTimeout, 1500*time.Millisecond+slow)...)
-	if r.s.scheme == "postgres" { // three rounds of its writer of the log, and the machine's time
-		ops = history.TakenBack(ops, faults, 600*time.Millisecond+slow, func(f history.Fault) bool { return f.Kind == "restart store" })
-	}
-	vs = append(vs, history.Stalls(ops, faults, r.s.stall+slow, 2*time.Second, blocking)...)
+	vs = append(vs, history.Stalls(r.afterCrashes(ops, faults), faults, r.s.stall+slow, 2*time.Second, blocking)...)
 	for _, s := range odd {
 		vs = append(vs, history.Violation{Rule: "answer", Text: s})
 	}
@@ -112,6 +109,15 @@ func (r *rig) judge() (vs []history.Violation) {
 		}
 	}
 	return vs
+}
+
+// afterCrashes is ops as PostgreSQL may have them after it was killed.
+func (r *rig) afterCrashes(ops []history.Op, faults []history.Fault) []history.Op {
+	if r.s.scheme != "postgres" {
+		return ops
+	}
+	const late = 600*time.Millisecond + slow // three rounds of its writer of the log, and the machine's time
+	return history.TakenBack(ops, faults, late, func(f history.Fault) bool { return f.Kind == "restart store" })
 }
 
 // blocking: nobody can take a name whose holder's gateway cannot reach the store. The

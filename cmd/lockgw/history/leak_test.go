@@ -13,8 +13,9 @@ import (
 // clean waits until nothing is left of the callers.
 func (r *rig) clean() []history.Violation {
 	var left []string
+	takenBack := r.takenBack()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if left = append(r.leftInStore(), r.gatewaysLeft()...); len(left) == 0 {
+		if left = append(r.leftInStore(takenBack), r.gatewaysLeft()...); len(left) == 0 {
 			return nil
 		}
 	}
@@ -22,10 +23,35 @@ func (r *rig) clean() []history.Violation {
 	return []history.Violation{{Rule: "leak", Text: "left behind: " + strings.Join(left, "; ")}}
 }
 
-func (r *rig) leftInStore() []string {
+// leftInStore is what the store still has of names that are not in takenBack.
+func (r *rig) leftInStore(takenBack map[string]bool) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return r.store.left(ctx)
+	return slices.DeleteFunc(r.store.left(ctx), func(text string) bool {
+		name, _, _ := strings.Cut(text, " ")
+		return takenBack[name]
+	})
+}
+
+// takenBack are names that nobody may have asked for since a crash of the store that took back
+// how they were given back. What it has of them ends with the lease.
+func (r *rig) takenBack() map[string]bool {
+	ops, faults, _ := r.rec.copies()
+	type grant struct {
+		name  string
+		fence uint64
+	}
+	given := map[grant]bool{}
+	for _, o := range ops {
+		given[grant{o.Name, o.Fence}] = o.End == history.Released
+	}
+	names := map[string]bool{}
+	for _, o := range r.afterCrashes(ops, faults) {
+		if given[grant{o.Name, o.Fence}] && o.End == history.Standing {
+			names[o.Name] = true
+		}
+	}
+	return names
 }
 
 // gatewaysLeft is what the gateways still have.
