@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/session"
 )
 
 // P32: whoever hangs up does not get the lock, and does not hold up the next.
@@ -193,8 +194,8 @@ func TestHandOverOnce(t *testing.T) {
 // that was there at the last look already is left to it alone.
 func TestHandOverLooksTwice(t *testing.T) {
 	g := start(t)
-	w := g.dial()
-	c := g.side(w)
+	client, nc := net.Pipe()
+	c := newConn(g.Server, nc, session.NoPeer(), 0) // which nobody else reads
 	c.start()
 	if err := c.finish(); err != nil {
 		t.Fatal(err)
@@ -208,7 +209,12 @@ func TestHandOverLooksTwice(t *testing.T) {
 		t.Error("a second goroutine reads behind a command that has just begun")
 	}
 	eventually(t, "a second goroutine reads behind one that goes on", c.isApart)
-	w.Close()
+	client.Close()
+	eventually(t, "it has read the end", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.unread })
+	if err := c.finish(); !errors.Is(err, errApart) {
+		t.Errorf("the end of the command: %v, want that another goroutine reads", err)
+	}
+	c.catchUp()
 }
 
 // gate is a store that holds up what tells of entries.
