@@ -234,6 +234,7 @@ func (l *Lease) endUnless(more bool, reason string, answer *receipt) (*engine.Er
 		return nil, no
 	}
 	if l.leftBehind() {
+		errand.Launch()
 		return nil, l.m.drainingError(l.name)
 	}
 	return errand, nil

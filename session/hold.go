@@ -167,6 +167,7 @@ func (l *Lease) longest() (entries int, d time.Duration) {
 // for the store to have nothing of this node that nobody here uses. Whoever releases does
 // not wait for what comes next.
 func (l *Lease) settle(parent context.Context, stop <-chan struct{}, errand *engine.Errand) bool {
+	errand.Tell()
 	given := l.n.Given()
 	if given == nil {
 		errand.Launch()

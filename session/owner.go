@@ -69,12 +69,15 @@ func (l *Lease) ended(e contender.Entry) {
 }
 
 // Granted implements engine.Owner.
-func (o owner) Granted(c *contender.Caller, path engine.Path) {
+func (o owner) Granted(c *contender.Caller, path engine.Path) engine.Turn {
 	l := leaseOf(c)
 	l.mu.Lock()
 	l.granted, l.path, l.holder.Since = true, WakePath(path), time.Now()
 	l.mu.Unlock()
-	l.signal()
+	if w := l.parked.Load(); w != nil && w.poked() {
+		return w
+	}
+	return nil
 }
 
 // Queued implements engine.Owner.

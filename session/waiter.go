@@ -69,8 +69,8 @@ func (w *Waiter) wait() (Grant, error) {
 	}
 }
 
-// Then has f called with what Acquire would return, once, on a goroutine of its own, which f
-// may block. No goroutine stands still until then. A defect of the gateway is CodeInternal,
+// Then has f called with what Acquire would return, once, on any goroutine, which f must not
+// block. No goroutine stands still until then. A defect of the gateway is CodeInternal,
 // after which nothing is held. Manager.Close ends the wait, and does not wait for f.
 //
 // Nothing watches the caller's ctx, for which each wait would keep 400 bytes more: who ends it
@@ -82,7 +82,7 @@ func (w *Waiter) Then(f func(Grant, error)) {
 		w.poke()
 	}
 	if !w.pokes.CompareAndSwap(1, 0) { // whoever has poked so far has left it to this
-		go w.run()
+		go w.Take()
 	}
 }
 
@@ -118,21 +118,26 @@ func (s *Session) pokeAllLocked() {
 // poke has somebody look. It does not block, and may be called with the name locked, or the
 // session.
 func (w *Waiter) poke() {
+	if w.poked() {
+		go w.Take()
+	}
+}
+
+// poked is poke, but for Take: where that is missing, it is left to who calls, which is true.
+func (w *Waiter) poked() bool {
 	if w.wake != nil {
 		select {
 		case w.wake <- struct{}{}:
 		default:
 		}
-		return
+		return false
 	}
-	if w.pokes.Add(1) == 1 {
-		go w.run()
-	}
+	return w.pokes.Add(1) == 1
 }
 
-// run looks until nobody has poked meanwhile. After the end pokes stays above 0, and
-// nobody looks any more.
-func (w *Waiter) run() {
+// Take implements engine.Turn. It looks until nobody has poked meanwhile. After the end pokes
+// stays above 0, and nobody looks any more.
+func (w *Waiter) Take() {
 	for {
 		n := w.pokes.Load()
 		g, over, err := w.advance()

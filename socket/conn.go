@@ -171,25 +171,26 @@ func (c *conn) execute(args []string) error {
 
 // reply sends the answer that was written, or err.
 func (c *conn) reply(err error) {
-	if errors.Is(err, context.Canceled) && c.ctx.Err() != nil {
-		return // nobody is left to be told
+	if c.answer(err) {
+		c.out.makeRoom()
 	}
-	if err != nil {
-		c.w.Reset()
-		c.w.Error(errorLine(err))
-	}
-	c.send()
 	if c.goodbye {
 		c.hangUp()
 	}
 }
 
-// send adds what was written to the output.
-func (c *conn) send() {
-	if c.out.add(c.w.Bytes()) {
-		c.out.makeRoom()
+// answer adds the answer that was written, or err, to the output; full: it should be flushed.
+func (c *conn) answer(err error) (full bool) {
+	switch {
+	case errors.Is(err, context.Canceled) && c.ctx.Err() != nil: // nobody is left to be told
+		c.w.Reset()
+	case err != nil:
+		c.w.Reset()
+		c.w.Error(errorLine(err))
 	}
+	full = c.out.add(c.w.Bytes())
 	c.w.Reset()
+	return full
 }
 
 // guard runs f and recovers from a panic: a defect in one command must not end the

@@ -104,16 +104,28 @@ func (c *conn) park(s *session.Session, w *session.Waiter, q lockRequest) error 
 	c.working, c.apart, c.waits = false, true, w
 	c.mu.Unlock()
 	c.srv.running.Add(1) // it is not 0: this goroutine counts
-	w.Then(func(g session.Grant, err error) {
-		defer c.srv.running.Done()
-		c.mu.Lock()
-		c.waits = nil
-		c.mu.Unlock()
-		c.w.Reset()
-		c.reply(c.guard("LOCK", func() error { return c.writeLock(s, &q, g, err) }))
-		c.catchUp()
-	})
+	w.Then(func(g session.Grant, err error) { c.resume(s, &q, g, err) })
 	return left
+}
+
+// resume answers q, for which a command has waited, and goes on with what was read meanwhile.
+// It does not block.
+func (c *conn) resume(s *session.Session, q *lockRequest, g session.Grant, err error) {
+	c.mu.Lock()
+	c.waits = nil
+	c.mu.Unlock()
+	c.w.Reset()
+	full := c.answer(c.guard("LOCK", func() error { return c.writeLock(s, q, g, err) }))
+	args, over := c.dequeue()
+	if !full && !over && args == nil {
+		c.out.flushSoon()
+		c.srv.running.Done()
+		return
+	}
+	go func() {
+		defer c.srv.running.Done()
+		c.goOn(args, over)
+	}()
 }
 
 // handOver goes on reading, if the command that was being executed at the last look still is.
@@ -139,20 +151,20 @@ func (c *conn) handOver() {
 
 // catchUp executes what was read while a command was executed or waited. When nothing is
 // left, the goroutine that reads executes again.
-func (c *conn) catchUp() {
-	for {
-		args, over := c.dequeue()
-		if args == nil {
-			c.out.flush()
-			if over {
-				c.close()
-			}
-			return
-		}
+func (c *conn) catchUp() { c.goOn(c.dequeue()) }
+
+// goOn is catchUp from what dequeue has returned on.
+func (c *conn) goOn(args []string, over bool) {
+	for args != nil {
 		if errors.Is(c.execute(args), errLeft) {
 			c.out.flush()
 			return
 		}
+		args, over = c.dequeue()
+	}
+	c.out.flush()
+	if over {
+		c.close()
 	}
 }
 

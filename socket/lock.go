@@ -119,7 +119,7 @@ func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, er
 		// connections lives on, so the end of this connection does not release the lock. A
 		// client whose request has an id asks again to learn the outcome, so its lock stays.
 		if !told && q.acquire.Key == "" {
-			_, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "")
+			c.srv.running.Go(func() { _, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "") })
 		}
 	}()
 	if err := c.ctx.Err(); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -75,6 +76,51 @@ func (o *output) flush() {
 	}
 }
 
+// flushSoon is flush for who must not be held up by the client: what that does not take at
+// once is left to another goroutine.
+func (o *output) flushSoon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.flushing:
+		return
+	case !o.last && o.err == nil:
+		o.buf = o.buf[:copy(o.buf, o.buf[o.tryLocked(o.buf):])]
+		if len(o.buf) == 0 {
+			return
+		}
+	}
+	go o.flush()
+}
+
+// tryLocked writes what the kernel takes of b at once.
+func (o *output) tryLocked(b []byte) (n int) {
+	sc, ok := o.nc.(syscall.Conn)
+	if !ok || o.renew() != nil {
+		return 0
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Write(func(fd uintptr) (done bool) { // errors are found by flush
+		n, _ = syscall.Write(int(fd), b)
+		return true
+	})
+	return max(n, 0)
+}
+
+// renew sets the deadline of a write. It lasts half of the timeout at least: that of a write
+// before it may still do.
+func (o *output) renew() error {
+	now := time.Now()
+	if now.Sub(o.renewed) <= o.timeout/2 {
+		return nil
+	}
+	o.renewed = now
+	return o.nc.SetWriteDeadline(now.Add(o.timeout))
+}
+
 // makeRoom writes what was added. If another goroutine is at it, makeRoom waits until that
 // one has taken what came together: who answers commands is held up by a client that reads
 // slowly, and does not pile up answers for it.
@@ -87,22 +133,13 @@ func (o *output) makeRoom() {
 	}
 }
 
-// writeLocked releases the mutex while it writes. It lasts half of the timeout at least: the
-// deadline of a write before it may still do.
+// writeLocked releases the mutex while it writes.
 func (o *output) writeLocked() {
 	b := o.buf
 	o.buf, o.spare = o.spare[:0], nil
 	o.taken.Broadcast()
-	now := time.Now()
-	stale := now.Sub(o.renewed) > o.timeout/2
-	if stale {
-		o.renewed = now
-	}
+	err := o.renew()
 	o.mu.Unlock()
-	var err error
-	if stale {
-		err = o.nc.SetWriteDeadline(now.Add(o.timeout))
-	}
 	if err == nil {
 		_, err = o.nc.Write(b)
 	}

@@ -2,7 +2,11 @@ package socket
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -90,4 +94,60 @@ func TestOutputLimit(t *testing.T) {
 	}
 	close(nc.release)
 	wg.Wait()
+}
+
+// What a client does not take at once is written later, in its order, and holds up nobody: nor
+// does a connection of which that cannot be asked.
+func TestFlushSoon(t *testing.T) {
+	client, server := socketPair(t)
+	o := newOutput(server, 1<<20, time.Minute)
+	full := make([]byte, 1<<20)
+	if err := server.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	filled, err := server.Write(full) // and the deadline that is over now must not count
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the client does not read, and the write ended with %v", err)
+	}
+	var want strings.Builder
+	want.Write(full[:filled])
+	for i := range 10 {
+		answer := fmt.Sprintf("answer %d\r\n", i)
+		want.WriteString(answer)
+		o.add([]byte(answer))
+		o.flushSoon()
+	}
+	o.end()
+	o.flushSoon()
+	got, err := io.ReadAll(client)
+	if err != nil || string(got) != want.String() {
+		t.Errorf("read %d bytes, which end with %.40q (%v), want %d", len(got), got[max(0, len(got)-40):], err, want.Len())
+	}
+
+	nc := newSlowConn()
+	o = newOutput(nc, 1<<10, time.Second)
+	o.add([]byte("late"))
+	o.flushSoon()
+	<-nc.entered
+	close(nc.release)
+	eventually(t, "it is written", func() bool { nc.mu.Lock(); defer nc.mu.Unlock(); return nc.written.String() == "late" })
+}
+
+// socketPair is a connection and its other end.
+func socketPair(t *testing.T) (client, server net.Conn) {
+	t.Helper()
+	ln, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	if client, err = net.Dial("unix", ln.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	if server, err = ln.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return client, server
 }

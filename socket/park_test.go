@@ -128,11 +128,14 @@ func TestHangUpAtGrantAfterAWait(t *testing.T) {
 	c := g.side(b)
 	b.send("LOCK", "a", "WAIT", "60")
 	g.waiters(1)
-	holder.want(int64(0), "UNLOCK", "a")
+	holder.send("UNLOCK", "a")
 	<-granted
 	b.Close()
 	<-c.ctx.Done()
 	close(gone)
+	if got := holder.read(); got != int64(0) {
+		t.Errorf("UNLOCK = %v", got)
+	}
 	g.connections(2)
 	a.wantError("NOTHELD", "UNLOCK", "a")
 	holder.lock("a")

@@ -42,8 +42,9 @@ type Config struct {
 type Owner interface {
 	// Journal has es written before anything else happens.
 	Journal(name string, es []contender.Entry)
-	// Granted: c may be told that it holds the name, by Accept.
-	Granted(c *contender.Caller, path Path)
+	// Granted: c may be told that it holds the name, by Accept. Who does so is the Turn; nil:
+	// somebody does who needs nothing for it.
+	Granted(c *contender.Caller, path Path) Turn
 	// Queued: c, who is Curious, has to wait.
 	Queued(c *contender.Caller)
 	// Ended: the wait or the hold of c is over.

@@ -10,11 +10,30 @@ import (
 	"github.com/lockgw/lockgw/session/contender"
 )
 
-// Errand is a request to the store that a caller carries.
+// Turn is a caller who is about to hear that the name is theirs.
+type Turn interface {
+	// Take has the caller hear of it. It must not block, and is not called with the name locked.
+	Take()
+}
+
+// Errand is what is left to whoever has changed a name, once it is not locked any more: a
+// caller whose turn it is, and a request to the store.
 type Errand struct {
 	n     *Name
-	q     *contender.Request
+	turn  Turn               // nil: none, or told
+	q     *contender.Request // nil: none
 	cause Path
+}
+
+// Tell has the caller hear whose turn it is, before Do and Launch do: on this goroutine, for one
+// that would have to be woken first takes longer than all the rest.
+func (r *Errand) Tell() {
+	if r == nil || r.turn == nil {
+		return
+	}
+	t := r.turn
+	r.turn = nil
+	t.Take()
 }
 
 // Do brings the request to the store and the answer back, which takes Config.Timeout at
@@ -22,7 +41,8 @@ type Errand struct {
 // defect of the store counts as no answer. It is called once, or Launch is; on nil it
 // does nothing.
 func (r *Errand) Do(ctx context.Context) {
-	if r == nil {
+	r.Tell()
+	if r == nil || r.q == nil {
 		return
 	}
 	n, e := r.n, r.n.e
@@ -42,9 +62,9 @@ func (r *Errand) Do(ctx context.Context) {
 	}
 }
 
-// Launch has a goroutine of its own carry the request.
+// Launch has a goroutine of its own do that.
 func (r *Errand) Launch() {
-	if r != nil {
+	if r != nil && (r.turn != nil || r.q != nil) {
 		go r.Do(context.Background())
 	}
 }

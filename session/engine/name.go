@@ -140,19 +140,26 @@ func (n *Name) apply(cause Path, f event) *Errand {
 
 // answered takes the answer to a request that was sent for that cause.
 func (n *Name) answered(cause Path, r ledger.Reply, err error) {
+	next := n.take(cause, r, err)
+	next.Tell()
+	next.Launch()
+}
+
+func (n *Name) take(cause Path, r ledger.Reply, err error) *Errand {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.gone {
-		return
+		return nil
 	}
 	n.trouble = err
 	next := cause
 	if n.nudged {
 		next, n.nudged = Push, false
 	}
-	n.carryOut(n.c.Reply(n.e.cfg.Clock(), r, err), next, cause).Launch()
+	defer n.settle()
+	errand := n.carryOut(n.c.Reply(n.e.cfg.Clock(), r, err), next, cause)
 	n.e.owner.Answered(n.c)
-	n.settle()
+	return errand
 }
 
 // carryOut does what n's contender asks for, in its order. cause is why it sends, granted
@@ -162,8 +169,15 @@ func (n *Name) carryOut(f contender.Effects, cause, granted Path) *Errand {
 	if len(f.Journal) > 0 {
 		e.owner.Journal(n.name, f.Journal)
 	}
+	var turn Turn
 	for _, c := range f.Granted {
-		e.owner.Granted(c, granted)
+		switch t := e.owner.Granted(c, granted); {
+		case t == nil:
+		case turn == nil:
+			turn = t
+		default:
+			go t.Take()
+		}
 	}
 	for _, c := range f.Queued {
 		e.owner.Queued(c)
@@ -184,11 +198,12 @@ func (n *Name) carryOut(f contender.Effects, cause, granted Path) *Errand {
 		e.renewals.add(n, *f.Renew)
 	}
 	e.timers.set(n, f.Timer)
-	if f.Send == nil {
+	if f.Send != nil {
+		e.wg.Add(1)
+	} else if turn == nil {
 		return nil
 	}
-	e.wg.Add(1)
-	return &Errand{n, f.Send, cause}
+	return &Errand{n, turn, f.Send, cause}
 }
 
 // settle keeps or drops a name of which nothing is to be done any more.

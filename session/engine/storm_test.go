@@ -83,7 +83,7 @@ func (g *gateway) wake(c *contender.Caller) chan bool {
 	return g.wakes[c]
 }
 
-func (g *gateway) Granted(c *contender.Caller, p engine.Path) {
+func (g *gateway) Granted(c *contender.Caller, p engine.Path) engine.Turn {
 	g.mu.Lock()
 	g.paths[c] = p
 	g.mu.Unlock()
@@ -91,6 +91,7 @@ func (g *gateway) Granted(c *contender.Caller, p engine.Path) {
 	case g.wake(c) <- true:
 	default:
 	}
+	return nil
 }
 
 func (g *gateway) Ended(c *contender.Caller, why contender.Reason) {
