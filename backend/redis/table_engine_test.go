@@ -31,11 +31,12 @@ func (g *gateway) wake(c *contender.Caller) chan bool {
 }
 
 func (g *gateway) Journal(string, []contender.Entry) {}
-func (g *gateway) Granted(c *contender.Caller, _ engine.Path) {
+func (g *gateway) Granted(c *contender.Caller, _ engine.Path) engine.Turn {
 	select {
 	case g.wake(c) <- true:
 	default:
 	}
+	return nil
 }
 func (g *gateway) Ended(c *contender.Caller, _ contender.Reason)                                    { close(g.wake(c)) }
 func (g *gateway) Written(*contender.Caller)                                                        {}
