@@ -92,9 +92,11 @@ func (r *Rig) StartAll(ctx context.Context) (err error) {
 	return nil
 }
 
-// build makes the program from the source beside this module.
+// build makes the program from the source beside this module, as deploy/program.sh does it for
+// others.
 func build(ctx context.Context, out string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", out, "./cmd/lockgw")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", out, "./cmd/lockgw")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/lockgw/lockgw").Output()
 	if err != nil {
 		return fmt.Errorf("find the source of lockgw (run this in its bench directory): %w", err)
