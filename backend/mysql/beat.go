@@ -18,6 +18,8 @@ const (
 	bellTries    = 4
 )
 
+var errElsewhere = fmt.Errorf("%w: the gateway waits for messages at another server than the one that takes its writes", backend.ErrRefused)
+
 // signs are what the node says of where it sleeps. An earlier one may arrive late; so they have
 // numbers, and the database keeps the one with the largest.
 type signs struct {
@@ -59,8 +61,10 @@ func (l *sleeper) beat(ctx context.Context) error {
 
 func (l *sleeper) beatAt(ctx context.Context, at *place) error {
 	return l.t.requests.with(ctx, func(c *conn) error {
-		if c.server.identity != at.identity {
-			return fmt.Errorf("%w: the gateway waits for messages at another server than the one that takes its writes", backend.ErrRefused)
+		if c.server.identity != at.identity { // either may be the one that is to be left
+			l.t.Reset()
+			at.left.Store(true)
+			return errElsewhere
 		}
 		if time.Since(l.told) > announceEach {
 			if err := l.announce(ctx, c, at); err != nil {

@@ -42,6 +42,7 @@ type place struct {
 	identity string       // of the server
 	nap      string       // lock of the server for which it waits there
 	polls    atomic.Bool  // it does not sleep, for nobody can wake it
+	left     atomic.Bool  // writes go to another server by now, where nobody looks for it here
 	naps     atomic.Int64 // sleeps that have begun and that have ended
 }
 
@@ -141,6 +142,8 @@ func (l *sleeper) read(ctx context.Context, c *conn, at *place) error {
 			return fmt.Errorf("nothing was heard for %v, not even the end of a sleep", l.asleep+silence)
 		case err != nil:
 			return outcome(err)
+		case at.left.Load():
+			return errElsewhere
 		}
 		making, cancel := context.WithTimeout(ctx, cleanMost+silence)
 		err = box.roomy(making)

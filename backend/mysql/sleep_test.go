@@ -227,6 +227,39 @@ func TestLateSign(t *testing.T) {
 	known(b)
 }
 
+// A server that stops taking writes, as in a planned switchover, keeps its connections. A gateway
+// that sleeps there moves to the one that takes them, where the others look for it.
+func TestSleepsWhereWritesGo(t *testing.T) {
+	t.Parallel()
+	first, second := mysqltest.Start(t), mysqltest.Start(t)
+	for _, s := range []*mysqltest.Server{first, second} {
+		sql(t, s, "CREATE USER locker@'%'", "GRANT ALL ON locks.* TO locker@'%'")
+	}
+	sql(t, second, "SET GLOBAL read_only = 1")
+	a, told := listening(t, strings.Replace(first.At("locker", "locks"), first.Addr, first.Addr+","+second.Addr, 1), "a")
+	sqltest.Until(t, a, "")
+	sqltest.Hears(t, told, ledger.Resync)
+	sql(t, first, "SET GLOBAL read_only = 1")
+	sql(t, second, "SET GLOBAL read_only = 0")
+	id := sqltest.Held(t, a, "n")
+	sqltest.Hears(t, told, ledger.Resync)
+	b, _ := listening(t, second.At("locker", "locks"), "b")
+	if _, err := b.Join(t.Context(), "n", ledger.Entry{Node: "b", Want: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	sqltest.Hears(t, told, ledger.Waits)
+	if _, err := sqltest.Step(t, a, "n", ledger.Op{Verb: ledger.Leave, Hold: id}); err != nil {
+		t.Fatal(err)
+	}
+	held := sqltest.Held(t, b, "m")
+	if _, err := a.Join(t.Context(), "m", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := sqltest.Step(t, b, "m", ledger.Op{Verb: ledger.Leave, Hold: held}); err != nil || !r.Written || len(r.Unheard) > 0 {
+		t.Errorf("the name is offered to who does not hear: %+v, %v", r, err)
+	}
+}
+
 // A message brings the record as it is.
 func TestMessageBringsTheRecord(t *testing.T) {
 	t.Parallel()
