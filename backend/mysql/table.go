@@ -91,8 +91,8 @@ func (t *Table) submit(ctx context.Context, w *write) (r ledger.Reply, trusted b
 	var a answer
 	err = again(ctx, func() error {
 		return t.requests.with(ctx, func(c *conn) (err error) {
-			if w.run.ID != "" && c.server.identity != w.run.Server {
-				c.broken = true
+			c.broken = w.run.ID != "" && c.server.identity != w.run.Server
+			if c.broken || w.run.ID != "" && t.Runs.Present() != w.run { // perhaps c has shown that it is over
 				a = answer{same: true, strange: true}
 				return nil
 			}

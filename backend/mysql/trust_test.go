@@ -120,6 +120,35 @@ func TestQuarantineInTheSameSecond(t *testing.T) {
 	sqltest.Refuses(t, a, lives)
 }
 
+// So it is for who learns of that only by what it asks the server: whether that is trusted, or a
+// grant on what it remembers.
+func TestQuarantineFromTheFirstRequest(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	for name, asks := range map[string]func(*Table) error{
+		"whether it is trusted": func(a *Table) error { return a.Decide(t.Context()) },
+		"a grant": func(a *Table) error {
+			next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: "a", Want: 1, Turns: 1, TTL: time.Minute}, 0)
+			r, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Record: next, Effects: effects})
+			if err == nil && !r.Written {
+				t.Errorf("it is refused for another reason: %+v", r)
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sql(t, s, "DROP DATABASE locks", "CREATE DATABASE locks")
+			a := open(t, s.URL(), "a", guarded)
+			sqltest.Held(t, a, "m")
+			a.count.Store(&count{a.count.Load().identity, 1 << 40}) // of a run that was long
+			a.Reset()
+			if err := asks(a); !errors.As(err, new(*backend.Later)) {
+				t.Errorf("a server that begins anew is trusted: %v", err)
+			}
+		})
+	}
+}
+
 // What names a run stays, whatever clients do.
 func TestRunHasOneName(t *testing.T) {
 	t.Parallel()

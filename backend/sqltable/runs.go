@@ -29,6 +29,7 @@ type Runs struct {
 	known  []string   // ids, the newest last
 	until  time.Time  // the quarantine lasts; zero: there is none
 	farest int64      // the database has come, in this run
+	doubt  bool       // the run may be over although the server names it: another has to take its place
 
 	deciding sync.Mutex // taken before mu
 }
@@ -111,7 +112,7 @@ func (r *Runs) Doubtful() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.now.ID, r.farest = "none", 1<<63-1
+	r.now.ID, r.doubt = "none", true
 }
 
 // Strange is the error of a grant before which the run changed again and again.
@@ -160,8 +161,7 @@ func (r *Runs) Decide(ctx context.Context, ask func(ctx context.Context, judge f
 		if err != nil {
 			return r.unasked(err)
 		}
-		if c.Kind == Keep {
-			r.learn(s)
+		if c.Kind == Keep && r.learn(s) {
 			return r.later()
 		}
 	}
@@ -182,6 +182,8 @@ func (r *Runs) judge(s Seen, least int64) Change {
 	defer r.mu.Unlock()
 	known, past := slices.Contains(r.known, s.ID), len(r.known) > 0
 	switch {
+	case s.Same && known && r.doubt:
+		r.warn("it was restarted", s.ID)
 	case s.Same && known && s.Far >= least:
 		return Change{}
 	case s.Same && known:
@@ -205,9 +207,15 @@ func (r *Runs) warn(why, id string) {
 	r.cfg.Log.Warn(r.cfg.Product+" may have forgotten locks; it grants no new ones for a while", "why", why, "for", r.cfg.Lease, "run", id)
 }
 
-// learn notes that the present run is the one seen.
-func (r *Runs) learn(s Seen) {
+// learn notes that the present run is the one seen. false: that has become doubtful meanwhile.
+func (r *Runs) learn(s Seen) bool {
 	r.mu.Lock()
+	anew := !slices.Contains(r.known, s.ID)
+	if r.doubt && !anew {
+		r.mu.Unlock()
+		return false
+	}
+	r.doubt = false
 	was := r.until
 	r.until = time.Time{}
 	if s.Left > 0 {
@@ -221,7 +229,6 @@ func (r *Runs) learn(s Seen) {
 		r.farest = 0 // it may be another database
 	}
 	r.now, r.farest = s, max(r.farest, s.Far)
-	anew := !slices.Contains(r.known, s.ID)
 	if anew {
 		r.known = append(r.known, s.ID)
 		r.known = r.known[max(0, len(r.known)-rememberRuns):]
@@ -236,6 +243,7 @@ func (r *Runs) learn(s Seen) {
 			r.cfg.Log.Warn("after its next start this gateway may trust a "+r.cfg.Product+" too early", "err", err)
 		}
 	}
+	return true
 }
 
 func save(file, text string) error {
