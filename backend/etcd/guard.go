@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -65,15 +66,13 @@ func (g *guard) older(h *pb.ResponseHeader, newest int64) bool {
 	return g.cluster != 0 && g.cluster != h.ClusterId || h.Revision < newest
 }
 
-// back is older, and takes the store for the present one.
-func (g *guard) back(h *pb.ResponseHeader, newest int64) bool {
-	back := g.older(h, newest)
+// take takes the store of h for the present one. back: it is older than the one before.
+func (g *guard) take(h *pb.ResponseHeader, back bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cluster = h.ClusterId; back {
 		g.newest = h.Revision
 	}
-	return back
 }
 
 // proof is what has to be so for a grant.
@@ -106,7 +105,7 @@ func (t *Table) inspect(ctx context.Context, c *clientv3.Client) error {
 		rev = was.ModRevision
 	}
 	before := clientv3.Compare(clientv3.ModRevision(t.keys.cluster()), "=", rev)
-	back := t.guard.back(r.Header, newest)
+	back := t.guard.older(r.Header, newest)
 	switch {
 	case was != nil && string(was.Value) != is, back:
 		t.Log.Warn("etcd was restored from an older copy; no new locks are granted until all that may have been forgotten is over", "for", t.Lease)
@@ -115,14 +114,18 @@ func (t *Table) inspect(ctx context.Context, c *clientv3.Client) error {
 			return outcome(ctx, err)
 		}
 		ops := []clientv3.Op{clientv3.OpPut(t.keys.cluster(), is), clientv3.OpPut(t.keys.quarantine(), t.Node(), clientv3.WithLease(lease.ID))}
-		if _, err := c.Txn(ctx).If(before).Then(ops...).Commit(); err != nil { // else somebody was faster
+		switch w, err := c.Txn(ctx).If(before).Then(ops...).Commit(); {
+		case err != nil:
 			return outcome(ctx, err)
+		case !w.Succeeded: // it may have noticed nothing, so that it is looked at again
+			return errors.New("another gateway has written at the same time which etcd it is")
 		}
 	case was == nil:
 		if _, err := c.Txn(ctx).If(before).Then(clientv3.OpPut(t.keys.cluster(), is)).Commit(); err != nil {
 			return outcome(ctx, err)
 		}
 	}
+	t.guard.take(r.Header, back) // not before everybody knows
 	q, err := c.Get(ctx, t.keys.quarantine())
 	if err != nil {
 		return outcome(ctx, err)

@@ -1,13 +1,19 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
@@ -191,6 +197,56 @@ func TestGoneBack(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatal("a trusts what is older than what it has seen")
 		}
+	}
+}
+
+// It is noticed again if etcd could not be told the first time, or if another gateway, which has
+// noticed nothing, has written down just then which etcd it is.
+func TestGoneBackIsToldInTheEnd(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	raw := etcdtest.Client(t, s)
+	for name, once := range map[string]struct {
+		method  string
+		happens func(a *Table) error
+	}{
+		"etcd takes no lease": {"/etcdserverpb.Lease/LeaseGrant", func(*Table) error { return status.Error(codes.Unavailable, "no leader") }},
+		"another is faster": {"/etcdserverpb.KV/Txn", func(a *Table) error {
+			_, err := raw.Put(t.Context(), a.keys.cluster(), strconv.FormatUint(a.guard.cluster, 16))
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := open(t, etcdtest.URL(s)+"/"+strings.ReplaceAll(name, " ", "-"), "a")
+			defer a.Close()
+			done := true
+			c, err := clientv3.New(clientv3.Config{Endpoints: raw.Endpoints(), DialOptions: []grpc.DialOption{grpc.WithUnaryInterceptor(
+				func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+					if method == once.method && !done {
+						done = true
+						if err := once.happens(a); err != nil {
+							return err
+						}
+					}
+					return invoke(ctx, method, req, reply, cc, opts...)
+				})}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if err := a.inspect(t.Context(), c); err != nil || a.distrust() != nil {
+				t.Fatalf("the first time: %v, %v", err, a.distrust())
+			}
+			a.guard.saw(&pb.ResponseHeader{Revision: 1 << 40})
+			done = false
+			first := a.inspect(t.Context(), c)
+			if err := a.inspect(t.Context(), c); err != nil || a.distrust() == nil {
+				t.Errorf("a trusts what is older than what it has seen: %v, and then %v", first, err)
+			}
+			if err := a.inspect(t.Context(), c); err != nil || !done || a.guard.seen() >= 1<<40 {
+				t.Errorf("it does not take the store for the present one: %v, %d", err, a.guard.seen())
+			}
+		})
 	}
 }
 
