@@ -181,12 +181,17 @@ func (in *inbox) open(s *session, value []byte, st *zk.Stat) (o opened) {
 	}
 	heard := in.heard[x.From]
 	fresh := map[int64]bool{x.N: true}
+	here := 1 // of fresh that were written to this znode for certain, and not to that of an earlier session
 	for _, n := range x.Notes {
-		if !slices.Contains(heard, n.N) {
-			fresh[n.N] = true
+		if fresh[n.N] || slices.Contains(heard, n.N) {
+			continue
+		}
+		fresh[n.N] = true
+		if len(heard) > 0 && n.N > slices.Min(heard) {
+			here++
 		}
 	}
-	o.missed = len(fresh) < written
+	o.missed = here < written
 	for _, n := range x.Notes {
 		m, ok := n.Message(s.t.Node())
 		if !ok || !fresh[n.N] {

@@ -285,6 +285,14 @@ func TestLetters(t *testing.T) {
 	if names, missed := read(post(s, "h")); !missed || !strings.HasSuffix(names, "h") {
 		t.Errorf("more than a letter has was overwritten: %q, %v", names, missed)
 	}
+	// A new session has another znode. What was written to that of before says nothing of this one.
+	in, version = inbox{}, 0
+	post(other, "lost")
+	if names, missed := read(post(s, "j")); !missed || !strings.HasSuffix(names, "j") {
+		t.Errorf("in a new session a letter was overwritten: %q, %v", names, missed)
+	}
+	post(s, "k")
+	check(post(s, "l"), "kl", false)
 	var x content
 	if err := json.Unmarshal([]byte(send(s, "i").value), &x); err != nil || len(x.Notes) > mostRecent+1 {
 		t.Errorf("a letter has %d notes, %v", len(x.Notes), err)
