@@ -119,20 +119,28 @@ func (r *remains) ask(ctx context.Context, s *session, id, name string) error {
 	return nil
 }
 
+// unwatched: nobody is told when the session of l goes; r.mu is locked.
+func (r *remains) unwatched(id string, l *life) {
+	if r.sessions[id] == l {
+		delete(r.sessions, id)
+	}
+}
+
 // await has what was held under a session looked at as soon as that goes.
 func (r *remains) await(s *session, l *life, id string, events <-chan zk.Event) {
 	var e zk.Event
 	select {
 	case e = <-events:
-	case <-s.c.over:
+	case <-s.c.over: // everything is looked at again in the next one, which asks anew
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.unwatched(id, l)
 		return
 	case <-r.t.Life.Done():
 		return
 	}
 	r.mu.Lock()
-	if r.sessions[id] == l {
-		delete(r.sessions, id)
-	}
+	r.unwatched(id, l)
 	if e.Type == zk.EventNodeDeleted {
 		r.sessions[id] = &life{gone: true, since: now()}
 	}

@@ -299,6 +299,25 @@ func TestLetters(t *testing.T) {
 	}
 }
 
+// A session that was asked about by one that is over is not watched any more, also where the answer
+// was late and the next one had begun.
+func TestWatchEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	table := new(Table)
+	table.Init(Config{}, "zookeeper")
+	defer table.Stop()
+	r := &table.remains
+	r.t = table
+	s := &session{t: table, c: &conn{over: make(chan struct{})}}
+	close(s.c.over)
+	l := &life{names: map[string]bool{"n": true}}
+	r.sessions = map[string]*life{"holder": l}
+	r.await(s, l, "holder", nil)
+	if r.knows("holder", "n") {
+		t.Error("nobody watches it, and nobody asks again")
+	}
+}
+
 // Many nodes write to one at the same time: it hears of all, or knows that it did not.
 func TestCrowdedMailbox(t *testing.T) {
 	t.Parallel()
