@@ -13,49 +13,57 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/servers"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // Ping implements ledger.Table. A master that cannot grant is an error, and
 // ErrPartly where another can, or where it is for a quarantine alone: who has the other
 // names, or waits for the quarantine to be over, would be helped by no other gateway.
-func (b *site) Ping(ctx context.Context) error {
-	masters, err := b.servers.Masters(ctx)
+func (t *Table) Ping(ctx context.Context) error {
+	masters, err := t.servers.Masters(ctx)
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
-	b.lookAtServers(false)
+	t.lookAtServers(false)
 	h := health{masters: masters, wrong: make([]error, len(masters))}
 	err = conn.Each(masters, func(i int, c *goredis.Client) error {
-		h.wrong[i] = b.serves(ctx, c)
+		h.wrong[i] = t.serves(ctx, c)
 		return h.wrong[i]
 	})
 	if h.hopeless() {
 		return fmt.Errorf("redis: %w", err)
 	}
-	h.shares = b.servers.Shares(ctx, h.best())
+	h.shares = t.servers.Shares(ctx, h.best())
 	return h.err()
 }
 
 // serves returns nil if c may grant the names that it has. Without messages waiters
 // are served by timers only, so it asks for these too.
-func (b *site) serves(ctx context.Context, c *goredis.Client) error {
+func (t *Table) serves(ctx context.Context, c *goredis.Client) error {
 	if err := conn.Outcome(c.Ping(ctx).Err()); err != nil {
 		return err
 	}
-	if err := b.servers.Joined(ctx, c); err != nil {
+	if err := t.servers.Joined(ctx, c); err != nil {
 		return err
 	}
-	if !b.subscriber.Hears(c) {
+	if !t.subscriber.Hears(c) {
 		return errors.New("answers, but messages do not arrive")
 	}
-	if b.cfg.Guard != GuardQuarantine {
-		return nil
+	if t.cfg.Guard != GuardQuarantine {
+		return t.Try(ctx, c)
 	}
 	// A server that is restarted before it was looked at would be taken for a new one.
-	if !b.guard.looked.Load() {
+	if !t.guard.looked.Load() {
 		return errUnknownServer
 	}
-	return b.guard.look(ctx, c, false)
+	err := t.guard.look(ctx, c, false)
+	if err != nil && !quarantined(err) {
+		return err
+	}
+	if tried := t.Try(ctx, c); err == nil || errors.Is(tried, selftest.ErrUnsound) {
+		return tried
+	}
+	return err
 }
 
 // Part is the master of a cluster that has name now, which may fail alone. It does not

@@ -110,7 +110,7 @@ func (l *listing[T]) step(ctx context.Context, c *goredis.Client, at uint64) (ui
 	for _, key := range keys {
 		raw, ok := l.raw(key)
 		name, ours := strings.CutPrefix(raw, l.cfg.KeyPrefix)
-		if ok && ours && !l.seen[name] && strings.HasPrefix(name, l.prefix) {
+		if ok && ours && !hidden(name) && !l.seen[name] && strings.HasPrefix(name, l.prefix) {
 			l.seen[name] = true
 			names = append(names, name)
 		}
@@ -129,6 +129,9 @@ func (l *listing[T]) step(ctx context.Context, c *goredis.Client, at uint64) (ui
 	}
 	return next, nil
 }
+
+// hidden: no lock is called so, but what a gateway tries the store by.
+func hidden(name string) bool { return strings.HasPrefix(name, "lockgw:") }
 
 // position is how far a List has come.
 type position struct {

@@ -68,6 +68,7 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 		}
 	}, func() {
 		t.trust.forgetAll()
+		t.trials.forget()
 		t.lookAtServers(true)
 		f(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Resync}})
 	})

@@ -164,6 +164,7 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	case err != nil:
 		return nil, notAsked(err)
 	}
+	t.trials.met(c, id)
 	v := &verdict{id: id, script: t.swaps.grantBy(id, "")}
 	if t.cfg.Voter {
 		v.frees = t.swaps.grantBy(id, "allow-oom")
@@ -182,11 +183,14 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 
 // refusing says why the server of raw grants nothing new; "": it does, as far as is known.
 func (t *Table) refusing(ctx context.Context, raw string) string {
-	if !t.guard.suspects() {
-		return ""
-	}
 	c, err := t.servers.Of(ctx, raw)
 	if err != nil {
+		return ""
+	}
+	if err := t.trials.failed(c); err != nil {
+		return reason(err)
+	}
+	if !t.guard.suspects() {
 		return ""
 	}
 	v, err := t.verdict(ctx, c)
@@ -211,6 +215,13 @@ const triesOfGrant = 4
 // frees: a full server carries it out, too.
 func (t *Table) grant(ctx context.Context, raw string, m *requests.Message, frees bool) (any, error) {
 	if t.cfg.Guard != GuardQuarantine {
+		c, err := t.servers.Of(ctx, raw)
+		if err == nil {
+			err = t.tried(ctx, c, raw)
+		}
+		if err != nil {
+			return nil, err
+		}
 		return t.requests.Eval(ctx, raw, t.swaps.grant, m)
 	}
 	var err error
@@ -229,6 +240,9 @@ func (t *Table) grant(ctx context.Context, raw string, m *requests.Message, free
 		}
 		if s == nil {
 			return nil, v.later
+		}
+		if err := t.tried(ctx, c, raw); err != nil {
+			return nil, err
 		}
 		var val any
 		val, err = t.requests.Eval(ctx, raw, s, m)

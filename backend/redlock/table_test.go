@@ -116,6 +116,61 @@ func TestTableRestarts(t *testing.T) {
 	}
 }
 
+// A server that carries out what it has to refuse counts as one that is down: the others go
+// on, and two of them are a majority that does not grant.
+func TestSelfTest(t *testing.T) {
+	t.Parallel()
+	all, _ := servers(t, 3)
+	heedless := func(i int) string { return redistest.Heedless(t, all[i].Addr, redistest.Versions) }
+	first := "redlock://" + strings.Join([]string{heedless(0), all[1].Addr, all[2].Addr}, ",")
+	a := openTable(t, first, "a")
+	r, err := do(t, a, ledger.Op{Want: 1})
+	holds(t, r, err, "a")
+	records := func(i int) int64 { return all[i].Client().Exists(t.Context(), "lockgw:{x}").Val() }
+	redistest.Await(t, "the two others have the record", func() bool { return records(1) == 1 && records(2) == 1 })
+	if records(0) != 0 {
+		t.Error("the server that compares nothing takes part")
+	}
+	all[1].Kill()
+	says := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "server 1: ") || !strings.Contains(err.Error(), "compare-and-set does not work") {
+			t.Errorf("%s with one sound server of three: %v", what, err)
+		}
+	}
+	b := openTable(t, first, "b")
+	r, err = b.Swap(t.Context(), ledger.Swap{Name: "new", Record: ledger.Record{Top: 1, Holds: []ledger.Hold{{Node: "b", Count: 1, ID: 1}}}, Effects: ledger.Effects{Grants: true}})
+	if r.Written {
+		t.Errorf("granted: %+v", r)
+	}
+	says("a grant", err)
+}
+
+// The same is told by who is asked whether it is ready, if too few are left.
+func TestSelfTestIsTold(t *testing.T) {
+	t.Parallel()
+	all, _ := servers(t, 3)
+	for unsound := 1; unsound <= 2; unsound++ {
+		var addrs []string
+		for i, s := range all {
+			if i < unsound {
+				addrs = append(addrs, redistest.Heedless(t, s.Addr, redistest.Leases))
+			} else {
+				addrs = append(addrs, s.Addr)
+			}
+		}
+		table := gatewayTable{openTable(t, "redlock://"+strings.Join(addrs, ","), "a"), 3}
+		table.Listen(func(ledger.Addressed) {})
+		err := table.Ping(t.Context())
+		if unsound == 1 && err != nil {
+			t.Errorf("ping with two of three: %v", err)
+		}
+		if unsound == 2 && (err == nil || !strings.Contains(err.Error(), "1 of 3 servers are ready") || !strings.Contains(err.Error(), "compare-and-set does not work")) {
+			t.Errorf("ping with one of three: %v", err)
+		}
+	}
+}
+
 // While the servers are full, nobody is granted anything or queues, and nobody is kept from
 // giving back, also not by a gateway that has just been refused, or has just been started.
 func TestTableFull(t *testing.T) {

@@ -28,8 +28,11 @@ func Name(node string) string { return "lockgw:selftest:" + node }
 // at it, too.
 const tries = 3
 
+// ErrUnsound: the store has carried out what it had to refuse, or has not done what it said.
+var ErrUnsound = fmt.Errorf("%w: its compare-and-set does not work, so that two gateways could hold the same lock", backend.ErrRefused)
+
 // Run tries s under the name of node. backend.ErrRefused: s does what it has to refuse, or
-// not what it has to do, and must not be used; any other error is that of a request, and
+// not what it has to do, and must not be used, which ErrUnsound says for sure; any other error is that of a request, and
 // says nothing. Nothing is granted, so that it can be run during a quarantine, and the
 // record is left without holds.
 func Run(ctx context.Context, s Store, node string) error {
@@ -96,5 +99,5 @@ func (t trial) run(ctx context.Context) (disturbed bool, err error) {
 }
 
 func refused(what string) error {
-	return fmt.Errorf("%w: its compare-and-set does not work, so that two gateways could hold the same lock: %s", backend.ErrRefused, what)
+	return fmt.Errorf("%w: %s", ErrUnsound, what)
 }

@@ -86,7 +86,7 @@ var rules = []rule{
 		why: "where the servers are, and what is heard from them, is known without what is kept there",
 	},
 	{
-		pkg: "backend/redis/examine", ours: []string{"backend", "backend/ledger", "backend/redis", "backend/redis/conn", "backend/redlock/voting"},
+		pkg: "backend/redis/examine", ours: []string{"backend", "backend/ledger", "backend/redis", "backend/redis/conn", "backend/redlock/voting", "backend/selftest"},
 		why: "the doctor looks at a store from outside, so that what serves locks is free of it",
 	},
 	{

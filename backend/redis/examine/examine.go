@@ -15,6 +15,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // Level says how much a Finding matters.
@@ -64,7 +65,9 @@ func Servers(ctx context.Context, cfg redis.Config) []Finding {
 		return []Finding{{Fail, "connection", err.Error(), connectionRemedy}}
 	}
 	x.servers(ctx)
-	x.rights(ctx)
+	if x.sound(ctx) {
+		x.rights(ctx)
+	}
 	x.clock(ctx)
 	x.latency(ctx)
 	return x.findings
@@ -76,6 +79,22 @@ const refusedRemedy = "do what it says: the server runs and can be reached, and 
 
 const loginRemedy = "correct the user and password in backend.url, or in the file of backend.password_file; " +
 	"on the server, requirepass or ACL LIST says which there are. The server runs and can be reached"
+
+const unsoundRemedy = "connect to Redis itself, without what stands between it and this machine, and to nothing that is only said to be compatible; see docs/stores.md"
+
+// sound: no server, or what is in its place, is seen to write what it has to refuse. What
+// keeps it from being tried, rights tells.
+func (x *examination) sound(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
+	defer cancel()
+	for _, c := range x.masters {
+		if err := x.table.Try(ctx, c); errors.Is(err, selftest.ErrUnsound) {
+			x.add(Finding{Fail, "locks", selftest.Reason(err), unsoundRemedy})
+			return false
+		}
+	}
+	return true
+}
 
 // examination of one server, or of all masters of a cluster.
 type examination struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/socket/client"
 )
 
@@ -51,6 +52,42 @@ func TestRefusingStore(t *testing.T) {
 			g.comesIn(t, "new")
 			if h := holder.lock(t, "before", 0); h.Fence != before.Fence {
 				t.Errorf("what is held has fence %d, and had %d", h.Fence, before.Fence)
+			}
+		})
+	}
+}
+
+// What is in place of a Redis and compares nothing is found out before the first lock is
+// granted: who asks for one, /readyz and doctor are told, as the store would serve otherwise.
+func TestUnsoundStore(t *testing.T) {
+	heedless := func() string { return redistest.Heedless(t, redistest.Start(t).Addr, redistest.Versions) }
+	for name, url := range map[string]string{
+		"redis":   "redis://" + heedless(),
+		"redlock": fmt.Sprintf("redlock://%s,%s,%s", heedless(), heedless(), redistest.Start(t).Addr),
+	} {
+		t.Run(name, func(t *testing.T) {
+			const says = "compare-and-set does not work"
+			g := prepare(t, "a", url, ttl)
+			if err := g.Start(); err != nil {
+				t.Fatal(err)
+			}
+			serves := func() bool {
+				resp, err := g.HTTP.Get("http://lockgw/livez")
+				if err == nil {
+					_ = resp.Body.Close()
+				}
+				return err == nil
+			}
+			if e2e.Until(serves); !serves() {
+				t.Fatalf("the gateway has not started\n%s", g.Log())
+			}
+			g.until(t, http.StatusServiceUnavailable, says)
+			if _, err := g.dial(t, "").Lock(t.Context(), "new", client.LockOptions{}); !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), says) {
+				t.Errorf("a new lock: %v", err)
+			}
+			g.until(t, http.StatusServiceUnavailable, says)
+			if code, out := g.doctor(t); code == 0 || !strings.Contains(out, says) {
+				t.Errorf("doctor: exit code %d\n%s", code, out)
 			}
 		})
 	}

@@ -1,0 +1,164 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/selftest"
+)
+
+// trials are of the compare-and-set of each server, before it grants anything; see package
+// selftest. The comparison is in a script of lockgw's, and yet it is not sure that it is made:
+// what is in place of Redis may run scripts in another way, and a proxy may repeat or change
+// requests. A server is tried anew when it has another id, and when messages were interrupted,
+// for with a new connection another one may have come between.
+type trials struct {
+	mu sync.RWMutex // guards the field below
+	of map[*goredis.Client]*trial
+}
+
+// trial of one server, as long as that is the same.
+type trial struct {
+	id   string        // of the server; "": not known yet; guarded by the mutex of trials
+	turn chan struct{} // cap 1: one tries, and the others wait for what comes of it
+
+	mu     sync.RWMutex // guards the fields below
+	passed bool
+	unfit  error     // why it is not used; nil: nothing is known against it
+	until  time.Time // unfit is believed in without another try
+}
+
+// forget has all servers tried before they grant again.
+func (s *trials) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.of)
+}
+
+// met has c tried again if it had another id when it was tried.
+func (s *trials) met(c *goredis.Client, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch x := s.of[c]; {
+	case x == nil:
+	case x.id == "":
+		x.id = id
+	case x.id != id:
+		delete(s.of, c)
+	}
+}
+
+func (s *trials) present(c *goredis.Client) *trial {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.of[c]
+}
+
+// trial of c, which begins if there is none.
+func (s *trials) trial(c *goredis.Client) *trial {
+	if x := s.present(c); x != nil {
+		return x
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.of[c]
+	if x == nil {
+		x = &trial{turn: make(chan struct{}, 1)}
+		s.of[c] = x
+	}
+	return x
+}
+
+// failed says why c must not be used; nil: nothing is known against it.
+func (s *trials) failed(c *goredis.Client) error {
+	x := s.present(c)
+	if x == nil {
+		return nil
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.unfit
+}
+
+// known is what came of it, if that counts still.
+func (x *trial) known() (passed bool, err error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.unfit != nil && time.Now().Before(x.until) {
+		return false, x.unfit
+	}
+	return x.passed, nil
+}
+
+// learn notes what came of it. news: it is unfit, and was not known to be.
+func (x *trial) learn(err error) (news bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case err == nil:
+		x.passed, x.unfit = true, nil
+	case errors.Is(err, selftest.ErrUnsound):
+		news = x.unfit == nil
+		x.unfit, x.until = err, time.Now().Add(rest)
+	}
+	return news
+}
+
+// Try tries the compare-and-set of c, one of the masters, unless it was tried already.
+// selftest.ErrUnsound: it does not work, and c grants nothing.
+func (t *Table) Try(ctx context.Context, c *goredis.Client) error { return t.tried(ctx, c, "") }
+
+// tried comes before each grant by c, the server of raw, and returns nil if its
+// compare-and-set works. An error is an ErrRefused.
+func (t *Table) tried(ctx context.Context, c *goredis.Client, raw string) error {
+	x := t.trials.trial(c)
+	if passed, err := x.known(); passed || err != nil {
+		return err
+	}
+	select {
+	case x.turn <- struct{}{}:
+		defer func() { <-x.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: its compare-and-set was not tried in time", backend.ErrRefused)
+	}
+	if passed, err := x.known(); passed || err != nil {
+		return err
+	}
+	node, ok := t.trialNode(ctx, c, raw)
+	if !ok {
+		return nil // before its first grant there is a name to try it by
+	}
+	err := selftest.Run(ctx, selftest.Store{Look: t.Look, Swap: t.Swap}, node)
+	if x.learn(err) {
+		t.cfg.Log.Error("no new locks are granted; held ones are renewed and released", "server", c.Options().Addr, "err", reason(err))
+	}
+	if err != nil && !errors.Is(err, backend.ErrRefused) {
+		err = fmt.Errorf("%w: its compare-and-set could not be tried: %s", backend.ErrRefused, err.Error())
+	}
+	return err
+}
+
+// trialNode is under which name c is tried, so that the key is in a slot of its own. raw is a
+// key of c, or "". false: there is no such slot among those that were looked at.
+func (t *Table) trialNode(ctx context.Context, c *goredis.Client, raw string) (string, bool) {
+	node := t.cfg.Node.ID
+	if !clustered(t.cfg.URL) {
+		return node, true
+	}
+	for i := range guardKeyTries {
+		tag := fmt.Sprintf("{%d}", i)
+		if other, err := t.servers.Of(ctx, tag); err == nil && other == c {
+			return tag + node, true
+		}
+	}
+	if raw == "" {
+		return "", false
+	}
+	return "{" + tagsOfSlots()[t.servers.Slot(raw)] + "}" + node, true
+}
