@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/lockgw/lockgw/session"
@@ -68,7 +69,11 @@ func TestForceRelease(t *testing.T) {
 		t.Errorf("lost = %+v, want reason broken", e)
 	}
 	refused(t, g.do(request{method: "POST", path: "/v1/locks/a/renew", token: token}), 410, session.CodeLost)
-	refused(t, g.do(force("sesame", fence)), 403, session.CodeNotOwner)
+	free := refused(t, g.do(force("sesame", fence)), 412, session.CodeFenceMismatch)
+	if !strings.Contains(free.Detail, "the name is free") {
+		t.Errorf("detail = %q, want that the name is free", free.Detail)
+	}
+	refused(t, g.do(force("sesame", "")), 400, session.CodeInvalid)
 }
 
 func TestAllEvents(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // Break ends the hold of name by force, whoever has it, if fence and owner are those that
 // Inspect tells; owner "" is not compared. Its holder is told that it is lost, reason "broken"; nobody gets
 // the name for Config.Delay. by says who asks for it, for the audit record in the log;
-// whether they may is the caller's business. CodeInvalid; CodeNotOwner, when nobody holds it; CodeFenceMismatch;
-// CodeUnavailable.
+// whether they may is the caller's business. CodeInvalid; CodeFenceMismatch, also when nobody
+// holds it; CodeUnavailable.
 func (m *Manager) Break(ctx context.Context, name string, fence backend.Fence, owner backend.Owner, by string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fenc
 	case errors.Is(err, backend.ErrConflict):
 		return &Error{Code: CodeConflict, Lock: name, Detail: "what the store has under this name is no lock that is known here, so it is left alone; whoever has made it has to delete it"}
 	case errors.Is(err, backend.ErrNotHeld):
-		return &Error{Code: CodeNotOwner, Lock: name, Detail: "nobody holds the lock"}
+		return freeNow(name)
 	case errors.Is(err, backend.ErrFence):
 		return fenceMismatch(name)
 	case err != nil:
@@ -62,6 +62,12 @@ func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fenc
 func fenceMismatch(name string) *Error {
 	return &Error{
 		Code: CodeFenceMismatch, Lock: name, Detail: "the lock is held by another fence now; look again before you break it",
+	}
+}
+
+func freeNow(name string) *Error {
+	return &Error{
+		Code: CodeFenceMismatch, Lock: name, Detail: "nobody holds the lock now, with this fence or another: the name is free, and there is nothing to break",
 	}
 }
 
@@ -106,7 +112,7 @@ func (l *Lease) breakNow(ctx context.Context) error {
 		errand, err = l.n.Lose(&l.c, contender.ByForce), nil
 	}
 	if err != nil { // released meanwhile
-		return &Error{Code: CodeNotOwner, Lock: l.name, Detail: "nobody holds the lock"}
+		return freeNow(l.name)
 	}
 	if l.settle(context.Background(), ctx.Done(), errand) {
 		return nil

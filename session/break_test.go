@@ -2,10 +2,12 @@ package session_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/engine"
@@ -42,7 +44,18 @@ func TestBreak(t *testing.T) {
 				if next := within(t, time.Second, waiter); next.Fence() <= l.Fence() {
 					t.Errorf("next fence %d after %d", next.Fence(), l.Fence())
 				}
-				wantCode(t, c.nodes[i].Break(t.Context(), "y", 1, "", "a test"), session.CodeNotOwner)
+				wantFree := func(err error) {
+					t.Helper()
+					if wantCode(t, err, session.CodeFenceMismatch); !strings.Contains(err.Error(), "the name is free") {
+						t.Errorf("%v, want that the name is free", err)
+					}
+				}
+				wantFree(c.nodes[i].Break(t.Context(), "y", 1, "", "a test"))
+				again := mustAcquire(t, s, "z", session.Acquire{})
+				mustRelease(t, s, "z")
+				for _, owner := range []backend.Owner{"", st.Holder.Owner} {
+					wantFree(c.nodes[i].Break(t.Context(), "z", again.Fence(), owner, "a test"))
+				}
 			})
 		})
 	}

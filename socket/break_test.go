@@ -30,7 +30,7 @@ func TestBreak(t *testing.T) {
 	admin.wantError("INVALID", "BREAK", "a", "FENCE", number, "OWNER", "")
 	admin.wantError(`CONFLICT lock "a": another than the owner`, "BREAK", "a", "FENCE", number, "OWNER", "u:1")
 	admin.want("OK", "BREAK", "a", "FENCE", number, "OWNER", string(st.Holder.Owner))
-	admin.wantError("NOTHELD", "BREAK", "a", "FENCE", number)
+	admin.wantError(`CONFLICT lock "a": nobody holds the lock now`, "BREAK", "a", "FENCE", number)
 	holder.read() // the push that says so
 	holder.wantError("LOST", "UNLOCK", "a")
 	fence = holder.lock("b")
