@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -269,6 +270,29 @@ func TestStoreDefect(t *testing.T) {
 			t.Errorf("release = %+v, %v, want pending", r, err)
 		}
 		f.set(nil, nil)
+	})
+}
+
+// Who waits is told of the defect also when the store has answered since, as it does to what
+// is undone.
+func TestStoreDefectIsToldLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		holder := c.open(1)
+		mustAcquire(t, holder, "x", session.Acquire{})
+		w := queue(t, t.Context(), c.open(0), session.Acquire{Wait: time.Minute})
+		synctest.Wait()
+		f.set(nil, always(errors.New("ERR in a script"), "acquire"))
+		mustRelease(t, holder, "x")
+		synctest.Wait()
+		p := &parked{}
+		w.Then(p.told)
+		synctest.Wait()
+		p.over(t, session.CodeInternal)
+		if err := p.now().err; !strings.Contains(err.Error(), "ERR in a script") {
+			t.Errorf("told %v, want what the store has said", err)
+		}
 	})
 }
 

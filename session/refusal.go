@@ -28,7 +28,8 @@ func (l *Lease) refusal(code Code, why contender.Reason) (err *Error) {
 	}
 	l.n.See(func(c *contender.Contender, now time.Duration) {
 		if why == contender.Failed {
-			err = &Error{Code: CodeOf(l.n.Trouble()), Lock: l.name, Detail: l.n.Trouble().Error()}
+			failure := l.n.Failure() // the store may have answered since, to what undoes this
+			err = &Error{Code: CodeOf(failure), Lock: l.name, Detail: failure.Error()}
 			return
 		}
 		if why == contender.Refused || (why != contender.Held || l.wasLate()) && !(l.c.Waits() && c.Known(&l.c)) {

@@ -19,6 +19,7 @@ type Name struct {
 	c       *contender.Contender
 	gone    bool          // dropped: look the name up again
 	trouble error         // why the store gave no answer, the last time
+	failure error         // what trouble was when there last was some
 	nudged  bool          // a message has come since the last request was sent
 	given   chan struct{} // closed when the store has nothing that nobody uses; nil: nobody asks
 
@@ -123,6 +124,10 @@ func (n *Name) Gone() bool {
 // one. It is for use in See.
 func (n *Name) Trouble() error { return n.trouble }
 
+// Failure is the last Trouble that there was, though the store may have answered since; nil:
+// there was none. It is for use in See.
+func (n *Name) Failure() error { return n.failure }
+
 // apply carries out what f returns, unless n is gone. What has to be sent is left to who
 // calls.
 func (n *Name) apply(cause Path, f event) *Errand {
@@ -152,6 +157,9 @@ func (n *Name) take(cause Path, r ledger.Reply, err error) *Errand {
 		return nil
 	}
 	n.trouble = err
+	if err != nil {
+		n.failure = err
+	}
 	next := cause
 	if n.nudged {
 		next, n.nudged = Push, false
