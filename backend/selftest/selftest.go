@@ -8,6 +8,8 @@ package selftest
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,7 +38,22 @@ var ErrUnsound = fmt.Errorf("%w: its compare-and-set does not work, so that two 
 // says nothing. Nothing is granted, so that it can be run during a quarantine, and the
 // record is left without holds.
 func Run(ctx context.Context, s Store, node string) error {
-	t := trial{Store: s, name: Name(node)}
+	err := trial{Store: s, name: Name(node)}.undisturbed(ctx)
+	if !errors.Is(err, ErrUnsound) {
+		return err
+	}
+	// As when another server has taken over, which had not heard of it. What does not compare does
+	// so again, be it where there is no record yet, or where there is one.
+	for _, name := range []string{Name(node) + ":" + rand.Text(), Name(node)} {
+		if err = (trial{Store: s, name: name}).undisturbed(ctx); err != nil {
+			break
+		}
+	}
+	return err
+}
+
+// undisturbed runs it until nobody else is at it.
+func (t trial) undisturbed(ctx context.Context) error {
 	for range tries {
 		disturbed, err := t.run(ctx)
 		if err != nil || !disturbed {

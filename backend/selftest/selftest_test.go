@@ -72,3 +72,24 @@ func TestRun(t *testing.T) {
 		})
 	}
 }
+
+// A store that forgets in the midst of it, as one that fails over, is not unsound.
+func TestRunOverAFailover(t *testing.T) {
+	for requests := range 8 {
+		tables := []ledger.Table{memory.OpenTable(memory.NewRows(), "a"), memory.OpenTable(memory.NewRows(), "a")}
+		n := 0
+		present := func() ledger.Table {
+			if n++; n > requests {
+				return tables[1]
+			}
+			return tables[0]
+		}
+		s := selftest.Store{
+			Look: func(ctx context.Context, name string) (ledger.Reply, error) { return present().Look(ctx, name) },
+			Swap: func(ctx context.Context, s ledger.Swap) (ledger.Reply, error) { return present().Swap(ctx, s) },
+		}
+		if err := selftest.Run(t.Context(), s, "a"); err != nil {
+			t.Errorf("after %d requests: %v", requests, err)
+		}
+	}
+}
