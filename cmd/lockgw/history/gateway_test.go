@@ -11,7 +11,7 @@ import (
 // gateway is a real one, which may be killed and started again.
 type gateway struct {
 	*e2e.Gateway
-	proxy *proxy
+	proxy proxies // to each server of the store
 }
 
 const gatewayConfig = `http:    {listen: []}
@@ -21,10 +21,10 @@ lock:    {ttl: %[2]s}
 log:     {level: warn, format: text}
 `
 
-func newGateway(t testing.TB, dir, name, program string, p *proxy, behind store, s scenario) *gateway {
+func newGateway(t testing.TB, dir, name, program string, p proxies, behind store, s scenario) *gateway {
 	ttl := 30 * time.Second
-	if s.guarded {
+	if s.guarded || voting(s.scheme) {
 		ttl = s.ttl[1]
 	}
-	return &gateway{e2e.NewGateway(t, dir, name, program, fmt.Sprintf(gatewayConfig, behind.config(p.addr, s.guarded), ttl)), p}
+	return &gateway{e2e.NewGateway(t, dir, name, program, fmt.Sprintf(gatewayConfig, behind.config(p.addr(), s), ttl)), p}
 }

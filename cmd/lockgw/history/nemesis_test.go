@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"math/rand/v2"
+	"strings"
 	"syscall"
 	"time"
 
@@ -106,6 +107,29 @@ func onLane(l lane, t trouble, least, most int) func(*nemesis) (string, bool) {
 			g.proxy.set(l, trouble{})
 		})
 	}
+}
+
+// serverAway cuts one gateway off from one server of its store.
+func serverAway(n *nemesis) (string, bool) {
+	return n.pick(func(g *gateway) {
+		p := g.proxy[n.rng.IntN(len(g.proxy))]
+		p.set(commands, trouble{mode: blackHole})
+		p.set(messages, trouble{mode: blackHole})
+		time.Sleep(n.between(500, 3000))
+		p.set(commands, trouble{})
+		p.set(messages, trouble{})
+	})
+}
+
+// oneOfServers has what befalls the store befall one of its servers, which explains no stall.
+func oneOfServers(all []fault) (out []fault) {
+	for _, f := range all {
+		if one, ok := strings.CutSuffix(f.kind, " store"); ok && f.kind != "upset store" {
+			f.kind = one + " server"
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 func freezeMessages(n *nemesis) (string, bool) {

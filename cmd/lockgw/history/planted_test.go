@@ -58,6 +58,11 @@ var bugs = []bug{
 		s: handOffs, rules: []string{"overlap", "model", "fence"},
 	},
 	{
+		name: "a minority decides", file: "backend/redlock/voting/table.go",
+		old: "quorum: len(tables)/2 + 1", new: "quorum: len(tables) / 2",
+		s: on("redlock", leases), rules: []string{"overlap", "model", "fence"},
+	},
+	{
 		name: "what is offered counts as held", file: "session/contender/answer.go",
 		old: "		if written && mine != nil {", new: "		if o := c.copy.Offer(c.cfg.Node); mine == nil && o != nil {\n			c.grantedHold(q, o)\n			return true\n		}\n		if written && mine != nil {",
 		s: leases, rules: []string{"overlap", "model", "fence", "stuck", "stall"},

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -53,6 +54,41 @@ type proxy struct {
 	trouble [lanes]trouble
 	changed chan struct{} // closed when trouble changes
 	conns   map[*link]struct{}
+}
+
+// proxies of one gateway, one to each server of its store.
+type proxies []*proxy
+
+// addr is where they listen, with commas between.
+func (all proxies) addr() string {
+	var addrs []string
+	for _, p := range all {
+		addrs = append(addrs, p.addr)
+	}
+	return strings.Join(addrs, ",")
+}
+
+func (all proxies) set(l lane, t trouble) {
+	for _, p := range all {
+		p.set(l, t)
+	}
+}
+
+func (all proxies) freeze(l lane) {
+	for _, p := range all {
+		p.freeze(l)
+	}
+}
+
+func (all proxies) thaw() {
+	for _, p := range all {
+		p.thaw()
+	}
+}
+
+// have: each has a connection of lane l.
+func (all proxies) have(l lane) bool {
+	return !slices.ContainsFunc(all, func(p *proxy) bool { return !p.has(l) })
 }
 
 // link is one connection through a proxy.

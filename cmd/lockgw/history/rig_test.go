@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 
 const nodes = 3
 
-// rig is three gateways over one store, each with a proxy of its own before it.
+// rig is three gateways over one store, each with a proxy of its own before each server of it.
 type rig struct {
 	t        testing.TB
 	seed     uint64
@@ -32,7 +33,10 @@ func newRig(t testing.TB, s scenario, seed uint64, program string) *rig {
 	dir := e2e.ShortDir(t)
 	r := &rig{t: t, seed: seed, s: s, store: stores[cmp.Or(s.scheme, "redis")](t), busy: make([]sync.Mutex, nodes), rec: &recorder{}}
 	for i := range nodes {
-		p := startProxy(t, r.store.server(), r.store.listens, r.random(100+i))
+		var p proxies
+		for j, server := range strings.Split(r.store.server(), ",") {
+			p = append(p, startProxy(t, server, r.store.listens, r.random(100+i+10*j)))
+		}
 		g := newGateway(t, dir, fmt.Sprintf("gateway-%d", i+1), program, p, r.store, s)
 		if err := g.Start(); err != nil {
 			t.Fatal(err)
@@ -52,7 +56,7 @@ func newRig(t testing.TB, s scenario, seed uint64, program string) *rig {
 // awaitLane: the proxy of g knows which connection is for messages, where there is one. Else
 // their faults would hit nothing, and histories say nothing of them.
 func (r *rig) awaitLane(g *gateway) {
-	for end := time.Now().Add(patience); !slices.Contains(together, r.s.scheme) && !g.proxy.has(messages); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !slices.Contains(together, r.s.scheme) && !g.proxy.have(messages); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			r.t.Fatalf("%s has no connection that is known to be for messages", g.Name)
 		}

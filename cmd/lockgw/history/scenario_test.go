@@ -161,5 +161,8 @@ var disturbed = func() (all []scenario) {
 			all = append(all, on("etcd", s), on("zookeeper", s))
 		}
 	}
+	for _, s := range []scenario{leases, handOffs, silence} { // exclusive alone, and always guarded
+		all = append(all, on("redlock", s), on("redlock-5", s))
+	}
 	return all
 }()

@@ -24,7 +24,7 @@ func startEtcd(t testing.TB) store {
 	return &etcdStore{keeper(&s.Keeper, s.Addr), etcdtest.Client(t, s)}
 }
 
-func (s *etcdStore) config(addr string, _ bool) string {
+func (s *etcdStore) config(addr string, _ scenario) string {
 	return fmt.Sprintf(`{url: "etcd://%s"}`, addr)
 }
 

@@ -26,9 +26,9 @@ func startMySQL(t testing.TB) store {
 
 func (s mysqlStore) server() string { return s.Addr }
 
-func (s mysqlStore) config(addr string, guarded bool) string {
+func (s mysqlStore) config(addr string, in scenario) string {
 	guard := "none"
-	if guarded {
+	if in.guarded {
 		guard = "quarantine"
 	}
 	return fmt.Sprintf(`{url: "mysql://root@%s/locks?ssl-mode=disabled", mysql: {guard: %s}}`, addr, guard)

@@ -26,9 +26,9 @@ func startPostgres(t testing.TB) store {
 
 func (s postgresStore) server() string { return s.Addr }
 
-func (s postgresStore) config(addr string, guarded bool) string {
+func (s postgresStore) config(addr string, in scenario) string {
 	guard := "none"
-	if guarded {
+	if in.guarded {
 		guard = "quarantine"
 	}
 	return fmt.Sprintf(`{url: "postgres://postgres@%s/postgres?sslmode=disable", postgres: {guard: %s}}`, addr, guard)

@@ -22,9 +22,9 @@ func startRedis(t testing.TB) store { return redisStore{redistest.Start(t), t} }
 
 func (s redisStore) server() string { return s.Addr }
 
-func (s redisStore) config(addr string, guarded bool) string {
+func (s redisStore) config(addr string, in scenario) string {
 	guard := "none"
-	if guarded {
+	if in.guarded {
 		guard = "quarantine"
 	}
 	return fmt.Sprintf(`{url: "redis://%s", redis: {guard: %s}}`, addr, guard)

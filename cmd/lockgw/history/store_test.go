@@ -13,11 +13,12 @@ import (
 
 // store is the server behind the proxies.
 type store interface {
-	// server is its host:port.
+	// server is its host:port, or those of all of its servers, with commas between.
 	server() string
-	// config is the line backend of a gateway that comes by a proxy at addr. guarded: it
-	// grants nothing new where the store may have forgotten.
-	config(addr string, guarded bool) string
+	// config is the line backend of a gateway in a scenario that comes by proxies at addr,
+	// which is written as server is. scenario.guarded: it grants nothing new where the store
+	// may have forgotten.
+	config(addr string, in scenario) string
 	// listens: with this chunk a connection becomes one for messages alone.
 	listens(chunk []byte) bool
 	// scripts that have run in it; 0: it has none.
@@ -46,7 +47,12 @@ var stores = map[string]func(t testing.TB) store{
 	"mysql":     startMySQL,
 	"etcd":      startEtcd,
 	"zookeeper": startZooKeeper,
+	"redlock":   func(t testing.TB) store { return startRedlock(t, 3) },
+	"redlock-5": func(t testing.TB) store { return startRedlock(t, 5) },
 }
+
+// voting is whether a store has several servers of which a majority decides.
+func voting(scheme string) bool { return strings.HasPrefix(scheme, "redlock") }
 
 // together are the stores in which messages come by the connection of all requests.
 var together = []string{"etcd", "zookeeper"}
@@ -62,6 +68,9 @@ func on(scheme string, s scenario) scenario {
 		s.stall += 7 * time.Second
 	case "zookeeper":
 		s.stall += 9 * time.Second
+	case "redlock", "redlock-5": // one server is no reason for anybody to wait
+		s.faults = append(oneOfServers(s.faults), fault{"server away", serverAway})
+		return s
 	default:
 		return s
 	}

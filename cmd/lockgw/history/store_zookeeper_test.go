@@ -23,7 +23,7 @@ func startZooKeeper(t testing.TB) store {
 	return &zkStore{keeper(&s.Keeper, s.Addr), zktest.Client(t, s)}
 }
 
-func (s *zkStore) config(addr string, _ bool) string {
+func (s *zkStore) config(addr string, _ scenario) string {
 	return fmt.Sprintf(`{url: "zookeeper://%s?session=4s&tick=200ms"}`, addr)
 }
 
