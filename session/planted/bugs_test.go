@@ -52,6 +52,10 @@ var bugs = []bug{
 		old: " ||\n\t\tstrings.Trim(said[\"master_replid2\"], \"0\") != \"\" {", new: " {\n\t\t_ = strings.Trim\n",
 	},
 	{
+		name: "each who comes to wait asks the store", file: "session/contender/needs.go", test: "./backend/redis", run: "^TestWaitersCostNothingOverARestart$",
+		old: "	case c.queue.len() > 0 && c.unseen():\n", new: "	case c.queue.unasked > 0 || c.unseen():\n",
+	},
+	{
 		name: "a Redis that compares nothing grants", file: "backend/redis/table_trust.go", test: "./backend/redis", run: "^TestSelfTest$",
 		old: "		if err := t.tried(ctx, c, raw); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\tvar val", new: "\t\tvar val",
 	},
