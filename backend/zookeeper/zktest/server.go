@@ -5,8 +5,6 @@ package zktest
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,6 +44,8 @@ type Server struct {
 	secure bool // Addr speaks TLS
 	base   string
 	config string
+
+	release func() // the ports of all members; nil: of another one
 }
 
 // shared is the server of a test process.
@@ -152,7 +152,8 @@ func ensemble(n int, config string, prepare func(dir string)) (servers []*Server
 }
 
 func start(n int, config string, prepare func(dir string)) (servers []*Server, err error) {
-	ports, err := freePorts(3 * n)
+	// A member that finds its port taken stays without a word.
+	ports, release, err := servertest.FreePorts(3 * n)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,9 @@ func start(n int, config string, prepare func(dir string)) (servers []*Server, e
 		}
 		s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), id: i + 1, base: base, secure: strings.Contains(config, "ssl.")}
 		s.Keeper = servertest.Keeper{Product: "ZooKeeper", Dir: filepath.Join(base, "data"), Command: s.command, Answers: s.answers}
-		servers = append(servers, s)
+		if servers = append(servers, s); i == 0 {
+			s.release = release
+		}
 		if n > 1 {
 			all += fmt.Sprintf("server.%d=127.0.0.1:%d:%d\n", i+1, ports[3*i+1], ports[3*i+2])
 		}
@@ -194,6 +197,9 @@ func start(n int, config string, prepare func(dir string)) (servers []*Server, e
 
 func (s *Server) remove() {
 	s.Kill()
+	if s.release != nil {
+		s.release()
+	}
 	_ = os.RemoveAll(s.base)
 }
 
@@ -212,20 +218,4 @@ func (s *Server) command() (*exec.Cmd, error) {
 		"-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg,
 	}
 	return exec.Command("java", args...), nil
-}
-
-// freePorts are n different ones, none of which the kernel gives to a connection meanwhile: a
-// member that finds its port taken stays without a word.
-func freePorts(n int) (ports []int, err error) {
-	for range 100 * n {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.N(22_000)))
-		if err != nil {
-			continue
-		}
-		defer l.Close()
-		if ports = append(ports, l.Addr().(*net.TCPAddr).Port); len(ports) == n {
-			return ports, nil
-		}
-	}
-	return nil, errors.New("no free port was found")
 }
