@@ -27,6 +27,15 @@ func Take(t *testing.T, table ledger.Table, name string) error {
 	return err
 }
 
+// GiveBack has the table give back a name; it waits two seconds for the server.
+func GiveBack(t *testing.T, table ledger.Table, name string) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	_, err := stepIn(ctx, table, name, ledger.Op{Verb: ledger.Leave})
+	return err
+}
+
 // TakeMost takes names until that fails, as it does where the disk is full.
 func TakeMost(t *testing.T, table ledger.Table) (granted []string, err error) {
 	t.Helper()
