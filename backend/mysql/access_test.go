@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -95,7 +96,7 @@ func TestSelfTest(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	sqltest.Held(t, open(t, s.URL(), "a"), "n")
-	sql(t, s, "CREATE TRIGGER locks.no BEFORE UPDATE ON locks.lockgw_names FOR EACH ROW SET NEW.ends = REPLACE(NEW.ends, 'f1', 'f0')")
+	sql(t, s, "CREATE TRIGGER locks.no BEFORE INSERT ON locks.lockgw_names FOR EACH ROW SET NEW.ends = REPLACE(NEW.ends, 'f1', 'f0')")
 	sqltest.Wrong(t, open(t, s.URL(), "b"), "compare-and-set does not work")
 }
 
@@ -106,6 +107,37 @@ func TestSweep(t *testing.T) {
 	s := mysqltest.Start(t)
 	a := open(t, s.URL(), "a")
 	sqltest.Sweep(t, a, a.sweep)
+}
+
+// The statement that makes a row may have looked at the mark before a sweep has raised it, and
+// come to write the row when that of before is gone.
+func TestSweepWhileOneIsMade(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a")
+	high := sqltest.Left(t, a, "n")
+	b := open(t, s.URL(), "b")
+	sqltest.Held(t, b, "other")
+	lock, err := connectFirst(t.Context(), a.hosts.hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := lock.query(t.Context(), "SELECT GET_LOCK('slow', 0)"); err != nil {
+		t.Fatal(err)
+	}
+	sql(t, s, "CREATE TRIGGER locks.slow BEFORE INSERT ON locks.lockgw_names FOR EACH ROW SET @slow = GET_LOCK('slow', 60)")
+	made := sqltest.Makes(t, b, "n")
+	for len(made) == 0 && len(sql(t, s, "SELECT 1 FROM information_schema.PROCESSLIST WHERE state = 'User lock'")) == 0 { // it need not wait
+		sqltest.Pause(t, time.Millisecond)
+	}
+	if err := a.sweep(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.query(t.Context(), "SELECT RELEASE_LOCK('slow')"); err != nil {
+		t.Fatal(err)
+	}
+	sqltest.Above(t, b, "n", high, made)
 }
 
 func TestTLS(t *testing.T) {

@@ -110,7 +110,8 @@ func (w *write) ends(s *statement) {
 }
 
 // insert adds the write of a new row, whose fences count from the clock. LIMIT has the server
-// look at that once.
+// look at that once. A row that was there when the statement began is in its way, although a sweep
+// may delete it meanwhile: the mark was read before that sweep had raised it.
 func (w *write) insert(s *statement) {
 	before, after, _ := strings.Cut(w.text, `"base":0`)
 	s.add("INSERT INTO lockgw_names (name, version, record, busy, used, ends) SELECT ?, ?, CONCAT(?, o.base, ?), ?, "+clock+", ",
@@ -129,7 +130,8 @@ func (w *write) insert(s *statement) {
 		}
 		s.add(")")
 	}
-	s.add(" FROM (SELECT IF(?, 0, GREATEST("+clock+", ?, s.mark)) AS base FROM lockgw_state AS s WHERE {guard}", w.Absolute, int64(w.Floor))
+	s.add(" FROM (SELECT IF(?, 0, GREATEST("+clock+", ?, s.mark)) AS base FROM lockgw_state AS s WHERE {guard}"+
+		" AND NOT EXISTS (SELECT 1 FROM lockgw_names AS was WHERE was.name = ?)", w.Absolute, int64(w.Floor), []byte(w.raw))
 	if w.run.ID != "" {
 		s.add(" AND s.run = ? AND s.until <= "+clock, []byte(w.run.ID))
 	}

@@ -102,6 +102,33 @@ func TestSweep(t *testing.T) {
 	sqltest.Sweep(t, a, a.sweep)
 }
 
+// The statement that makes a row may have looked at the mark before a sweep had raised it, and
+// then wait until the row of before is gone.
+func TestSweepWhileOneIsMade(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	a := open(t, s.URL(), "a")
+	high := sqltest.Left(t, a, "n")
+	b := open(t, s.URL(), "b")
+	sqltest.Held(t, b, "other")
+	sweeps, watches := connect(t, s.URL()), connect(t, s.URL())
+	carryOut(t, sweeps, "BEGIN")
+	if _, err := sweeps.Exec(t.Context(), a.requests.of(sweepSQL), 0.0, 10); err != nil {
+		t.Fatal(err)
+	}
+	made := sqltest.Makes(t, b, "n")
+	for waits := false; !waits; sqltest.Pause(t, time.Millisecond) {
+		if len(made) > 0 { // it need not wait
+			break
+		}
+		if err := watches.QueryRow(t.Context(), "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'").Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	carryOut(t, sweeps, "COMMIT")
+	sqltest.Above(t, b, "n", high, made)
+}
+
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)

@@ -155,7 +155,9 @@ const (
 )
 
 // insertSQL is as swapSQL, where there was no record: $9 is where fences begin at least,
-// and $10 that they are as they stand. It tells what is there in any case.
+// and $10 that they are as they stand. It tells what is there in any case. A row that was there
+// when the statement began is in its way, although a sweep may delete it meanwhile: the mark was
+// read before that sweep had raised it.
 const insertSQL = `WITH {ok}, origin AS MATERIALIZED (
 	SELECT CASE WHEN $10 THEN 0 ELSE greatest({clock}, $9, (SELECT mark FROM {state})) END AS base
 ), n AS (
@@ -163,7 +165,7 @@ const insertSQL = `WITH {ok}, origin AS MATERIALIZED (
 	SELECT $1, $4, jsonb_set($5::jsonb, '{base}', to_jsonb(origin.base)), clock_timestamp(),
 		ARRAY(SELECT s.id + origin.base FROM unnest($6::bigint[]) WITH ORDINALITY AS s(id, i) ORDER BY s.i), $7::boolean[],
 		ARRAY(SELECT CASE WHEN s.ttl >= 0 THEN {clock} + s.ttl ELSE 0 END FROM unnest($8::bigint[]) WITH ORDINALITY AS s(ttl, i) ORDER BY s.i)
-	FROM ok, origin WHERE ok.trusted
+	FROM ok, origin WHERE ok.trusted AND NOT EXISTS (SELECT FROM {names} AS was WHERE was.name = $1)
 	ON CONFLICT (name) DO NOTHING
 	RETURNING n.version, n.record, n.ids, n.ends
 )

@@ -53,3 +53,40 @@ func Sweep(t *testing.T, table fenced, sweep func(ctx context.Context, idle time
 		t.Errorf("after fence %d came %d", high, next)
 	}
 }
+
+// Left leaves a name that nobody uses, with the newest fence of it above every clock.
+func Left(t *testing.T, table ledger.Table, name string) backend.Fence {
+	t.Helper()
+	r, err := Step(t, table, name, ledger.Op{Want: 1, Floor: 1 << 51})
+	if err != nil || !r.Written {
+		t.Fatal(r, err)
+	}
+	if _, err := Step(t, table, name, ledger.Op{Verb: ledger.Leave, Hold: r.Record.Firm(table.Node()).ID}); err != nil {
+		t.Fatal(err)
+	}
+	return r.Record.Top
+}
+
+// Makes has the table take a name as one that nobody has used, without a look at it. It has an
+// element when that is done.
+func Makes(t *testing.T, table ledger.Table, name string) chan error {
+	t.Helper()
+	done := make(chan error, 1)
+	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: table.Node(), Want: 1, Turns: 1, TTL: ForLong}, 0)
+	go func() {
+		_, err := table.Swap(t.Context(), ledger.Swap{Name: name, Record: next, Effects: effects})
+		done <- err
+	}()
+	return done
+}
+
+// Above wants that the table has the name, once what Makes began is done, with fences above high.
+func Above(t *testing.T, table ledger.Table, name string, high backend.Fence, made chan error) {
+	t.Helper()
+	if err := <-made; err != nil {
+		t.Fatal(err)
+	}
+	if next := Held(t, table, name); next <= high {
+		t.Errorf("after fence %d came %d", high, next)
+	}
+}
