@@ -188,7 +188,7 @@ func (t *Table) Listens() {
 	t.told(ledger.Addressed{Message: ledger.Message{Node: t.Node(), Kind: ledger.Resync}})
 }
 
-// List has the last name told as cursor.
+// List has the last name told as cursor. A row that cannot be read is left out.
 func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, "", err
@@ -198,6 +198,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 		return nil, "", err
 	}
 	var found []ledger.Named
+	var broken error
 	last := ""
 	for _, row := range rows {
 		last = row.Text()
@@ -205,16 +206,16 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 		if hidden(name) {
 			continue
 		}
-		reply, err := t.db.Reply(last, row)
-		if err != nil {
-			return nil, "", err
+		if reply, err := t.db.Reply(last, row); err != nil {
+			broken = fmt.Errorf("%w: %w", backend.ErrPartly, err)
+		} else {
+			found = append(found, ledger.Named{Name: name, Reply: reply})
 		}
-		found = append(found, ledger.Named{Name: name, Reply: reply})
 	}
 	if len(rows) < limit {
 		last = ""
 	}
-	return found, last, nil
+	return found, last, broken
 }
 
 // hidden names are no locks: gateways try the database under them.
