@@ -31,7 +31,7 @@ type Runs struct {
 	farest int64      // the database has come, in this run
 	doubt  bool       // the run may be over although the server names it: another has to take its place
 
-	deciding sync.Mutex // taken before mu
+	deciding chan struct{} // has an element while somebody decides
 }
 
 // RunsConfig is for NewRuns.
@@ -79,7 +79,7 @@ const (
 
 // NewRuns reads what was known before.
 func NewRuns(cfg RunsConfig) *Runs {
-	r := &Runs{cfg: cfg}
+	r := &Runs{cfg: cfg, deciding: make(chan struct{}, 1)}
 	if cfg.Guarded && cfg.File != "" {
 		text, _ := os.ReadFile(cfg.File) // without, this node begins anew
 		r.known = strings.Fields(string(text))
@@ -146,8 +146,12 @@ func (r *Runs) Decide(ctx context.Context, ask func(ctx context.Context, judge f
 	if !r.cfg.Guarded {
 		return nil
 	}
-	r.deciding.Lock()
-	defer r.deciding.Unlock()
+	select {
+	case r.deciding <- struct{}{}:
+		defer func() { <-r.deciding }()
+	case <-ctx.Done():
+		return r.unasked(ctx.Err())
+	}
 	for range Tries {
 		r.mu.Lock()
 		least := r.farest // what is noted from here on, the database need not have told

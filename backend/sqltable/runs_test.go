@@ -109,3 +109,34 @@ func TestRunsAreRemembered(t *testing.T) {
 		t.Errorf("an empty database in the place of one that was known: %v", err)
 	}
 }
+
+// Who asks while another one does, and the database is silent, waits no longer than its own time.
+func TestDecideHasAnEnd(t *testing.T) {
+	r := runs(t)
+	silent, answers := make(chan struct{}), make(chan struct{})
+	first := make(chan error, 1)
+	go func() {
+		first <- r.Decide(t.Context(), func(context.Context, func(Seen) Change) error {
+			close(silent)
+			<-answers
+			return backend.ErrUnavailable
+		})
+	}()
+	<-silent
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	second := make(chan error, 1)
+	go func() {
+		second <- r.Decide(over, func(context.Context, func(Seen) Change) error { return nil })
+	}()
+	select {
+	case err := <-second:
+		if !errors.Is(err, backend.ErrRefused) {
+			t.Errorf("err = %v, want %v", err, backend.ErrRefused)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("it waits for the other one")
+	}
+	close(answers)
+	<-first
+}
