@@ -28,8 +28,8 @@ type leases struct {
 
 // lease is kept under the ttl that classOf gives.
 type lease struct {
-	mu sync.Mutex // guards the fields below; it is locked while etcd is asked
-	id clientv3.LeaseID
+	turn // guards the fields below, and is kept while etcd is asked
+	id   clientv3.LeaseID
 	// ttl is what etcd has granted: its members may want more than was asked for.
 	ttl time.Duration
 	// until is when it expires at the earliest.
@@ -66,12 +66,14 @@ func (ls *leases) take(ctx context.Context, c *clientv3.Client, ttl time.Duratio
 		if ls.of == nil {
 			ls.of = map[time.Duration]*lease{}
 		}
-		l = &lease{}
+		l = &lease{turn: newTurn()}
 		ls.of[class] = l
 	}
 	ls.mu.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	if err := l.turn.take(ctx); err != nil {
+		return held{}, err
+	}
+	defer l.end()
 	begin := now()
 	if l.id != 0 && l.until < begin+ttl {
 		if err := l.keep(ctx, ls.t); err != nil && !errors.Is(err, backend.ErrNotHeld) {
@@ -107,8 +109,12 @@ func (l *lease) keep(ctx context.Context, t *Table) error {
 	return nil
 }
 
-// made: the key of h was written.
-func (h held) made() { h.note(func(l *lease) { l.known = true }) }
+// made: the key of h was written, if it was not there.
+func (h held) made() {
+	if !h.known { // else nobody has to wait for who asks etcd about the lease just now
+		h.note(func(l *lease) { l.known = true })
+	}
+}
 
 // gone: the key of h is not there any more, or etcd does not know the lease.
 func (h held) gone() { h.note(func(l *lease) { l.id = 0 }) }
@@ -118,8 +124,8 @@ func (h held) note(f func(*lease)) {
 	if h.l == nil {
 		return
 	}
-	h.l.mu.Lock()
-	defer h.l.mu.Unlock()
+	_ = h.l.turn.take(context.Background()) // that does not end
+	defer h.l.end()
 	if h.l.id == h.id {
 		f(h.l)
 	}

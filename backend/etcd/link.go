@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,18 +12,37 @@ import (
 	"github.com/lockgw/lockgw/backend"
 )
 
+// turn is a lock for which nobody waits longer than for the request that needs it.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return backend.ErrUnreachable
+	}
+}
+
+func (t turn) end() { <-t }
+
 // link is the connection. A client with a password asks for a token when it is made, so it
 // is made when it is first needed.
 type link struct {
-	open func() (*clientv3.Client, error)
-	// busy has one element while somebody makes the client, or closes it.
-	busy   chan struct{}
+	open   func() (*clientv3.Client, error)
+	busy   turn // somebody makes the client, or closes it
 	c      atomic.Pointer[clientv3.Client]
 	closed bool
 
-	beats sync.Mutex // guards the fields below
+	beats turn // guards the fields below, and is kept while etcd is asked
 	beat  pb.Lease_LeaseKeepAliveClient
 	stop  context.CancelFunc
+}
+
+func newLink(open func() (*clientv3.Client, error)) link {
+	return link{open: open, busy: newTurn(), beats: newTurn()}
 }
 
 // client is an error if there was no way to make one: then nothing was sent.
@@ -35,12 +53,10 @@ func (l *link) client(ctx context.Context) (*clientv3.Client, error) {
 	if c := l.c.Load(); c != nil {
 		return c, nil
 	}
-	select {
-	case l.busy <- struct{}{}:
-		defer func() { <-l.busy }()
-	case <-ctx.Done():
-		return nil, backend.ErrUnreachable
+	if err := l.busy.take(ctx); err != nil {
+		return nil, err
 	}
+	defer l.busy.end()
 	if l.closed {
 		return nil, backend.NotSent("the connection to etcd is closed")
 	}
@@ -56,8 +72,8 @@ func (l *link) client(ctx context.Context) (*clientv3.Client, error) {
 }
 
 func (l *link) close() {
-	l.busy <- struct{}{}
-	defer func() { <-l.busy }()
+	_ = l.busy.take(context.Background()) // that does not end
+	defer l.busy.end()
 	l.closed = true
 	if c := l.c.Load(); c != nil {
 		_ = c.Close() // what was under way was given up, and it says so
@@ -73,8 +89,10 @@ func (l *link) keepAlive(ctx context.Context, id clientv3.LeaseID) (ttl time.Dur
 	if err != nil {
 		return 0, err
 	}
-	l.beats.Lock()
-	defer l.beats.Unlock()
+	if err := l.beats.take(ctx); err != nil {
+		return 0, err
+	}
+	defer l.beats.end()
 	old := l.beat != nil
 	ttl, err = l.ask(ctx, c, id)
 	if err != nil && old && ctx.Err() == nil { // the stream was of a connection that is gone
@@ -89,7 +107,7 @@ func (l *link) keepAlive(ctx context.Context, id clientv3.LeaseID) (ttl time.Dur
 	return ttl, nil
 }
 
-// ask sends one request and waits for its answer; l.beats is locked.
+// ask sends one request and waits for its answer; l.beats is taken.
 func (l *link) ask(ctx context.Context, c *clientv3.Client, id clientv3.LeaseID) (ttl time.Duration, err error) {
 	if l.beat == nil {
 		life, stop := context.WithCancel(c.Ctx())

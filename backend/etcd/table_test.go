@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -41,4 +43,54 @@ func open(t testing.TB, url, node string) *Table {
 		t.Fatal(err)
 	}
 	return table
+}
+
+// Who needs a lease while etcd is silent to another one waits no longer than its own time, be it
+// the same lease or another.
+func TestLeaseHasAnEnd(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	a := open(t, etcdtest.URL(s), "a")
+	defer a.Close()
+	c, err := a.link.client(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first, second = 10 * time.Second, time.Minute
+	for _, ttl := range []time.Duration{first, second} {
+		if _, err := a.leases.take(t.Context(), c, ttl); err != nil {
+			t.Fatal(err)
+		}
+		a.leases.of[classOf(ttl)].until = 0 // it has to be prolonged
+	}
+	s.Pause()
+	defer s.Resume()
+	waiting, stop := context.WithCancel(t.Context())
+	given, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		_, err := a.leases.take(waiting, c, first)
+		given <- err
+	}()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	go func() {
+		defer close(done)
+		for range 50 {
+			for _, ttl := range []time.Duration{first, second} {
+				if _, err := a.leases.take(over, c, ttl); !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
+					t.Errorf("a lease that nobody has prolonged: %v", err)
+				}
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	select {
+	case <-done:
+		stop()
+		<-given
+	case err := <-given:
+		t.Errorf("it waits for the other one: %v", err)
+		stop()
+		<-done
+	}
 }
