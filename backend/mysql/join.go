@@ -2,7 +2,9 @@ package mysql
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
@@ -92,6 +94,9 @@ func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.E
 	s.add(lockedSQL)
 	if a, err = t.answered(ctx, c, w, &s, nodes); err != nil {
 		return r, err
+	}
+	if !a.written {
+		return r, fmt.Errorf("%w: %s", backend.ErrRefused, anotherServerWords)
 	}
 	r, err = w.reply(a)
 	r.Written = false

@@ -2,11 +2,13 @@ package mysql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
@@ -53,6 +55,27 @@ func TestJoinLocked(t *testing.T) {
 		if got, err := b.requests.query(t.Context(), "SELECT @@SESSION.wait_timeout = @@GLOBAL.wait_timeout"); err != nil || got[0][0][0].text != "1" {
 			t.Errorf("the connection is left as it was for the locked row: %v, %v", got, err)
 		}
+	}
+}
+
+// Where the connection does not lead where it led, nobody has joined, also if the row was locked.
+func TestJoinElsewhere(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a, b := open(t, s.URL(), "a"), open(t, s.URL(), "b")
+	sqltest.Held(t, a, "n")
+	sqltest.Held(t, b, "m")
+	err := b.requests.with(t.Context(), func(c *conn) error {
+		c.guard = "(1 = 0)"
+		r, err := b.joinLocked(t.Context(), c, "n", ledger.Entry{Node: "b", Want: 1})
+		c.broken = true
+		if err == nil {
+			t.Errorf("nothing was written, and it is told %+v", r)
+		}
+		return err
+	})
+	if !errors.Is(err, backend.ErrRefused) {
+		t.Error(err)
 	}
 }
 
