@@ -90,11 +90,6 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 	if err := m.checkOptions(o); err != nil {
 		return nil, "", err
 	}
-	select {
-	case <-m.drained.Done():
-		return nil, "", m.drainingError("")
-	default:
-	}
 	t := newToken()
 	if o.Key != "" {
 		t = m.tokenFor(o)
@@ -122,10 +117,14 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 }
 
 // register has s found by its token. If there is such a session already, that is the
-// result; if that lives by something else, or there are too many, an error.
+// result; if that lives by something else, or there are too many, an error. Close ends the
+// sessions that there are after Drain, so none may be added after that.
 func (m *Manager) register(s *Session) (*Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.drained.Err() != nil {
+		return nil, m.drainingError("")
+	}
 	switch same := m.sessions[s.hash]; {
 	case same == nil:
 	case !same.o.Process.is(s.o.Process):

@@ -207,12 +207,16 @@ func (s *Session) life() Life {
 	}
 }
 
-// live starts what may end the session.
+// live starts what may end the session, unless it has ended already: Manager.Close waits for
+// what was started before.
 func (s *Session) live() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
 	if s.o.Keepalive > 0 {
-		s.mu.Lock()
 		s.silence = time.AfterFunc(s.o.Keepalive, s.checkSilence)
-		s.mu.Unlock()
 	}
 	if s.o.Alive == nil {
 		return

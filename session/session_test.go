@@ -3,10 +3,12 @@ package session_test
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -147,4 +149,43 @@ func TestSessionIDsDiffer(t *testing.T) {
 			t.Errorf("%d IDs, %d last digits; want 100 that differ to the end", len(ids), len(random))
 		}
 	})
+}
+
+// A session that is opened while the Manager closes is refused or ended: Close must not wait for
+// its client.
+func TestOpenWhileClosing(t *testing.T) {
+	alive := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for range 50 {
+		store := memory.OpenTable(memory.NewRows(), "a")
+		m := session.New(store, session.Config{})
+		var clients sync.WaitGroup
+		opened := make(chan struct{}, 1)
+		for range 8 {
+			clients.Go(func() {
+				for range 1000 {
+					if _, _, err := m.Open(session.Options{Peer: session.NoPeer(), Alive: alive}); err != nil {
+						wantCode(t, err, session.CodeDraining)
+						return
+					}
+					select {
+					case opened <- struct{}{}:
+					default:
+					}
+				}
+			})
+		}
+		<-opened
+		closed := make(chan error, 1)
+		go func() { closed <- m.Close(context.Background()) }()
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Fatalf("close: %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("Close waits for the clients of %d sessions", m.Stats().Sessions)
+		}
+		clients.Wait()
+		_ = store.Close()
+	}
 }
