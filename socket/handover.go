@@ -153,9 +153,13 @@ func (c *conn) handOver() {
 // left, the goroutine that reads executes again.
 func (c *conn) catchUp() { c.goOn(c.dequeue()) }
 
-// goOn is catchUp from what dequeue has returned on.
+// goOn is catchUp from what dequeue has returned on. What was answered does not wait for a command
+// that may take long: whoever reads has nothing to do, and does not flush.
 func (c *conn) goOn(args []string, over bool) {
 	for args != nil {
+		if c.srv.lookup(args[0]).slow {
+			c.out.flush()
+		}
 		if errors.Is(c.execute(args), errLeft) {
 			c.out.flush()
 			return

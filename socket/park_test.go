@@ -111,6 +111,34 @@ func TestAnswersBeforeAWait(t *testing.T) {
 	b.want("PONG", "PING")
 }
 
+// Nor does the answer to a wait, with a command behind it that blocks where it is executed, as a
+// LOCK with REQ that waits.
+func TestAnswerBeforeACommandThatBlocks(t *testing.T) {
+	g := start(t)
+	a, b := g.dial(), g.dial()
+	a.lock("x")
+	a.lock("y")
+	c := g.side(b)
+	b.write("LOCK x WAIT 300\nPING\nLOCK y WAIT 300 REQ 1\nPING\n")
+	g.waiters(1)
+	eventually(t, "the rest is read", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return len(c.queue) == 3 })
+	a.want(int64(0), "UNLOCK", "x")
+	if fence, _ := b.read().(int64); fence == 0 {
+		t.Error("LOCK x was not granted")
+	}
+	if got := b.read(); got != "PONG" {
+		t.Errorf("PING between two waits = %v", got)
+	}
+	g.waiters(1)
+	a.want(int64(0), "UNLOCK", "y")
+	if fence, _ := b.read().(int64); fence == 0 {
+		t.Error("LOCK y was not granted")
+	}
+	if got := b.read(); got != "PONG" {
+		t.Errorf("PING behind two waits = %v", got)
+	}
+}
+
 // TestHangUpAtGrant, of one who has waited.
 func TestHangUpAtGrantAfterAWait(t *testing.T) {
 	granted, gone := make(chan struct{}), make(chan struct{})
