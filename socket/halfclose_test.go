@@ -50,3 +50,19 @@ func TestHalfCloseWhileWaiting(t *testing.T) {
 	}
 	eventually(t, "all is free", func() bool { return g.m.Stats().Holds == 0 && g.m.Stats().Sessions == 1 })
 }
+
+// The end of what a client sends cuts nothing off that another goroutine is writing.
+func TestHalfCloseWhileAnswersAreWritten(t *testing.T) {
+	g := start(t)
+	w := g.dial()
+	c := g.side(w)
+	answers := strings.Repeat("+PONG\r\n", 100_000)
+	c.out.add([]byte(answers))
+	c.out.flushSoon()
+	w.halfClose()
+	eventually(t, "the end is read", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.unread })
+	if got := w.rest(); got != answers {
+		t.Errorf("read %d bytes of answers, want %d", len(got), len(answers))
+	}
+	g.connections(0)
+}

@@ -122,7 +122,7 @@ func (c *conn) close() {
 	if !stopped {
 		c.member.leave("connection closed")
 	}
-	c.nc.Close()
+	c.out.close()
 	c.srv.drop(c)
 }
 

@@ -21,7 +21,7 @@ type output struct {
 	timeout time.Duration // of a write
 
 	mu       sync.Mutex // guards the fields below; not held while writing
-	taken    sync.Cond  // buf has been taken to be written, or nothing is written any more
+	taken    sync.Cond  // buf has been taken to be written, or nothing is being written any more
 	buf      []byte
 	spare    []byte
 	flushing bool
@@ -71,8 +71,21 @@ func (o *output) flush() {
 		o.writeLocked()
 	}
 	o.flushing = false
+	o.taken.Broadcast()
 	if o.last {
 		o.nc.Close()
+	}
+}
+
+// close writes what was added so far, or waits for the goroutine that is at it, and closes the
+// connection.
+func (o *output) close() {
+	o.end()
+	o.flush()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.flushing {
+		o.taken.Wait()
 	}
 }
 
