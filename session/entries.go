@@ -57,10 +57,15 @@ func (l *Lease) enter(ctx context.Context, d int, answer *receipt) (int, error) 
 			Detail: "the store did not confirm the re-entry, which does not count; the hold itself stands",
 		}
 	}
-	if d > 0 {
-		l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.granted(l))
-	} else { // one entry less is the client's word, whatever the store says
-		l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.released(l, n))
+	over := l.see(func(*contender.Contender, time.Duration) { // or they might be written down for the hold after this
+		if d > 0 {
+			l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.granted(l))
+		} else { // one entry less is the client's word, whatever the store says
+			l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.released(l, n))
+		}
+	})
+	if over != nil {
+		return 0, over
 	}
 	return n, nil
 }
