@@ -322,6 +322,33 @@ func TestTableDeleted(t *testing.T) {
 	}
 }
 
+// A lock that is gone on two of five servers is held still: the other three are a majority.
+func TestTableDeletedOnAMinority(t *testing.T) {
+	t.Parallel()
+	all, url := servers(t, 5)
+	a, b := openTable(t, url, "a"), openTable(t, url, "b")
+	for range 20 { // by whichever servers answer first
+		r, err := do(t, a, ledger.Op{Want: 1})
+		holds(t, r, err, "a")
+		hold := r.Record.Firm("a").ID
+		for _, s := range all[:2] {
+			redistest.Await(t, "it is there", func() bool { return s.Client().Del(t.Context(), "x").Val() == 1 })
+		}
+		r, err = do(t, b, ledger.Op{Want: 1})
+		if err != nil || r.Record.Firm("b") != nil || r.Record.Firm("a") == nil || r.Record.Entry("b") == nil {
+			t.Fatalf("b is to wait for a: %+v, %v", r, err)
+		}
+		if errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "x", ID: hold, TTL: 40 * time.Second}}); err != nil || errs[0] != nil {
+			t.Fatalf("a cannot renew: %v, %v", errs, err)
+		}
+		for _, n := range []*redlock.Table{b, a} {
+			if r, err = do(t, n, ledger.Op{Verb: ledger.Leave}); err != nil || r.Record.Has(n.Node()) {
+				t.Fatalf("%s is to leave: %+v, %v", n.Node(), r, err)
+			}
+		}
+	}
+}
+
 func TestTableModes(t *testing.T) {
 	t.Parallel()
 	table, err := redlock.OpenTable(redlock.Config{URL: "redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3/?max_ttl=2m", Node: backend.Node{ID: "a"}})

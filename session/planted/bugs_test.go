@@ -48,6 +48,10 @@ var bugs = []bug{
 		old: "	case a.MaxHold > longest:\n", new: "	case false:\n",
 	},
 	{
+		name: "a minority of servers ends a hold", file: "backend/redlock/voting/proposal.go", test: "./backend/redlock", run: "^TestTableDeletedOnAMinority$",
+		old: "x := read(given.rows, newest(given.rows), len(t.tables))", new: "x := read(given.rows, newest(given.rows), t.quorum)",
+	},
+	{
 		name: "a server that has followed another one is trusted", file: "backend/redis/guard_id.go", test: "./backend/redis", run: "^TestTableQuarantineAfterFailback$",
 		old: " ||\n\t\tstrings.Trim(said[\"master_replid2\"], \"0\") != \"\" {", new: " {\n\t\t_ = strings.Trim\n",
 	},

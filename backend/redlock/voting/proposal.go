@@ -106,7 +106,7 @@ func (p *proposal) round(ctx context.Context) (r ledger.Reply, busy bool, err er
 		decide(nil)
 		return r, p.mayRetry(ctx, given.errs), p.trouble(given.errs)
 	}
-	x := read(given.rows, newest(given.rows), t.quorum)
+	x := read(given.rows, newest(given.rows), len(t.tables))
 	v, followed, known := x.same(), false, true
 	if p.sent {
 		followed, known = x.follows(p.value.first, p.swap.Base)

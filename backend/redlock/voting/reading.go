@@ -51,13 +51,14 @@ func common(rows []*row, quorum int) (vote, bool) {
 	return vote{}, false
 }
 
-// read takes together what rows say of the record that v is the vote of. They are of
-// servers of all, or of as many as make a quorum, whichever those are.
+// read takes together what rows say of the record that v is the vote of. They are of some of
+// so many servers; a hold is over, or somebody outside lockgw has the name, only where a
+// majority of all of them says so.
 func read(rows []*row, v vote, servers int) reading {
 	quorum := servers/2 + 1
 	x := reading{vote: v, rest: map[backend.Fence]time.Duration{}, at: boottime.Now()}
 	missing, outside, refusing := map[backend.Fence]int{}, 0, 0
-	seen := make([]string, places(rows, servers))
+	seen := make([]string, servers)
 	var outsider ledger.Hold
 	for _, r := range rows { // some may lack holds: their lock was deleted, or taken by somebody outside
 		if r.accepted == v.accepted {
@@ -111,14 +112,6 @@ func read(rows []*row, v vote, servers int) reading {
 		x.refusing = ""
 	}
 	return x
-}
-
-// places is how many servers there are at least.
-func places(rows []*row, servers int) int {
-	for _, r := range rows {
-		servers = max(servers, r.server+1)
-	}
-	return servers
 }
 
 // now is what the server's clock says at the time t; 0: it has not told.
