@@ -53,6 +53,7 @@ const (
 	// guardKey is on each server, with the id that its gateways trust.
 	// The number is the first one whose slot the server has.
 	guardKey      = "lockgw:guard:{%d}"
+	doubted       = "doubted" // there while one that is empty is in quarantine
 	guardKeyTries = 256
 )
 
@@ -174,7 +175,7 @@ func (g *guard) judge(ctx context.Context, c *goredis.Client, id string, unused 
 		g.log.Warn("a restart of Redis cannot be seen, for its user may not run INFO; allow it (+info), or set backend.redis.guard to none")
 		return "", nil
 	}
-	_, marked, err := mark(ctx, c)
+	key, marked, err := mark(ctx, c)
 	switch {
 	case err != nil:
 		return "", err
@@ -185,6 +186,13 @@ func (g *guard) judge(ctx context.Context, c *goredis.Client, id string, unused 
 	case g.unbroken(ctx, c, id, marked):
 		return "", nil
 	case marked == "":
+		// A gateway that comes here for the first time would take it for new, and have all
+		// others trust it.
+		if key != "" {
+			if err := c.SetNX(ctx, key, doubted, 0).Err(); err != nil {
+				g.log.Warn("other gateways cannot be told that this Redis may have forgotten locks, and may trust it", "err", conn.Outcome(err))
+			}
+		}
 		return "it is empty", nil
 	default:
 		return "it was restarted, or has taken over from another server", nil

@@ -285,3 +285,27 @@ func TestTableClockSetBack(t *testing.T) {
 		t.Errorf("a new name begins at %d, not above %d", h.ID, last)
 	}
 }
+
+// A gateway that comes to a server for the first time cannot know that it has forgotten. One
+// that knows keeps the newcomer from granting there, and from ending the quarantine of all.
+func TestTableQuarantineKeepsNewcomersOut(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	a := openNode(t, s.URL(), "a", redis.GuardQuarantine)
+	a.takes("x")
+	s.RestartEmpty()
+	a.hears("", ledger.Resync)
+	began := time.Now()
+	b := openNode(t, s.URL(), "b", redis.GuardQuarantine)
+	for _, n := range []*node{b, a} {
+		_, err := n.try("x", ledger.Op{Want: 1})
+		wantLater(t, err)
+	}
+	within(t, "the quarantine is over", func() bool {
+		r, err := b.try("x", ledger.Op{Want: 1})
+		return err == nil && r.Written && r.Record.Firm("b") != nil
+	})
+	if d := time.Since(began); d < tableQuarantine/2 {
+		t.Errorf("granted %v after the restart, want %v", d, tableQuarantine)
+	}
+}

@@ -52,6 +52,10 @@ var bugs = []bug{
 		old: "x := read(given.rows, newest(given.rows), len(t.tables))", new: "x := read(given.rows, newest(given.rows), t.quorum)",
 	},
 	{
+		name: "a newcomer ends the quarantine of an empty server", file: "backend/redis/guard.go", test: "./backend/redis", run: "^TestTableQuarantineKeepsNewcomersOut$",
+		old: "if key != \"\" {\n			if err", new: "if false {\n			if err",
+	},
+	{
 		name: "a server that has followed another one is trusted", file: "backend/redis/guard_id.go", test: "./backend/redis", run: "^TestTableQuarantineAfterFailback$",
 		old: " ||\n\t\tstrings.Trim(said[\"master_replid2\"], \"0\") != \"\" {", new: " {\n\t\t_ = strings.Trim\n",
 	},
