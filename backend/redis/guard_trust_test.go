@@ -4,6 +4,9 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
 // Requests that meet a new server at the same time trust it one after the other. Each
@@ -16,5 +19,41 @@ func TestGuardTrustsOnce(t *testing.T) {
 	g.trust("a")
 	if got := g.ids(); got != "b a" {
 		t.Errorf("trusted are %q, want each server once", got)
+	}
+}
+
+// What puts a server in doubt while it is being asked who it is counts as well: the answer
+// may be from before.
+func TestDoubtWhileAsked(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	link := redistest.Proxy(t, s.Addr)
+	table, err := OpenTable(Config{URL: redistest.Patient("redis://" + link.Addr), Node: backend.Node{ID: "a"}, Guard: GuardQuarantine, Lease: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	c, err := table.servers.Of(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := table.verdict(t.Context(), c); err != nil || len(table.trust.all()) != 1 {
+		t.Fatalf("%d servers are trusted, %v", len(table.trust.all()), err)
+	}
+	table.trust.forgetAll()
+	before := s.CommandStats(t)["eval"]
+	link.Delay(time.Second)
+	asked := make(chan error)
+	go func() {
+		_, err := table.verdict(t.Context(), c)
+		asked <- err
+	}()
+	redistest.Await(t, "the server has said who it is", func() bool { return s.CommandStats(t)["eval"] > before })
+	table.trust.forgetAll()
+	if err := <-asked; err != nil {
+		t.Fatal(err)
+	}
+	if len(table.trust.all()) != 0 {
+		t.Error("the answer counts for later grants")
 	}
 }

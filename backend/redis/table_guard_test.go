@@ -201,6 +201,39 @@ func TestTableQuarantineAfterFailback(t *testing.T) {
 	wantLater(t, err)
 }
 
+// A gateway is cut off while its server follows another one and leads again: it does not
+// take the word of the server from before for granted, whichever request comes first.
+func TestTableQuarantineAfterUnseenFailback(t *testing.T) {
+	t.Parallel()
+	s, other := redistest.Start(t), redistest.Start(t)
+	link := redistest.Proxy(t, s.Addr)
+	url := redistest.Patient("redis://" + link.Addr)
+	quiet := &node{Table: openTable(t, url, "quiet", redis.GuardQuarantine), t: t, id: "quiet"}
+	quiet.takes("x")
+	link.Set(redistest.BlackHole)
+	since := time.Now()
+	c := s.Client()
+	host, port, _ := strings.Cut(other.Addr, ":")
+	for _, args := range [][]any{{"REPLICAOF", host, port}, {"REPLICAOF", "NO", "ONE"}} {
+		if err := c.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if args[1] == host {
+			within(t, "it follows", func() bool {
+				return strings.Contains(c.Info(t.Context(), "replication").Val(), "master_link_status:up")
+			})
+		}
+	}
+	within(t, "the gateway has heard nothing for a while", func() bool { return time.Since(since) > 4*time.Second })
+	link.Set(redistest.Pass)
+	var err error
+	within(t, "the server answers", func() bool {
+		_, err = quiet.Swap(t.Context(), quiet.swapOf("y", ledger.Reply{}, ledger.Op{Want: 1}))
+		return err == nil || errors.As(err, new(*backend.Later))
+	})
+	wantLater(t, err)
+}
+
 // What a server has on its disk proves nothing: that may be an older copy.
 func TestTableQuarantineWhateverIsOnDisk(t *testing.T) {
 	t.Parallel()

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/requests"
 	"github.com/lockgw/lockgw/backend/redis/servers"
@@ -24,16 +26,24 @@ import (
 // asked who it is before it grants anything; no connection has to be watched for that.
 //
 // A server that led, followed another one and leads again still knows its script. That it
-// has another replication id is seen by the look that is taken each period, and by the
-// error of any grant that it refuses meanwhile.
+// has another replication id is seen by the look that is taken each period; what was seen so
+// is believed for a moment longer than until the next look, and no longer: a gateway that is
+// cut off, or paused, has to ask anew. The error of any grant puts an end to it, too.
 type trust struct {
-	asking sync.Mutex // a server; taken before mu
-
 	mu    sync.Mutex // guards the field below
-	known map[*goredis.Client]*verdict
+	known map[*goredis.Client]*known
 
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+}
+
+// known is what is known of a server.
+type known struct {
+	asking sync.Mutex // one at a time; taken before the trust's mu
+
+	// The trust's mu guards the fields below.
+	asked   bool     // and nothing has put the answer in doubt since
+	verdict *verdict // nil: none
 }
 
 // verdict on a server.
@@ -42,12 +52,31 @@ type verdict struct {
 	script *requests.Script // nil: it is in quarantine, or full
 	frees  *requests.Script // the same for what a full server carries out as well; nil: in quarantine, or no voter
 	later  error            // why there is no script
-	until  time.Time
+	until  time.Time        // where there is none
+
+	at atomic.Int64 // the server was who it is at this time of boottime
 }
 
-// rest is how long a quarantine is believed in before it is looked at again: another
-// gateway may have waited long enough.
-const rest = 500 * time.Millisecond
+const (
+	// rest is how long a quarantine is believed in before it is looked at again: another
+	// gateway may have waited long enough.
+	rest = 500 * time.Millisecond
+	// lookEvery is how often the servers are asked whether they are who they were, and
+	// believed is how long that counts.
+	lookEvery = servers.ProbePeriod / 2
+	believed  = 3 * lookEvery
+)
+
+// fresh: nobody need be asked.
+func (v *verdict) fresh() bool {
+	switch {
+	case v == nil:
+		return false
+	case v.script == nil:
+		return time.Now().Before(v.until)
+	}
+	return v.id == noServer || boottime.Now()-time.Duration(v.at.Load()) < believed
+}
 
 func (r *trust) start(t *Table) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -64,7 +93,7 @@ func (r *trust) stop() {
 
 // watch asks the servers again and again whether they are who they were.
 func (r *trust) watch(ctx context.Context) {
-	ticker := time.NewTicker(servers.ProbePeriod / 2)
+	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -72,14 +101,28 @@ func (r *trust) watch(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		var looks sync.WaitGroup // one that hangs is no reason to doubt the others
 		for c, v := range r.all() {
-			asked, cancel := context.WithTimeout(ctx, conn.IOTimeout)
-			if said, err := conn.ReadInfo(asked, c, "server", "replication"); err == nil && v.id != noServer &&
-				(said["run_id"]+said["master_replid"] != v.id || said["role"] != "master") || errors.Is(err, goredis.ErrClosed) {
-				r.forget(c)
-			}
-			cancel()
+			looks.Go(func() { r.look(ctx, c, v) })
 		}
+		looks.Wait()
+	}
+}
+
+// look asks c whether it is who it was. One that does not answer is believed for a while.
+func (r *trust) look(ctx context.Context, c *goredis.Client, v *verdict) {
+	ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
+	defer cancel()
+	began := boottime.Now()
+	said, err := conn.ReadInfo(ctx, c, "server", "replication")
+	switch {
+	case errors.Is(err, goredis.ErrClosed):
+		r.drop(c)
+	case err != nil || v.id == noServer:
+	case said["run_id"]+said["master_replid"] != v.id || said["role"] != "master":
+		r.forget(c)
+	default:
+		v.at.Store(int64(began))
 	}
 }
 
@@ -87,54 +130,88 @@ func (r *trust) all() map[*goredis.Client]*verdict {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := make(map[*goredis.Client]*verdict, len(r.known))
-	for c, v := range r.known {
-		all[c] = v
+	for c, k := range r.known {
+		if k.verdict != nil {
+			all[c] = k.verdict
+		}
 	}
 	return all
 }
 
-func (r *trust) of(c *goredis.Client) *verdict {
+// of is what is known of c, and the verdict, which is fresh or nil.
+func (r *trust) of(c *goredis.Client) (*known, *verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.known[c]
+	k := r.known[c]
+	if k == nil {
+		k = &known{}
+		r.known[c] = k
+	}
+	if !k.verdict.fresh() {
+		return k, nil
+	}
+	return k, k.verdict
 }
 
-// forget has c asked again before it grants.
+// forget has c asked again before it grants, also if it is being asked just now.
 func (r *trust) forget(c *goredis.Client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.known, c)
+	if k := r.known[c]; k != nil {
+		k.asked, k.verdict = false, nil
+	}
 }
 
 func (r *trust) forgetAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clear(r.known)
+	for _, k := range r.known {
+		k.asked, k.verdict = false, nil
+	}
 }
 
-func (r *trust) learn(c *goredis.Client, v *verdict) {
+// drop forgets a server that is none any more.
+func (r *trust) drop(c *goredis.Client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known[c] = v
+	delete(r.known, c)
+}
+
+// ask notes that a server is being asked.
+func (r *trust) ask(k *known) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k.asked = true
+}
+
+// learn keeps what came of that, unless it is in doubt already.
+func (r *trust) learn(k *known, v *verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k.asked {
+		k.verdict = v
+	}
 }
 
 // verdict on c, from memory if that is fresh.
 func (t *Table) verdict(ctx context.Context, c *goredis.Client) (*verdict, error) {
-	if v := t.trust.of(c); v != nil && (v.script != nil || time.Now().Before(v.until)) {
+	k, v := t.trust.of(c)
+	if v != nil {
 		return v, nil
 	}
-	t.trust.asking.Lock()
-	defer t.trust.asking.Unlock()
-	if v := t.trust.of(c); v != nil && (v.script != nil || time.Now().Before(v.until)) {
+	k.asking.Lock()
+	defer k.asking.Unlock()
+	if _, v := t.trust.of(c); v != nil {
 		return v, nil // another has asked meanwhile
 	}
 	t.lookAtServers(false)
 	if !t.guard.looked.Load() {
 		return nil, errUnknownServer
 	}
+	t.trust.ask(k)
 	v, err := t.ask(ctx, c)
 	if err == nil {
-		t.trust.learn(c, v)
+		t.trust.learn(k, v)
 	}
 	return v, err
 }
@@ -143,6 +220,7 @@ func (t *Table) verdict(ctx context.Context, c *goredis.Client) (*verdict, error
 func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	one := c.Conn()
 	defer one.Close()
+	began := boottime.Now()
 	text, err := one.Info(ctx, "server", "replication").Result()
 	if err != nil && !conn.Forbidden(err) {
 		return nil, notAsked(err)
@@ -166,6 +244,7 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	}
 	t.trials.met(c, id)
 	v := &verdict{id: id, script: t.swaps.grantBy(id, "")}
+	v.at.Store(int64(began))
 	if t.cfg.Voter {
 		v.frees = t.swaps.grantBy(id, "allow-oom")
 		if err := one.Eval(ctx, v.frees.Source, nil).Err(); err != nil {

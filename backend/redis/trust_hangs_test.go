@@ -1,0 +1,47 @@
+package redis_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/redistest"
+)
+
+// One master that hangs holds up nobody who asks another one for the first time.
+func TestMasterThatHangsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	names := namesOn(t, c)
+	n := openImpatient(t, c.URL(), "n", redis.GuardQuarantine)
+	n.takes("first:{" + names[2] + "}")
+	hung := c.Masters[2]
+	hung.Pause()
+	defer hung.Resume()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	grant := func(ctx context.Context, name string) error {
+		_, err := n.Swap(ctx, n.swapOf(name, ledger.Reply{}, ledger.Op{Want: 1}))
+		return err
+	}
+	for range 40 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				one, cancel := context.WithTimeout(ctx, 2*time.Second)
+				_ = grant(one, "hung:{"+names[2]+"}")
+				cancel()
+			}
+		})
+	}
+	time.Sleep(time.Second) // until they wait for each other
+	one, cancelOne := context.WithTimeout(ctx, 2*time.Second)
+	defer cancelOne()
+	if err := grant(one, "well:{"+names[0]+"}"); err != nil {
+		t.Errorf("of a master that answers: %v", err)
+	}
+}
