@@ -279,12 +279,16 @@ func (t *Table) refusing(ctx context.Context, raw string) string {
 	return reason(v.later)
 }
 
-// notAsked: whatever became of the question who a server is, nothing was granted.
+// notAsked: whatever became of the question who a server is, nothing was granted. That it was
+// not answered is for the breaker to know.
 func notAsked(err error) error {
-	if err = conn.Outcome(err); !errors.Is(err, backend.ErrRefused) {
-		err = fmt.Errorf("%w: Redis does not say who it is: %s", backend.ErrRefused, err.Error())
+	switch err = conn.Outcome(err); {
+	case errors.Is(err, backend.ErrRefused):
+		return err
+	case errors.Is(err, backend.ErrUnavailable):
+		return fmt.Errorf("%w: Redis does not say who it is: %s", backend.ErrUnreachable, err.Error())
 	}
-	return err
+	return fmt.Errorf("%w: Redis does not say who it is: %s", backend.ErrRefused, err.Error())
 }
 
 // triesOfGrant bounds how often a server may forget its script while a grant is asked for.

@@ -172,12 +172,17 @@ func (r *Runs) Decide(ctx context.Context, ask func(ctx context.Context, judge f
 	return r.Strange()
 }
 
-// unasked: whatever became of the question, nothing was granted.
+// unasked: whatever became of the question, nothing was granted. That it was not answered is
+// for the breaker to know.
 func (r *Runs) unasked(err error) error {
-	if errors.Is(err, backend.ErrRefused) {
+	why := backend.ErrRefused
+	switch {
+	case errors.Is(err, backend.ErrRefused):
 		return err
+	case errors.Is(err, backend.ErrUnavailable):
+		why = backend.ErrUnreachable
 	}
-	return fmt.Errorf("%w: %s does not say who it is: %s", backend.ErrRefused, r.cfg.Product, err.Error())
+	return fmt.Errorf("%w: %s does not say who it is: %s", why, r.cfg.Product, err.Error())
 }
 
 // judge says what is to be done about s. least is how far the database had come.

@@ -140,3 +140,17 @@ func TestDecideHasAnEnd(t *testing.T) {
 	close(answers)
 	<-first
 }
+
+// A database that does not answer is not there, also where the question is who it is: nothing
+// was granted, and the breaker has to know.
+func TestDecideWithoutAnAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		err         error
+		unreachable bool
+	}{{backend.ErrUnavailable, true}, {backend.ErrUnreachable, true}, {backend.ErrRefused, false}} {
+		err := runs(t).Decide(t.Context(), func(context.Context, func(Seen) Change) error { return tt.err })
+		if !errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnreachable) != tt.unreachable {
+			t.Errorf("where it says %v: %v", tt.err, err)
+		}
+	}
+}

@@ -64,6 +64,10 @@ var bugs = []bug{
 		old: "	if k.asked {\n", new: "	if true {\n",
 	},
 	{
+		name: "a store that hangs has answered who it is", file: "backend/redis/table_trust.go", test: "./backend/redis", run: "^TestBreakerOpensWhileNobodySaysWhoItIs$",
+		old: "\"%w: Redis does not say who it is: %s\", backend.ErrUnreachable", new: "\"%w: Redis does not say who it is: %s\", backend.ErrRefused",
+	},
+	{
 		name: "a server that has followed another one is trusted", file: "backend/redis/guard_id.go", test: "./backend/redis", run: "^TestTableQuarantineAfterFailback$",
 		old: " ||\n\t\tstrings.Trim(said[\"master_replid2\"], \"0\") != \"\" {", new: " {\n\t\t_ = strings.Trim\n",
 	},

@@ -190,5 +190,5 @@ func unsent(err error) error {
 	if errors.Is(err, backend.ErrRefused) {
 		return err
 	}
-	return fmt.Errorf("%w: %s", backend.ErrRefused, err.Error())
+	return fmt.Errorf("%w: %s", backend.ErrUnreachable, err.Error())
 }

@@ -84,7 +84,7 @@ func (t *Table) wait(ctx context.Context, results <-chan result, enough func(*an
 		case <-late:
 			return a
 		case <-ctx.Done():
-			a.errs = append(a.errs, fmt.Errorf("no answer in time: %w", ctx.Err()))
+			a.errs = append(a.errs, fmt.Errorf("%w: no answer in time: %w", backend.ErrUnavailable, ctx.Err()))
 			return a
 		}
 		if len(a.rows) >= t.quorum {
@@ -110,14 +110,22 @@ func (t *Table) trouble(name string, errs []error, unknown bool) error {
 	if unknown {
 		return fmt.Errorf("%w: %s", backend.ErrUnavailable, text)
 	}
-	err := fmt.Errorf("%w: %s", backend.ErrRefused, text)
 	var waits []time.Duration
+	silent := 0
 	for _, e := range errs {
+		if errors.Is(e, backend.ErrUnavailable) || errors.Is(e, backend.ErrUnreachable) {
+			silent++
+		}
 		var later *backend.Later
 		if errors.As(e, &later) {
 			waits = append(waits, later.After)
 		}
 	}
+	why := backend.ErrRefused
+	if silent > 0 && len(t.tables)-(len(errs)-silent) >= t.quorum { // those that answer are not the reason
+		why = backend.ErrUnreachable
+	}
+	err := fmt.Errorf("%w: %s", why, text)
 	if missing := t.quorum - (len(t.tables) - len(waits)); missing > 0 { // of those that will serve later
 		slices.Sort(waits)
 		return &backend.Later{Err: err, After: waits[missing-1]}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -76,6 +77,53 @@ func TestServersThatRest(t *testing.T) {
 			case tt.after > 0 && (!errors.As(err, &later) || later.After != tt.after):
 				t.Errorf("err = %v, want one that says %v", err, tt.after)
 			}
+		})
+	}
+}
+
+// silent is a server that hangs.
+type silent struct{ ledger.Table }
+
+func (silent) Look(ctx context.Context, _ string) (ledger.Reply, error) {
+	<-ctx.Done()
+	return ledger.Reply{}, backend.ErrUnavailable
+}
+
+// Where a majority does not answer, that is told, for the breaker to know. Where it answers
+// and refuses, the store is there.
+func TestServersThatHang(t *testing.T) {
+	for name, tt := range map[string]struct {
+		wrap        func(i int, t ledger.Table) ledger.Table
+		unreachable bool
+	}{
+		"two hang": {func(i int, t ledger.Table) ledger.Table {
+			if i > 0 {
+				return silent{t}
+			}
+			return t
+		}, true},
+		"one hangs, one rests": {func(i int, t ledger.Table) ledger.Table {
+			return [...]ledger.Table{t, silent{t}, resting{t, time.Hour}}[i]
+		}, true},
+		"two rest": {func(i int, t ledger.Table) ledger.Table {
+			return [...]ledger.Table{t, resting{t, time.Hour}, resting{t, time.Hour}}[i]
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var tables []ledger.Table
+				for i := range 3 {
+					tables = append(tables, tt.wrap(i, memory.OpenTable(memory.NewRows(), "a")))
+				}
+				all := New(tables)
+				defer all.Close()
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				_, err := all.Swap(ctx, ledger.Swap{Name: "x", Record: ledger.Record{Top: 1, Holds: []ledger.Hold{{Node: "a", Count: 1, ID: 1}}}, Absolute: true})
+				if !errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnreachable) != tt.unreachable {
+					t.Errorf("swap = %v, want one of which a majority did not hear: %t", err, tt.unreachable)
+				}
+			})
 		})
 	}
 }
