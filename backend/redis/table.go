@@ -53,8 +53,8 @@ type Table struct {
 	told                    func(ledger.Addressed)
 	closed                  func() error // closes, once
 
-	mu      sync.Mutex        // guards the field below
-	foreign map[string]string // by name: the channel on which the release of its foreign holder is heard
+	mu      sync.Mutex          // guards the field below
+	foreign map[string]followed // by name
 }
 
 var _ ledger.Table = (*Table)(nil)
@@ -66,7 +66,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{site: s, nonce: rand.Text()[:nonceLength], swaps: newSwaps(s.publish, cfg.FenceTTL), foreign: map[string]string{}, told: func(ledger.Addressed) {}}
+	t := &Table{site: s, nonce: rand.Text()[:nonceLength], swaps: newSwaps(s.publish, cfg.FenceTTL), foreign: map[string]followed{}, told: func(ledger.Addressed) {}}
 	t.requests, t.renewRequests = requests.New(s.servers), requests.New(s.renewals)
 	t.trust.known, t.clocks.ahead = map[*goredis.Client]*known{}, map[*goredis.Client]time.Duration{}
 	t.trials.of = map[*goredis.Client]*trial{}

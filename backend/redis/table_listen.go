@@ -88,8 +88,14 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 	})
 }
 
+// followed is the channel on which the release of a foreign holder is heard.
+type followed struct {
+	channel string // "": none
+	clock   int64  // of the newest answer that has said so
+}
+
 // follow listens for the release of a holder outside lockgw while this node waits for it,
-// and no longer.
+// and no longer. Answers are not read in the order in which they were given.
 func (t *Table) follow(ctx context.Context, name string, r *ledger.Reply) {
 	channel := ""
 	for _, h := range r.Record.Holds {
@@ -104,17 +110,36 @@ func (t *Table) follow(ctx context.Context, name string, r *ledger.Reply) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was := t.foreign[name]
-	if was == channel {
+	if r.Clock != 0 && r.Clock < was.clock {
 		return
 	}
-	if was != "" {
+	if channel == "" {
 		delete(t.foreign, name)
-		t.subscriber.Unwatch(was)
+	} else {
+		t.foreign[name] = followed{channel, r.Clock}
+	}
+	if was.channel == channel {
+		return
+	}
+	if was.channel != "" {
+		t.subscriber.Unwatch(was.channel)
 	}
 	if channel != "" {
-		t.foreign[name] = channel
-		t.subscriber.Watch(channel, func() {
-			t.told(ledger.Addressed{Name: name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Look}})
-		})
+		t.subscriber.Watch(channel, func() { t.released(channel) })
+	}
+}
+
+// released tells of all names whose release is heard on channel: those of x and of {x} are.
+func (t *Table) released(channel string) {
+	var names []string
+	t.mu.Lock()
+	for name, f := range t.foreign {
+		if f.channel == channel {
+			names = append(names, name)
+		}
+	}
+	t.mu.Unlock()
+	for _, name := range names {
+		t.told(ledger.Addressed{Name: name, Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Look}})
 	}
 }
