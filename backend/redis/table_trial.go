@@ -125,7 +125,7 @@ func (t *Table) tried(ctx context.Context, c *goredis.Client, raw string) error 
 	case x.turn <- struct{}{}:
 		defer func() { <-x.turn }()
 	case <-ctx.Done():
-		return fmt.Errorf("%w: its compare-and-set was not tried in time", backend.ErrRefused)
+		return fmt.Errorf("%w: its compare-and-set was not tried in time", backend.ErrUnreachable)
 	}
 	if passed, err := x.known(); passed || err != nil {
 		return err
@@ -138,10 +138,14 @@ func (t *Table) tried(ctx context.Context, c *goredis.Client, raw string) error 
 	if x.learn(err) {
 		t.cfg.Log.Error("no new locks are granted; held ones are renewed and released", "server", c.Options().Addr, "err", reason(err))
 	}
-	if err != nil && !errors.Is(err, backend.ErrRefused) {
-		err = fmt.Errorf("%w: its compare-and-set could not be tried: %s", backend.ErrRefused, err.Error())
+	why := backend.ErrRefused
+	switch {
+	case err == nil || errors.Is(err, backend.ErrRefused):
+		return err
+	case errors.Is(err, backend.ErrUnavailable): // the breaker has to know
+		why = backend.ErrUnreachable
 	}
-	return err
+	return fmt.Errorf("%w: its compare-and-set could not be tried: %s", why, err.Error())
 }
 
 // trialNode is under which name c is tried, so that the key is in a slot of its own. raw is a

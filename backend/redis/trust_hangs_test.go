@@ -16,23 +16,30 @@ import (
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
-// A server that hangs is one that does not answer, also where the question is who it is.
+// A server that hangs is one that does not answer, also where the question is who it is, or
+// whether it compares.
 func TestBreakerOpensWhileNobodySaysWhoItIs(t *testing.T) {
-	t.Parallel()
-	s := redistest.Start(t)
-	n := openImpatient(t, s.URL(), "n", redis.GuardQuarantine)
-	n.takes("x")
-	table := breaker.New(n.Table, slog.New(slog.DiscardHandler))
-	s.Pause()
-	defer s.Resume()
-	for i := range 6 {
-		_, err := table.Swap(t.Context(), n.swapOf(fmt.Sprint("y", i), ledger.Reply{}, ledger.Op{Want: 1}))
-		if !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
-			t.Fatalf("swap = %v", err)
-		}
-	}
-	if now, _ := breaker.StateOf(table); now != breaker.Open {
-		t.Errorf("the breaker is %v after six grants without an answer, want it open", now)
+	for name, guard := range map[string]string{"who it is": redis.GuardQuarantine, "whether it compares": redis.GuardNone} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t)
+			n := openImpatient(t, s.URL(), "n", guard)
+			if guard == redis.GuardQuarantine {
+				n.takes("x")
+			}
+			table := breaker.New(n.Table, slog.New(slog.DiscardHandler))
+			s.Pause()
+			defer s.Resume()
+			for i := range 6 {
+				_, err := table.Swap(t.Context(), n.swapOf(fmt.Sprint("y", i), ledger.Reply{}, ledger.Op{Want: 1}))
+				if !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrRefused) {
+					t.Fatalf("swap = %v", err)
+				}
+			}
+			if now, _ := breaker.StateOf(table); now != breaker.Open {
+				t.Errorf("the breaker is %v after six grants without an answer, want it open", now)
+			}
+		})
 	}
 }
 
