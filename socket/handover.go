@@ -12,6 +12,7 @@ var (
 	errApart   = errors.New("another goroutine reads")
 	errParked  = errors.New("the command waits, and somebody has to go on reading")
 	errLeft    = errors.New("the command waits, and another goroutine reads")
+	errDeaf    = replyError{"BUSY", "the answers before this one were not read"}
 	errTooMany = replyError{"BUSY", fmt.Sprintf("more than %d commands wait for an answer on this connection", maxQueue)}
 )
 

@@ -125,6 +125,9 @@ func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, er
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
+	if !c.out.open() {
+		return errDeaf
+	}
 	err = c.writeGrant(g.Lease, q)
 	told = true
 	return err

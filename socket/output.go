@@ -36,6 +36,13 @@ func newOutput(nc net.Conn, most int, timeout time.Duration) *output {
 	return o
 }
 
+// open is false if what is added will not be written.
+func (o *output) open() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err == nil && !o.last && len(o.buf) <= o.max
+}
+
 // add appends b. It reports whether so much has come together that it should be
 // written.
 func (o *output) add(b []byte) (full bool) {

@@ -368,3 +368,24 @@ func TestParkedStorm(t *testing.T) {
 	})
 	g.connections(0)
 }
+
+// A client that does not read is cut off; what it is granted then, it does not hear of, and its
+// session, which has another connection, does not keep.
+func TestGrantToOneWhoDoesNotRead(t *testing.T) {
+	g := start(t)
+	holder, a, b := g.dial(), g.dial3(), g.dial()
+	b.want("OK", "AUTH", a.token())
+	holder.lock("x")
+	c := g.side(b)
+	b.send("LOCK", "x", "WAIT", "300")
+	g.waiters(1)
+	much := make([]byte, 1<<20)
+	c.out.add(much)
+	c.out.flushSoon()
+	eventually(t, "it is being written", func() bool { c.out.mu.Lock(); defer c.out.mu.Unlock(); return len(c.out.buf) == 0 })
+	c.out.add(much)
+	holder.want(int64(0), "UNLOCK", "x")
+	g.connections(2)
+	a.wantError("NOTHELD", "UNLOCK", "x")
+	holder.lock("x")
+}
