@@ -56,6 +56,8 @@ func TestHalfCloseWhileAnswersAreWritten(t *testing.T) {
 	g := start(t)
 	w := g.dial()
 	c := g.side(w)
+	w.want("PONG", "PING")
+	eventually(t, "the goroutine that reads has written", func() bool { c.out.mu.Lock(); defer c.out.mu.Unlock(); return !c.out.flushing })
 	answers := strings.Repeat("+PONG\r\n", 100_000)
 	c.out.add([]byte(answers))
 	c.out.flushSoon()

@@ -116,16 +116,20 @@ func (c *conn) resume(s *session.Session, q *lockRequest, g session.Grant, err e
 	c.waits = nil
 	c.mu.Unlock()
 	c.w.Reset()
-	full := c.answer(c.guard("LOCK", func() error { return c.writeLock(s, q, g, err) }))
-	args, over := c.dequeue()
-	if !full && !over && args == nil {
-		c.out.flushSoon()
-		c.srv.running.Done()
-		return
+	full := c.answer(c.guard("LOCK", func() error { return c.writeLock(q, g, err) }))
+	goOn := func() { c.giveBack(s, q); c.catchUp() }
+	if !full && !q.untold {
+		args, over := c.dequeue()
+		if args == nil && !over {
+			c.out.flushSoon()
+			c.srv.running.Done()
+			return
+		}
+		goOn = func() { c.goOn(args, over) }
 	}
 	go func() {
 		defer c.srv.running.Done()
-		c.goOn(args, over)
+		goOn()
 	}()
 }
 

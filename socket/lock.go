@@ -44,6 +44,7 @@ type lockRequest struct {
 	acquire session.Acquire
 	full    bool
 	token   session.Token // of the session that was opened for it, if it is to be told
+	untold  bool          // what was granted has to be given back
 }
 
 func parseLock(args []string) (q lockRequest, err error) {
@@ -101,11 +102,12 @@ func lock(c *conn, args []string) error {
 	if w != nil {
 		return c.park(s, w, q)
 	}
-	return c.writeLock(s, &q, g, err)
+	defer c.giveBack(s, &q)
+	return c.writeLock(&q, g, err)
 }
 
-// writeLock answers q, of which g or err has come.
-func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, err error) error {
+// writeLock answers q, of which g or err has come. giveBack has to come after it.
+func (c *conn) writeLock(q *lockRequest, g session.Grant, err error) error {
 	if code := session.CodeOf(err); err != nil && (code == session.CodeLocked || code == session.CodeWaitTimeout) {
 		c.w.Null()
 		return nil
@@ -113,15 +115,8 @@ func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, er
 	if err != nil {
 		return err
 	}
-	told := false
-	defer func() {
-		// Nobody is told: the client is gone, or this panics. A session with other
-		// connections lives on, so the end of this connection does not release the lock. A
-		// client whose request has an id asks again to learn the outcome, so its lock stays.
-		if !told && q.acquire.Key == "" {
-			c.srv.running.Go(func() { _, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "") })
-		}
-	}()
+	// A client whose request has an id asks again to learn the outcome, so its lock stays.
+	q.untold = q.acquire.Key == ""
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
@@ -129,8 +124,17 @@ func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, er
 		return errDeaf
 	}
 	err = c.writeGrant(g.Lease, q)
-	told = true
+	q.untold = false
 	return err
+}
+
+// giveBack releases what was granted for q if nobody was told: the client is gone, or writeLock
+// has panicked. A session with other connections lives on, so the end of this connection does
+// not release the lock.
+func (c *conn) giveBack(s *session.Session, q *lockRequest) {
+	if q.untold {
+		_, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "")
+	}
 }
 
 func (c *conn) writeGrant(l *session.Lease, q *lockRequest) error {
