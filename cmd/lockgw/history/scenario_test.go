@@ -85,7 +85,7 @@ var (
 	calm = scenario{
 		name: "calm", faulty: 3 * time.Second, callers: 9, habits: habits(20 * time.Millisecond),
 		ttl: [2]time.Duration{10 * time.Second, 30 * time.Second}, wait: 20 * time.Second,
-		ordered: true, scripts: 3, stall: time.Second,
+		ordered: true, scripts: 3, stall: 2 * time.Second,
 	}
 	leases = scenario{
 		name: "leases", faulty: 13 * time.Second, calm: 5 * time.Second, callers: 12, habits: habits(2500 * time.Millisecond),
@@ -116,7 +116,7 @@ var (
 	}
 	sharing = scenario{
 		name: "shared", faulty: 3 * time.Second, callers: 15, habits: sharers(20 * time.Millisecond),
-		ttl: calm.ttl, wait: 20 * time.Second, ordered: true, stall: time.Second,
+		ttl: calm.ttl, wait: 20 * time.Second, ordered: true, stall: 2 * time.Second,
 	}
 	sharedLeases   = shares(leases, 15, sharers(2*time.Second))
 	sharedHandOffs = shares(handOffs, 15, sharers(100*time.Millisecond))

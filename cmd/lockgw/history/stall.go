@@ -63,7 +63,7 @@ func Stalls(ops []Op, faults []Fault, limit, recovery time.Duration, explains fu
 	}
 	for name, part := range byName(ops) {
 		for _, m := range modes(part) {
-			for _, s := range waits(part, m, idle(part, m, limit), limit/8) {
+			for _, s := range waits(part, m, idle(part, m, limit), limit/2) {
 				explained := covered(recovering, s.from, s.to, explains)
 				if s.to-s.from-explained > limit {
 					vs = append(vs, Violation{
@@ -147,7 +147,8 @@ func blocked(part []Op, m Mode) []span {
 }
 
 // waits is when somebody waited in mode m while the name was free. Nobody waits who
-// is served within grace.
+// is served within grace: where a name is free for several, and holds are short, those who are
+// served one after the other are never as many as there is room for.
 func waits(part []Op, m Mode, free []span, grace time.Duration) []span {
 	var out []span
 	for _, o := range part {
