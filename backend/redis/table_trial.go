@@ -32,13 +32,17 @@ type trial struct {
 	passed bool
 	unfit  error     // why it is not used; nil: nothing is known against it
 	until  time.Time // unfit is believed in without another try
+	doubts int       // how often that was put in doubt
 }
 
-// forget has all servers tried before they grant again.
+// forget has all servers tried before they grant again: by the same trial, for two at a time
+// would take each other for somebody else who writes.
 func (s *trials) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.of)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, x := range s.of {
+		x.doubt()
+	}
 }
 
 // met has c tried again if it had another id when it was tried.
@@ -50,7 +54,8 @@ func (s *trials) met(c *goredis.Client, id string) {
 	case x.id == "":
 		x.id = id
 	case x.id != id:
-		delete(s.of, c)
+		x.id = id
+		x.doubt()
 	}
 }
 
@@ -96,11 +101,27 @@ func (x *trial) known() (passed bool, err error) {
 	return x.passed, nil
 }
 
-// learn notes what came of it. news: it is unfit, and was not known to be.
-func (x *trial) learn(err error) (news bool) {
+// doubt has what is known forgotten, and what a try finds that is under way.
+func (x *trial) doubt() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.passed, x.unfit = false, nil
+	x.doubts++
+}
+
+func (x *trial) doubted() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.doubts
+}
+
+// learn notes what came of a try that began when there were so many doubts. news: it is unfit, and
+// was not known to be.
+func (x *trial) learn(doubts int, err error) (news bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
+	case doubts != x.doubts:
 	case err == nil:
 		x.passed, x.unfit = true, nil
 	case errors.Is(err, selftest.ErrUnsound):
@@ -134,8 +155,9 @@ func (t *Table) tried(ctx context.Context, c *goredis.Client, raw string) error 
 	if !ok {
 		return nil // before its first grant there is a name to try it by
 	}
+	doubts := x.doubted()
 	err := selftest.Run(ctx, selftest.Store{Look: t.Look, Swap: t.Swap}, node)
-	if x.learn(err) {
+	if x.learn(doubts, err) {
 		t.cfg.Log.Error("no new locks are granted; held ones are renewed and released", "server", c.Options().Addr, "err", reason(err))
 	}
 	why := backend.ErrRefused
