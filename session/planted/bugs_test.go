@@ -80,7 +80,7 @@ var bugs = []bug{
 		old: "	case c.queue.len() > 0 && c.unseen():\n", new: "	case c.queue.unasked > 0 || c.unseen():\n",
 	},
 	{
-		name: "a Redis that compares nothing grants", file: "backend/redis/table_trust.go", test: "./backend/redis", run: "^TestSelfTest$",
+		name: "a Redis that compares nothing grants", file: "backend/redis/table_grant.go", test: "./backend/redis", run: "^TestSelfTest$",
 		old: "		if err := t.tried(ctx, c, raw); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\tvar val", new: "\t\tvar val",
 	},
 	{
