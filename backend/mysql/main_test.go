@@ -1,29 +1,38 @@
 package mysql
 
 import (
-	"flag"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+	"github.com/lockgw/lockgw/backend/servertest"
+	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
 
 // Most tests here wait for a server to let time pass, more than one to a processor.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
-	}
+	servertest.Parallel(4)
 	code := m.Run()
 	mysqltest.RemoveTemplate()
 	os.Exit(code)
+}
+
+// store is what the tests of all SQL stores need of this one.
+var store = sqltest.Store{
+	Start: func(t *testing.T) sqltest.Server { return mysqltest.Start(t) },
+	Open: func(t *testing.T, url, node string, g sqltest.Guard) ledger.Table {
+		if !g.On {
+			return open(t, url, node)
+		}
+		return open(t, url, node, guarded, func(c *Config) { c.GuardFile = g.File })
+	},
+	Do: func(t *testing.T, s sqltest.Server, statements ...string) {
+		sql(t, s.(*mysqltest.Server), statements...)
+	},
 }
 
 // open makes the table of a node at url, which the test closes.

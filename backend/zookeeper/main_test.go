@@ -2,25 +2,18 @@ package zookeeper
 
 import (
 	"crypto/rand"
-	"flag"
 	"os"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/servertest"
 	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
 )
 
 // Most tests here wait for a server to let time pass, more than one to a processor.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
-	}
+	servertest.Parallel(4)
 	code := m.Run()
 	zktest.End()
 	os.Exit(code)

@@ -5,13 +5,10 @@ package stores
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,17 +16,13 @@ import (
 
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
+	"github.com/lockgw/lockgw/backend/servertest"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/socket/client"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given { // they wait for servers to start, and for leases to end
-		_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
-	}
+	servertest.Parallel(4)
 	code, err := e2e.Main(m)
 	pgtest.RemoveTemplate()
 	mysqltest.RemoveTemplate()

@@ -1,0 +1,123 @@
+package sqltest
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/lockgw/lockgw/backend/ledger"
+)
+
+// Server is a database server that a test has started.
+type Server interface {
+	URL() string
+	Dir() string // its own, in one of the test
+	Stop()
+	Launch()
+	Restart() // by a crash
+	RestartEmpty()
+	Copy()    // its data, while it is stopped
+	Restore() // what was copied
+}
+
+// Store is a kind of servers, and of tables over them.
+type Store struct {
+	Start func(t *testing.T) Server
+	// Open makes the table of a node at url, which the test closes.
+	Open func(t *testing.T, url, node string, g Guard) ledger.Table
+	// Do carries out statements as the administrator.
+	Do func(t *testing.T, s Server, statements ...string)
+}
+
+// Guard is the quarantine of a table, which lasts for Lease.
+type Guard struct {
+	On   bool
+	File string // what it remembers; "": nothing
+}
+
+// Quarantine wants that nothing is granted by a server that may have forgotten what it had
+// granted, for as long as a lease lasts.
+func Quarantine(t *testing.T, store Store) {
+	for name, happens := range map[string]func(Server){
+		"crashed":         Server.Restart,
+		"empty":           Server.RestartEmpty,
+		"restarted":       func(s Server) { s.Stop(); s.Launch() },
+		"an earlier copy": func(s Server) { s.Stop(); s.Restore(); s.Launch() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := store.Start(t)
+			table := store.Open(t, s.URL(), "a", Guard{On: true})
+			Held(t, table, "before")
+			if name == "an earlier copy" {
+				s.Stop()
+				s.Copy()
+				s.Launch()
+			}
+			lives := Granted(t, table, "n")
+			happens(s)
+			Refuses(t, table, lives)
+		})
+	}
+}
+
+// QuarantineOfAnEmptied wants that a gateway that knows of servers does not take one that was
+// emptied by these statements for new, even if another gateway has, which knew of none. Nor does
+// its next process.
+func QuarantineOfAnEmptied(t *testing.T, store Store, statements ...string) {
+	t.Parallel()
+	s := store.Start(t)
+	knows := Guard{On: true, File: filepath.Join(filepath.Dir(s.Dir()), "guard-"+filepath.Base(s.Dir()))}
+	a := store.Open(t, s.URL(), "a", knows)
+	Held(t, a, "n")
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store.Do(t, s, statements...)
+	b := store.Open(t, s.URL(), "b", Guard{On: true})
+	if r, err := Step(t, b, "m", ledger.Op{Want: 1}); err != nil || !r.Written {
+		t.Fatalf("a gateway that knows nothing: %+v, %v", r, err)
+	}
+	a = store.Open(t, s.URL(), "a", knows)
+	Refuses(t, a, 1000)
+}
+
+// NoQuarantine wants that without a guard there is none.
+func NoQuarantine(t *testing.T, store Store) {
+	t.Parallel()
+	s := store.Start(t)
+	table := store.Open(t, s.URL(), "a", Guard{})
+	Held(t, table, "n")
+	s.Restart()
+	Held(t, table, "m")
+}
+
+// MadeOnce wants that many gateways may meet an empty database at the same time; and that one of
+// a layout that lockgw does not know, as newer makes it, is not used.
+func MadeOnce(t *testing.T, store Store, newer string) {
+	t.Parallel()
+	s := store.Start(t)
+	var wg sync.WaitGroup
+	for i := range 12 {
+		table := store.Open(t, s.URL()+"&pool_max_conns=2", fmt.Sprint("n", i), Guard{On: true})
+		wg.Go(func() {
+			if r, err := Step(t, table, fmt.Sprint("name", i), ledger.Op{Want: 1}); err != nil || !r.Written {
+				t.Errorf("%d: %+v, %v", i, r, err)
+			}
+		})
+	}
+	wg.Wait()
+	store.Do(t, s, newer)
+	Wrong(t, store.Open(t, s.URL(), "old", Guard{}), "layout 2, and this lockgw knows 1")
+}
+
+// Liar wants that a database that lies about its writes from these statements on is found out
+// before the first lock is granted.
+func Liar(t *testing.T, store Store, statements ...string) {
+	t.Parallel()
+	s := store.Start(t)
+	Held(t, store.Open(t, s.URL(), "a", Guard{}), "n")
+	store.Do(t, s, statements...)
+	Wrong(t, store.Open(t, s.URL(), "b", Guard{}), "compare-and-set does not work")
+}
