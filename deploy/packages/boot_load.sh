@@ -42,7 +42,7 @@ commands() {
 	done
 }
 
-over tcp http://localhost:7420 &
+over tcp http://localhost:7420 -H "Lockgw-Secret: $(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" &
 over unix http://lockgw --unix-socket /run/lockgw/http.sock &
 commands &
 wait
