@@ -44,8 +44,10 @@ stand_ins() {
 	tar -c -C "$static" . | engine import -q -c USER=65532:65532 - gcr.io/distroless/static-debian12:nonroot
 }
 
-# Go, its modules and what it has compiled already are the machine's own.
+# Go, its modules and what it has compiled already are the machine's own. Of the modules it
+# may have only what is compiled, and the Dockerfile downloads all.
 build() { # image, version
+	go mod download
 	engine build -q --format docker --pull=never --network host \
 		-v "$(go env GOROOT):/usr/local/go:ro" \
 		-v "$(go env GOMODCACHE)/cache/download:/modules:ro" \
