@@ -14,7 +14,7 @@ var ruleBugs = []bug{
 	{
 		name: "the answer to a renewal resolves what a write has done", file: "session/contender/lease.go",
 		old: "\tc.renewing = false\n\tc.answeredFor(r, sentAt, err)\n", new: "\tc.renewing, c.unresolved = false, c.unresolved && err != nil\n\tc.answeredFor(r, sentAt, err)\n",
-		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=pp,p request slow"},
+		test: model, args: []string{"-test.run=Instances", "-states=1000000", "-instance=pp,p request slow"},
 	},
 	{
 		name: "a suspect is offered the name by who passes it on", file: "backend/ledger/step.go",
