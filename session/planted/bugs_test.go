@@ -180,7 +180,7 @@ var bugs = []bug{
 		old: "		j.next = time.Now().Add(retry) // the file is long, but true\n", new: "		j.fail(errNoPage)\n",
 	},
 	{
-		name: "losses without end", file: "session/journal/state.go", test: "./session/journal",
+		name: "losses without end", file: "session/journal/apply.go", test: "./session/journal",
 		old: "			delete(c.Losses, old)\n", new: "			_ = old\n",
 	},
 	{

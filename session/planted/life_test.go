@@ -55,11 +55,11 @@ var lifeBugs = []bug{
 		old: "		if len(s.waiting) > 0 {\n", new: "		if false {\n",
 	},
 	{
-		name: "the mark of fences goes with a new file", file: "session/journal/state.go",
+		name: "the mark of fences goes with a new file", file: "session/journal/apply.go",
 		old: "if s.Fence > 0 && !yield(", new: "if false && !yield(",
 	},
 	{
-		name: "no mark of fences", file: "session/journal/state.go",
+		name: "no mark of fences", file: "session/journal/apply.go",
 		old: "		p.Turn, p.Fence = t, t.Fence\n		s.raise(t.Fence)\n", new: "		p.Turn, p.Fence = t, t.Fence\n",
 	},
 	{
@@ -127,7 +127,7 @@ var lifeBugs = []bug{
 		old: "if int64(len(b)) > j.most/2 { // leave", new: "if false { // leave",
 	},
 	{
-		name: "answers in the journal without end", file: "session/journal/state.go", test: "./session/journal",
+		name: "answers in the journal without end", file: "session/journal/apply.go", test: "./session/journal",
 		old: "				s.forgetAnswers(MostAnswers)\n", new: "",
 	},
 	{

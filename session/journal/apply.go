@@ -1,0 +1,167 @@
+package journal
+
+import (
+	"iter"
+	"time"
+)
+
+func (s *State) make() {
+	if s.Sessions == nil {
+		s.Sessions = map[string]*Session{}
+	}
+	if s.Places == nil {
+		s.Places = map[Key]*Place{}
+	}
+}
+
+// apply makes the change that r tells, and keeps what r points to. A record about something
+// that is not known changes nothing.
+func (s *State) apply(r *record) {
+	switch r.Op {
+	case opNode:
+		s.Node, s.Incarnation, s.Secret, s.Boot = r.Node.ID, r.Node.Incarnation, r.Node.Secret, r.Node.Boot
+	case opOpened:
+		s.Sessions[r.Session.ID] = r.Session
+	case opClosed:
+		if c := s.Sessions[r.ID]; c != nil {
+			c.Answers, c.Losses = nil, nil // recent may still point to it
+			delete(s.Sessions, r.ID)
+		}
+	case opFence:
+		s.raise(uint64(r.Number))
+	case opSpent, opAnswered, opUnanswered, opLost, opShown:
+		if c := s.Sessions[r.ID]; c != nil {
+			c.apply(r)
+			if r.Op == opAnswered {
+				s.recent = append(s.recent, answerRef{c, r.Answer.Key, r.Answer.At})
+				s.forgetAnswers(MostAnswers)
+				s.forgetOld(r.Answer.At)
+			}
+		}
+	default:
+		s.applyPlace(r)
+	}
+}
+
+func (c *Session) apply(r *record) {
+	switch r.Op {
+	case opSpent:
+		c.Spent = true
+	case opShown:
+		c.Shown = r.Shown
+	case opAnswered:
+		if c.Answers == nil {
+			c.Answers = map[string]Answer{}
+		}
+		c.Answers[r.Answer.Key] = *r.Answer
+	case opUnanswered:
+		delete(c.Answers, r.Answer.Key)
+	case opLost:
+		for old := range c.Losses { // any one: a client that asks for so many is not to be expected
+			if len(c.Losses) < maxLosses {
+				break
+			}
+			delete(c.Losses, old)
+		}
+		if c.Losses == nil {
+			c.Losses = map[Owner]Lost{}
+		}
+		c.Losses[Owner{r.Lost.Name, r.Lost.Thread}] = *r.Lost
+	}
+}
+
+func (s *State) applyPlace(r *record) {
+	k := Key{r.Name, r.Slot}
+	p := s.Places[k]
+	if p == nil {
+		p = &Place{}
+	}
+	switch r.Op {
+	case opWants:
+		p.Fence = max(p.Fence, uint64(r.Number))
+		s.raise(p.Fence)
+		s.Places[k] = p
+	case opIdle:
+		delete(s.Places, k)
+	case opTold:
+		t := r.Turn
+		p.Turn, p.Fence = t, t.Fence
+		s.raise(t.Fence)
+		s.Places[k] = p
+		if c := s.Sessions[t.Session]; c != nil {
+			delete(c.Losses, Owner{k.Name, t.Thread})
+		}
+	case opEnded:
+		p.Turn = nil
+	case opKept:
+		if p.Turn != nil {
+			p.Turn.Kept, p.Turn.Owner, p.Turn.Session = true, r.Owner, ""
+		}
+	case opDeadline:
+		if p.Turn != nil {
+			p.Turn.Deadline = time.Duration(r.Number)
+		}
+	case opEntries:
+		if p.Turn != nil {
+			p.Turn.Count = int(r.Number)
+		}
+	}
+}
+
+// raise the highest fence. It outlives the places, most of which are forgotten when
+// nothing is left of them in the store.
+func (s *State) raise(fence uint64) { s.Fence = max(s.Fence, fence) }
+
+// records that say what s knows.
+func (s *State) records() iter.Seq[*record] {
+	return func(yield func(*record) bool) {
+		if !yield(&record{Op: opNode, Node: &Node{s.Node, s.Incarnation, s.Secret, s.Boot}}) {
+			return
+		}
+		if s.Fence > 0 && !yield(&record{Op: opFence, Number: int64(s.Fence)}) {
+			return
+		}
+		for _, c := range s.Sessions {
+			for r := range c.records() {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+		for _, ref := range s.recent {
+			if a, ok := ref.answer(); ok && s.Sessions[ref.c.ID] == ref.c && !yield(&record{Op: opAnswered, ID: ref.c.ID, Answer: &a}) {
+				return
+			}
+		}
+		for k, p := range s.Places {
+			r := &record{Op: opWants, Name: k.Name, Slot: k.Slot, Number: int64(p.Fence)}
+			if p.Turn != nil {
+				r.Op, r.Turn, r.Number = opTold, p.Turn, 0
+			}
+			if !yield(r) {
+				return
+			}
+		}
+		for _, c := range s.Sessions { // at last: a turn that is told ends a loss
+			for _, l := range c.Losses {
+				if !yield(&record{Op: opLost, ID: c.ID, Lost: &l}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c *Session) records() iter.Seq[*record] {
+	return func(yield func(*record) bool) {
+		all := []*record{{Op: opOpened, Session: c}}
+		if c.Spent {
+			all = append(all, &record{Op: opSpent, ID: c.ID})
+		}
+		for _, r := range all {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
