@@ -44,7 +44,8 @@ func (r *report) released(name string) {
 	}
 }
 
-// keep holds on until the locks were held for d, or until a signal comes.
+// keep holds on until the locks were held for d, or until a signal asks for the end. The others
+// were for the command.
 func (h *hold) keep(d time.Duration, signals <-chan os.Signal) {
 	rest := h.since + d - session.Boottime()
 	if rest <= 0 {
@@ -52,11 +53,17 @@ func (h *hold) keep(d time.Duration, signals <-chan os.Signal) {
 	}
 	t := time.NewTimer(rest)
 	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-signals:
-	case <-h.lost:
-	case why := <-h.over:
-		h.over <- why // for whoever looks next
+	for {
+		select {
+		case <-t.C:
+		case sig := <-signals:
+			if !slices.Contains(endSignals, sig) {
+				continue
+			}
+		case <-h.lost:
+		case why := <-h.over:
+			h.over <- why // for whoever looks next
+		}
+		return
 	}
 }
