@@ -20,10 +20,12 @@ const releaseTimeout = 10 * time.Second
 func (h *hold) release(r *report) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	h.quit()
-	h.wg.Wait() // watch may be about to connect
-	if g := h.gateway(); h.bound && (g == nil || g.Err() != nil) {
-		_ = h.dial(ctx) // the session has outlived the connection; what is wrong is told below
+	if h.bound { // otherwise the locks live by the connection, which ends with a call that is cut short
+		h.quit()
+		h.wg.Wait() // watch may be about to connect
+		if g := h.gateway(); g == nil || g.Err() != nil {
+			_ = h.dial(ctx) // the session has outlived the connection; what is wrong is told below
+		}
 	}
 	for _, name := range slices.Backward(h.names()) {
 		_, err := h.gateway().Unlock(ctx, name, client.UnlockOptions{All: true})

@@ -1,7 +1,10 @@
 package run
 
 import (
+	"context"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -39,4 +42,37 @@ func TestKeepSignals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call whose context ends closes the connection. Locks that live by it are given back before
+// that, so that a command that has ended at once leads to no false alarm.
+func TestReleaseDuringCall(t *testing.T) {
+	f := newFake(t)
+	f.lease, f.bind = time.Hour, refusal("INVALID")
+	h, err := acquireFrom(t, f, &options{names: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := showing{f.newest(), make(chan struct{})}
+	h.client.Store(new(gateway(g)))
+	h.show(os.Getpid())
+	<-g.began
+	var out strings.Builder
+	h.release(&report{w: &out})
+	if !slices.Equal(f.given, []string{"a"}) || out.Len() > 0 {
+		t.Errorf("%q was given back, told %q, want a, and nothing told", f.given, out.String())
+	}
+}
+
+// showing is a connection that does not answer Show.
+type showing struct {
+	*fakeConnection
+	began chan struct{}
+}
+
+func (s showing) Show(ctx context.Context, _ int) error {
+	close(s.began)
+	<-ctx.Done()
+	_ = s.Close() // as a Client does
+	return ctx.Err()
 }
