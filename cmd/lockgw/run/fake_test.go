@@ -21,8 +21,9 @@ type fake struct {
 	asked []client.LockOptions
 	given []string // the names unlocked
 
-	refuse   error // of a dial
-	session  error // of Session
+	refuse   error                        // of a dial
+	dialed   func(o client.Options) error // likewise; may change what comes next
+	session  error                        // of Session
 	bind     error
 	lock     func(name string, o client.LockOptions) error
 	unlocked map[string]error
@@ -47,6 +48,11 @@ func (f *fake) dial(_ context.Context, o client.Options) (gateway, error) {
 	defer f.mu.Unlock()
 	if f.refuse != nil {
 		return nil, f.refuse
+	}
+	if f.dialed != nil {
+		if err := f.dialed(o); err != nil {
+			return nil, err
+		}
 	}
 	c := f.connection(o)
 	f.conns = append(f.conns, c)

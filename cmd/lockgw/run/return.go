@@ -21,9 +21,8 @@ func (h *hold) wentAway(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !h.o.noWait && (errors.Is(err, client.ErrDraining) || g != nil && g.Err() != nil)
 }
 
-// rejoin waits for the gateway to come back and joins the session again, or opens a new
-// one if that is gone and holds nothing. cause is why it went, and the error if it does
-// not come back within the wait.
+// rejoin waits for the gateway to come back, and for a session there. cause is why it went,
+// and the error if it does not come back within the wait.
 func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause error) error {
 	patience := restartPatience
 	if !h.o.forever {
@@ -42,12 +41,7 @@ func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause err
 		if g := h.gateway(); g != nil {
 			_ = g.Close()
 		}
-		err := h.dial(ctx)
-		if errors.Is(err, client.ErrNoSession) && len(h.views) == 0 {
-			h.token, h.bound = "", false
-			err = h.connect(ctx, h.guardian)
-		}
-		switch {
+		switch err := h.join(ctx); {
 		case err == nil:
 			return nil
 		case errors.Is(err, client.ErrNoSession): // and what was locked before is lost
@@ -55,6 +49,23 @@ func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause err
 		}
 	}
 	return cause
+}
+
+// join joins the session again, or opens a new one if that is gone and holds nothing. While
+// none has been opened, as where the gateway went away in the middle of it, h has no token.
+func (h *hold) join(ctx context.Context) error {
+	err := error(client.ErrNoSession)
+	if h.token != "" {
+		err = h.dial(ctx)
+	}
+	if !errors.Is(err, client.ErrNoSession) || len(h.views) > 0 {
+		return err
+	}
+	h.token, h.bound = "", false
+	if err = h.connect(ctx, h.guardian); err != nil {
+		h.token, h.bound = "", false
+	}
+	return err
 }
 
 // unavailable tells whether the gateway or its store is down. A socket that this user may not

@@ -36,6 +36,44 @@ func TestLockWaitsForTheGateway(t *testing.T) {
 	}
 }
 
+// A gateway that goes away again in the middle of opening a session has given none: what came
+// next would be locked without one that could be joined again.
+func TestReturnOpensASession(t *testing.T) {
+	f, n := newFake(t), 0
+	f.lease = time.Hour
+	f.bind = refusal("UNSUPPORTED")
+	f.dialed = func(o client.Options) error {
+		n++
+		switch n {
+		case 2: // it was restarted, and has forgotten the session
+			f.bind = refusal("DRAINING")
+			return refusal("NOSESSION")
+		case 3: // and is restarted again
+		case 4:
+			f.bind = refusal("UNSUPPORTED")
+			if o.Token != "" {
+				return refusal("NOSESSION")
+			}
+		}
+		return nil
+	}
+	away := true
+	f.lock = func(string, client.LockOptions) error {
+		if away {
+			away = false
+			return refusal("DRAINING")
+		}
+		return nil
+	}
+	h, err := acquireFrom(t, f, &options{names: []string{"a", "b"}, forever: true, quiet: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.token == "" {
+		t.Error("the locks are held by a session without a token")
+	}
+}
+
 // --on-unavailable is for a gateway that is down, never for one that this user may not use.
 func TestUnavailable(t *testing.T) {
 	dial := func(no syscall.Errno) error {
