@@ -21,8 +21,8 @@ import (
 
 // The guardian is the process that the locks of `lockgw run` are bound to. It ends
 // when both the run and the command have ended. If the run is killed, the guardian takes
-// over its work. Otherwise the run releases the locks itself, when the last process of the
-// command's group has ended and --min-hold is over.
+// over its work. Otherwise the run releases the locks itself, when the command has ended, or,
+// if it was stopped, the last process of its group, and --min-hold is over.
 //
 // On Linux the guardian also starts the command. If the run started it and was killed before
 // it told the guardian, nobody would know of the command.
