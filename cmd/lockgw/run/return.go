@@ -54,7 +54,7 @@ func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause err
 // join joins the session again, or opens a new one if that is gone and holds nothing. While
 // none has been opened, as where the gateway went away in the middle of it, h has no token.
 func (h *hold) join(ctx context.Context) error {
-	err := error(client.ErrNoSession)
+	err := client.ErrNoSession
 	if h.token != "" {
 		err = h.dial(ctx)
 	}
