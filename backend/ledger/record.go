@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -162,11 +163,20 @@ func (r *Record) missing(e Entry) int {
 // Conflicts: others use the name as another kind than mode is: a lock, or a semaphore
 // of one size.
 func (r *Record) Conflicts(node string, mode backend.Mode) bool {
-	return r.Size != mode.Limit() && r.usedByOthers(node)
+	return r.ConflictsAt(node, mode, ever)
 }
 
-func (r *Record) usedByOthers(node string) bool {
-	return slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.Node != node && (h.Node != "" || h.Foreign()) }) ||
+// ConflictsAt: likewise, but for what others have whose time is up at now: whoever wants the
+// name ends that.
+func (r *Record) ConflictsAt(node string, mode backend.Mode, now time.Duration) bool {
+	return r.Size != mode.Limit() && r.usedByOthers(node, now)
+}
+
+// ever is a time at which nobody's is up.
+const ever = time.Duration(math.MinInt64)
+
+func (r *Record) usedByOthers(node string, now time.Duration) bool {
+	return slices.ContainsFunc(r.Holds, func(h Hold) bool { return h.Node != node && (h.Node != "" || h.Foreign()) && h.End > now }) ||
 		slices.ContainsFunc(r.Queue, func(e Entry) bool { return e.Node != node })
 }
 

@@ -72,7 +72,7 @@ func (s *stepping) sync() {
 	}
 	want = s.keep(want)
 	want = s.take(want)
-	if (want > 0 || s.Firm(me) != nil) && !s.usedByOthers(me) {
+	if (want > 0 || s.Firm(me) != nil) && !s.usedByOthers(me, ever) {
 		s.Size = s.op.Mode.Limit()
 	}
 	anew := s.stand(want)

@@ -276,6 +276,22 @@ func TestConflict(t *testing.T) {
 	}
 }
 
+// What is over is in the record until somebody writes it, and nobody may but who is not refused.
+func TestNoConflictWithWhatIsOver(t *testing.T) {
+	b := newBench(t, nil)
+	b.other(ledger.Op{Want: 1, Mode: 3})
+	b.now += ttl + time.Millisecond
+	w := exclusive()
+	w.NoWait = true
+	b.enter(w)
+	for b.sent != nil {
+		b.answer()
+	}
+	if !b.accept(w) {
+		t.Errorf("it ended with %+v", b.last.Ended)
+	}
+}
+
 func TestRetained(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Retain = 20 * time.Millisecond })
 	w := b.enter(exclusive())

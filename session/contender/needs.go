@@ -17,7 +17,7 @@ func (c *Contender) refuseTries() {
 	if c.recovers || c.leaving || c.unresolved {
 		return
 	}
-	conflict := c.queue.len() > 0 && c.copy.Conflicts(c.cfg.Node, c.queue.head().Mode)
+	conflict := c.queue.len() > 0 && c.copy.ConflictsAt(c.cfg.Node, c.queue.head().Mode, c.now)
 	if !conflict && c.queue.noWait == 0 {
 		return
 	}
@@ -197,7 +197,7 @@ func (c *Contender) unseen() bool {
 	if q.unasked == 0 || c.hold.id != 0 && c.hold.mode == backend.Exclusive {
 		return false
 	}
-	return c.hold.id == 0 && c.copy.Conflicts(c.cfg.Node, q.head().Mode) ||
+	return c.hold.id == 0 && c.copy.ConflictsAt(c.cfg.Node, q.head().Mode, c.now) ||
 		q.noWait > 0 && slices.ContainsFunc(q.ws, func(w *Caller) bool { return w.NoWait && !w.asked })
 }
 

@@ -12,6 +12,11 @@ var ruleBugs = []bug{
 		test: memory,
 	},
 	{
+		name: "what is over is in conflict with another kind", file: "session/contender/needs.go",
+		old: "\tconflict := c.queue.len() > 0 && c.copy.ConflictsAt(c.cfg.Node, c.queue.head().Mode, c.now)\n", new: "\tconflict := c.queue.len() > 0 && c.copy.Conflicts(c.cfg.Node, c.queue.head().Mode)\n",
+		test: "./session/contender", run: "^TestNoConflictWithWhatIsOver$",
+	},
+	{
 		name: "the answer to a renewal resolves what a write has done", file: "session/contender/lease.go",
 		old: "\tc.renewing = false\n\tc.answeredFor(r, sentAt, err)\n", new: "\tc.renewing, c.unresolved = false, c.unresolved && err != nil\n\tc.answeredFor(r, sentAt, err)\n",
 		test: model, args: []string{"-test.run=Instances", "-states=1000000", "-instance=pp,p request slow"},
