@@ -45,7 +45,7 @@ func checkConn(w http.ResponseWriter, r *http.Request) error {
 	case crowded != nil && r.URL.EscapedPath() != "/livez":
 		return crowded
 	case twoLengths:
-		return session.Invalid("Content-Length", "was sent together with Transfer-Encoding; a body has one length, so send one of them")
+		return session.Invalid("Content-Length", "was sent together with Transfer-Encoding, or not as one short line; a body has one length, so send one of them")
 	default:
 		return nil
 	}

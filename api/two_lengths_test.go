@@ -14,6 +14,8 @@ func TestTwoLengths(t *testing.T) {
 	for _, raw := range []string{
 		head + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/locks HTTP/1.1\r\n",
 		"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n" + head + "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n0\r\n\r\n",
+		head + "Content-Length:" + strings.Repeat(" ", 200) + "2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		head + "Content-Length:\r\n 2\r\n\r\n{}",
 	} {
 		g.unchanged(func() {
 			w := g.wire()

@@ -72,7 +72,7 @@ func (c *Conn) Identify(as peer.Owner) error { return c.use.Identify(as) }
 func (c *Conn) Crowded() error { return c.use.Crowded() }
 
 // Begin counts a request. twoLengths: this request or one before it states its length in two
-// ways.
+// ways, or in one that may be read in two.
 func (c *Conn) Begin() (twoLengths bool) {
 	n, ambiguous := c.requests.Add(1), c.frames.ambiguous.Load()
 	return ambiguous != 0 && n >= ambiguous

@@ -12,19 +12,24 @@ import (
 // them and this gateway the other, so that the proxy takes for a body what the gateway
 // takes for a request. net/http uses Transfer-Encoding and drops Content-Length.
 //
-// frames looks until the first request with Transfer-Encoding. After that request the
-// connection is closed.
+// A length that frames cannot read counts as two: net/http refuses most of those, but not one
+// that stands behind many spaces or on the next line, and others may read it differently.
+//
+// frames looks until the first request with Transfer-Encoding or such a length. After that
+// request the connection is closed.
 type frames struct {
 	ambiguous atomic.Int64 // which request it is, from 1 on; 0: none
 
 	// Of the goroutine that reads.
 	heads   int64  // begun
 	line    []byte // read so far, without what is beyond maxLine
+	cut     bool   // there was more of it
 	begun   bool   // the request line was read, and the headers were not all
 	body    int64  // of the present request, that is still to be read
 	size    int64  // what Content-Length says, while the headers are read
 	length  bool   // the present one has Content-Length
 	coding  bool   // and Transfer-Encoding
+	unclear bool   // its Content-Length cannot be read
 	blinded bool   // nothing more is looked at
 }
 
@@ -47,11 +52,14 @@ func (f *frames) read(b []byte) {
 		f.keep(b[:i])
 		b = b[i+1:]
 		f.take(strings.TrimSuffix(string(f.line), "\r"))
-		f.line = f.line[:0]
+		f.line, f.cut = f.line[:0], false
 	}
 }
 
-func (f *frames) keep(b []byte) { f.line = append(f.line, b[:min(len(b), maxLine-len(f.line))]...) }
+func (f *frames) keep(b []byte) {
+	n := min(len(b), maxLine-len(f.line))
+	f.line, f.cut = append(f.line, b[:n]...), f.cut || n < len(b)
+}
 
 func (f *frames) take(line string) {
 	switch {
@@ -71,7 +79,7 @@ func (f *frames) header(line string) {
 	switch {
 	case strings.EqualFold(name, "Content-Length"):
 		n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-		f.size, f.length, f.blinded = n, true, err != nil // net/http refuses it then
+		f.size, f.length, f.unclear = n, true, f.unclear || f.cut || err != nil
 	case strings.EqualFold(name, "Transfer-Encoding"):
 		f.coding = true
 	}
@@ -79,11 +87,9 @@ func (f *frames) header(line string) {
 
 // end of the headers.
 func (f *frames) end() {
-	if f.coding {
-		f.blinded = true
-		if f.length {
-			f.ambiguous.Store(f.heads)
-		}
+	f.blinded = f.coding || f.unclear
+	if f.coding && f.length || f.unclear {
+		f.ambiguous.Store(f.heads)
 	}
 	f.begun, f.length, f.body, f.size = false, false, f.size, 0
 }

@@ -22,6 +22,9 @@ func TestFrames(t *testing.T) {
 		{"both", both, 1},
 		{"both, later", plain + "\r\n" + body + plain + both, 4},
 		{"both, in the other order", "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nx: " + strings.Repeat("x", 2*maxLine) + "\r\nContent-Length: 0\r\n\r\n", 1},
+		{"behind spaces", "PUT / HTTP/1.1\r\nContent-Length:" + strings.Repeat(" ", maxLine) + "5\r\n\r\nhello", 1},
+		{"with zeros", "PUT / HTTP/1.1\r\nContent-Length: " + strings.Repeat("0", maxLine) + "5\r\nTransfer-Encoding: chunked\r\n\r\n", 1},
+		{"on the next line", plain + "PUT / HTTP/1.1\r\nContent-Length:\r\n 5\r\nTransfer-Encoding: chunked\r\n\r\n", 2},
 	} {
 		for _, size := range []int{1, 7, 1 << 20} {
 			var f frames
