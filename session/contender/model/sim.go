@@ -21,6 +21,7 @@ type SimResult struct {
 	Kills     int
 	Crashes   int // of the store
 	Failovers int // to another one
+	Conflicts int // the name was in use as another kind
 }
 
 // Simulate runs gateways and callers of one name for the time of virtual hours d, by a
@@ -67,6 +68,7 @@ type sim struct {
 	log     []string
 
 	failovers failovers
+	mixed     mixed
 }
 
 type simNode struct {
@@ -140,6 +142,7 @@ func newSim(seed uint64, d time.Duration) *sim {
 		s.cfg.Delay = time.Second
 	}
 	nodes := 2 + s.rnd.IntN(3)
+	s.mix(seed)
 	s.startFailovers(seed)
 	for i := range nodes {
 		n := &simNode{name: name(i), up: true, cfg: s.cfg}

@@ -58,6 +58,7 @@ func (s *sim) failOver() {
 	s.disk, f.past = s.row, nil
 	f.era++
 	f.until = s.now + longest
+	s.mixed.newClock()
 	s.r.Failovers++
 	s.note("another server takes over: %s", describe(&s.row.Record, s.now))
 	for _, n := range s.nodes {

@@ -24,6 +24,9 @@ func (s *sim) arrive(n *simNode) {
 	if s.mode == backend.Exclusive && s.rnd.IntN(2) == 0 {
 		x.c.Mode = backend.Shared
 	}
+	if mode, ok := s.mixed.kind(); ok {
+		x.c.Mode = mode
+	}
 	x.c.NoWait = s.rnd.IntN(6) == 0
 	x.c.Fixed = s.rnd.IntN(8) == 0
 	x.c.Curious = s.rnd.IntN(2) == 0
@@ -76,6 +79,8 @@ func (s *sim) carryOut(n *simNode, e contender.Effects) {
 			s.note("%s is over: reason %d", c.c.Owner, x.Reason)
 			if c.holding {
 				s.r.Lost++
+			} else if x.Reason == contender.Conflict {
+				s.r.Conflicts++
 			}
 			s.gone(c)
 		}
@@ -210,22 +215,21 @@ func (s *sim) gone(x *simCaller) {
 
 // check: who holds the name, by what it was told.
 func (s *sim) check() {
-	var x, sh, p int
+	held, kinds := map[backend.Mode]int{}, map[int]bool{}
 	for c := range s.held {
-		switch {
-		case s.now >= c.deadline:
-		case c.c.Mode == backend.Exclusive:
-			x++
-		case c.c.Mode == backend.Shared:
-			sh++
-		default:
-			p++
+		if s.now < c.deadline {
+			held[c.c.Mode]++
+			kinds[c.c.Mode.Limit()] = true
 		}
 	}
-	if x > 1 || x > 0 && sh > 0 || p > s.mode.Limit() {
+	bad := len(kinds) > 1 || held[backend.Exclusive] > 1 || held[backend.Exclusive] > 0 && held[backend.Shared] > 0
+	for m, n := range held {
+		bad = bad || m.Limit() > 0 && n > m.Limit()
+	}
+	if bad {
 		for c := range s.held {
 			s.note("%s holds until %v", c.c.Owner, c.deadline)
 		}
-		s.fail("%d hold the name alone, %d shared, %d as permits of %d", x, sh, p, s.mode.Limit())
+		s.fail("the name is held by %v (0: alone, -1: shared, n: as permits of n)", held)
 	}
 }

@@ -50,7 +50,7 @@ func (s *sim) send(n *simNode, q *contender.Request) {
 // exec is the store.
 func (s *sim) exec(n *simNode, q *contender.Request) ledger.Reply {
 	s.serial++
-	version, clock := ledger.Version(fmt.Sprint("v", s.serial)), backend.Fence(s.now.Microseconds())
+	version, clock := ledger.Version(fmt.Sprint("v", s.serial)), (s.now + s.mixed.skew).Microseconds()
 	if live := len(s.row.Record.Holds) + len(s.row.Record.Queue); live == 0 && s.chance(50) {
 		s.row = ledger.Row{} // as a tombstone does after two minutes
 		s.disk = s.row
@@ -59,7 +59,7 @@ func (s *sim) exec(n *simNode, q *contender.Request) ledger.Reply {
 	written := false
 	switch {
 	case q.Swap != nil:
-		if written = s.row.Swap(*q.Swap, version, s.now, clock); written {
+		if written = s.row.Swap(*q.Swap, version, s.now, backend.Fence(clock)); written {
 			ms = q.Swap.Effects.Messages
 		}
 	case q.Join != nil:
@@ -72,7 +72,7 @@ func (s *sim) exec(n *simNode, q *contender.Request) ledger.Reply {
 	}
 	s.note("the store: %s of %s, written %v: %s", q.What(), n.name, written, describe(&s.row.Record, s.now))
 	r := s.row.Reply(s.now)
-	r.Written, r.Clock = written, s.now.Microseconds()
+	r.Written, r.Clock = written, clock
 	for _, m := range ms {
 		if !s.publish(m, r) {
 			r.Unheard = append(r.Unheard, m.Node)

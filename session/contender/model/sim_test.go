@@ -20,10 +20,10 @@ func TestSimulate(t *testing.T) {
 			t.Fatalf("seed %d: %s\n%s", seed, r.Bad, strings.Join(r.Log, "\n"))
 		}
 		sum.Grants, sum.Lost, sum.Requests, sum.Kills = sum.Grants+r.Grants, sum.Lost+r.Lost, sum.Requests+r.Requests, sum.Kills+r.Kills
-		sum.Crashes, sum.Failovers = sum.Crashes+r.Crashes, sum.Failovers+r.Failovers
+		sum.Crashes, sum.Failovers, sum.Conflicts = sum.Crashes+r.Crashes, sum.Failovers+r.Failovers, sum.Conflicts+r.Conflicts
 	}
-	t.Logf("%d hours: %d grants, %d lost, %d requests to the store, %d kills, %d crashes, %d failovers", *seeds, sum.Grants, sum.Lost, sum.Requests, sum.Kills, sum.Crashes, sum.Failovers)
-	if sum.Grants < 300**seeds || sum.Kills < 10**seeds || sum.Crashes < *seeds || sum.Failovers < 3*(*seeds/3) {
+	t.Logf("%d hours: %d grants, %d lost, %d requests to the store, %d kills, %d crashes, %d failovers, %d conflicts", *seeds, sum.Grants, sum.Lost, sum.Requests, sum.Kills, sum.Crashes, sum.Failovers, sum.Conflicts)
+	if sum.Grants < 300**seeds || sum.Kills < 10**seeds || sum.Crashes < *seeds || sum.Failovers < 3*(*seeds/3) || sum.Conflicts < *seeds {
 		t.Errorf("too little has happened")
 	}
 }
