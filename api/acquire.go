@@ -58,16 +58,18 @@ func (h *Handler) acquire(c *gin.Context) error {
 // settle answers with the outcome of the claim. A grant that the client cannot be told of is
 // given back.
 func settle(c *gin.Context, cl *claim, g session.Grant, err error) error {
-	ctx, orphan := c.Request.Context(), false
+	ctx, orphan := c.Request.Context(), (*session.Lease)(nil)
 	if err == nil {
-		err = present(ctx)
-		orphan = err != nil
+		if err = present(ctx); err != nil {
+			orphan = g.Lease
+		}
 	}
 	if err == nil {
-		err = tell(c, cl, g)
-		orphan = err == nil && !sent(c.Writer)
+		if err = tell(c, cl, g); err == nil && !sent(c.Writer) {
+			orphan = g.Lease
+		}
 	}
-	if err != nil || orphan {
+	if err != nil || orphan != nil {
 		cl.giveUp(ctx, orphan, "its lock was not acquired, or nobody was left to be told of it")
 	}
 	return err

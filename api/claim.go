@@ -153,15 +153,16 @@ func (h *Handler) process(who *identity, pid int) (session.Liveness, error) {
 }
 
 // giveUp gives up what the claim has got: the session that was opened for it, or one
-// entry of the hold. It waits for the store until ctx is done. A client whose request
-// has a key asks again to learn the outcome, so its hold stays.
-func (cl *claim) giveUp(ctx context.Context, held bool, reason string) {
+// entry of the hold; nil: there is none. It waits for the store until ctx is done. A client
+// whose request has a key asks again to learn the outcome, so its hold stays.
+func (cl *claim) giveUp(ctx context.Context, hold *session.Lease, reason string) {
 	switch {
 	case cl.own && cl.acquire.Key != "":
 		cl.sess.Retire(reason)
 	case cl.own:
 		cl.sess.Close(ctx, reason)
-	case held && cl.acquire.Key == "":
-		_, _ = cl.sess.Release(ctx, cl.names[0], cl.acquire.Thread, false, "") // over already, or the core goes on trying
+	case hold != nil && cl.acquire.Key == "":
+		fence := hold.Fence() // once it is over, the same owner may have the name by another request
+		_, _ = cl.sess.ReleaseSeen(ctx, cl.names[0], cl.acquire.Thread, false, &fence, "")
 	}
 }

@@ -33,10 +33,7 @@ func (h *Handler) hold(c *gin.Context) error {
 	}
 	cl.acquire.Key = "" // the hold ends with its connection, so a repeat needs no key
 	var lease *session.Lease
-	defer func() {
-		// once it is over, the same owner may have the name by another request
-		cl.giveUp(ctx, lease != nil && lease.Err() == nil, goneReason)
-	}()
+	defer func() { cl.giveUp(ctx, lease, goneReason) }()
 	sub := h.Manager.Follow(cl.sess.ID(), 16, cl.concerns)
 	defer sub.Close()
 	s := newStream(c)

@@ -56,7 +56,7 @@ func settleAll(c *gin.Context, cl *claim, gs []session.Grant, err error) error {
 	if got && !cl.own && cl.acquire.Key == "" {
 		cl.sess.GiveBack(ctx, gs)
 	}
-	cl.giveUp(ctx, false, "its locks were not acquired, or nobody was left to be told of them")
+	cl.giveUp(ctx, nil, "its locks were not acquired, or nobody was left to be told of them")
 	return err
 }
 

@@ -43,8 +43,8 @@ type lockRequest struct {
 	name    string
 	acquire session.Acquire
 	full    bool
-	token   session.Token // of the session that was opened for it, if it is to be told
-	untold  bool          // what was granted has to be given back
+	token   session.Token  // of the session that was opened for it, if it is to be told
+	untold  *session.Lease // what was granted and has to be given back; nil: nothing
 }
 
 func parseLock(args []string) (q lockRequest, err error) {
@@ -116,7 +116,9 @@ func (c *conn) writeLock(q *lockRequest, g session.Grant, err error) error {
 		return err
 	}
 	// A client whose request has an id asks again to learn the outcome, so its lock stays.
-	q.untold = q.acquire.Key == ""
+	if q.acquire.Key == "" {
+		q.untold = g.Lease
+	}
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (c *conn) writeLock(q *lockRequest, g session.Grant, err error) error {
 		return errDeaf
 	}
 	err = c.writeGrant(g.Lease, q)
-	q.untold = false
+	q.untold = nil
 	return err
 }
 
@@ -132,8 +134,9 @@ func (c *conn) writeLock(q *lockRequest, g session.Grant, err error) error {
 // has panicked. A session with other connections lives on, so the end of this connection does
 // not release the lock.
 func (c *conn) giveBack(s *session.Session, q *lockRequest) {
-	if q.untold {
-		_, _ = s.Release(c.ctx, q.name, q.acquire.Thread, false, "")
+	if q.untold != nil {
+		fence := q.untold.Fence() // once it is over, the same owner may have the name by another command
+		_, _ = s.ReleaseSeen(c.ctx, q.name, q.acquire.Thread, false, &fence, "")
 	}
 }
 
