@@ -54,7 +54,7 @@ planted: needs
 ## model: the rules of a lock, every state of the small instances, and many simulated hours (see docs/model.md)
 SEEDS ?= 10000
 model:
-	$(GO) test -v -count=1 -timeout 0 ./session/contender/model -states 2000000 -seeds $(SEEDS)
+	$(GO) test -v -count=1 -timeout 0 ./session/contender/model -states 1000000 -seeds $(SEEDS)
 
 ## fuzz: each fuzz target for five minutes, beginning with its corpus (FUZZTIME=2m for less; see docs/testing.md)
 FUZZTIME ?= 5m

@@ -20,15 +20,14 @@ type Result struct {
 // served by progress alone.
 func Explore(in Instance, limit int) Result {
 	x := &explorer{seen: map[[2]uint64]int32{}, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
-	first := newWorld(&in)
-	x.add(first, -1, 0)
+	x.add(newWorld(&in), -1, 0)
 	r := Result{Whole: true}
 	for i := 0; i < len(x.states); i++ { //nolint:intrange // states are added meanwhile
 		if i >= limit {
 			r.Whole = false
 			break
 		}
-		w := x.states[i].w
+		w, known := x.world(&in, int32(i)), len(x.states)
 		for k, a := range w.actions() {
 			next := w.clone()
 			a.do(next)
@@ -43,7 +42,9 @@ func Explore(in Instance, limit int) Result {
 				return r
 			}
 		}
-		x.states[i].w = nil
+		if len(x.states) > known {
+			x.states[i].w = w
+		}
 	}
 	r.States = len(x.states)
 	if r.Whole {
@@ -62,7 +63,8 @@ type explorer struct {
 	buf      []byte
 }
 
-// visited keeps its world only until that has been looked at.
+// visited keeps its world, which takes far more memory than the rest, only from when it is
+// looked at until those that were first reached from it are.
 type visited struct {
 	w      *world
 	parent int32
@@ -81,8 +83,30 @@ func (x *explorer) add(w *world, parent, action int32) (int32, bool) {
 	}
 	id := int32(len(x.states))
 	x.seen[k] = id
-	x.states = append(x.states, visited{w, parent, action, w.waiting()})
+	x.states = append(x.states, visited{nil, parent, action, w.waiting()})
 	return id, true
+}
+
+// world makes that of the state id, which is called for one after the other.
+func (x *explorer) world(in *Instance, id int32) *world {
+	s := x.states[id]
+	if s.parent < 0 {
+		return newWorld(in)
+	}
+	parent := &x.states[s.parent]
+	w := parent.w.after(s.action)
+	if next := int(id) + 1; next == len(x.states) || x.states[next].parent != s.parent {
+		parent.w = nil
+	}
+	return w
+}
+
+// after is what becomes of w by one of its actions.
+func (w *world) after(action int32) *world {
+	a, next := w.actions()[action], w.clone()
+	a.do(next)
+	next.check()
+	return next
 }
 
 func (w *world) waiting() (b uint32) {
@@ -110,11 +134,8 @@ func (x *explorer) trace(in *Instance, id int32) []string {
 	var out []string
 	w := newWorld(in)
 	for _, k := range slices.Backward(way) {
-		a := w.actions()[k]
-		w = w.clone()
-		a.do(w)
-		w.check()
-		out = append(out, a.String())
+		out = append(out, w.actions()[k].String())
+		w = w.after(k)
 	}
 	return out
 }
