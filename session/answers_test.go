@@ -185,7 +185,7 @@ func TestNothingIsGrantedAfterALostJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.own = true
-		p = p.start()
+		p = p.start().restart() // nor does the process after that know of it
 		other, _ := p.open(patient)
 		_, err = other.Acquire(t.Context(), "x", session.Acquire{})
 		wantCode(t, err, session.CodeUnavailable)

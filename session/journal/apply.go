@@ -19,7 +19,7 @@ func (s *State) make() {
 func (s *State) apply(r *record) {
 	switch r.Op {
 	case opNode:
-		s.Node, s.Incarnation, s.Secret, s.Boot = r.Node.ID, r.Node.Incarnation, r.Node.Secret, r.Node.Boot
+		s.Node, s.Incarnation, s.Secret, s.Boot, s.Until = r.Node.ID, r.Node.Incarnation, r.Node.Secret, r.Node.Boot, r.Node.Until
 	case opOpened:
 		s.Sessions[r.Session.ID] = r.Session
 	case opClosed:
@@ -115,7 +115,7 @@ func (s *State) raise(fence uint64) { s.Fence = max(s.Fence, fence) }
 // records that say what s knows.
 func (s *State) records() iter.Seq[*record] {
 	return func(yield func(*record) bool) {
-		if !yield(&record{Op: opNode, Node: &Node{s.Node, s.Incarnation, s.Secret, s.Boot}}) {
+		if !yield(&record{Op: opNode, Node: &Node{s.Node, s.Incarnation, s.Secret, s.Boot, s.Until}}) {
 			return
 		}
 		if s.Fence > 0 && !yield(&record{Op: opFence, Number: int64(s.Fence)}) {

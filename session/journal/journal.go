@@ -127,7 +127,7 @@ func (j *Journal) begin() error {
 	}
 	now := uint64(time.Now().UnixMicro())
 	if j.state.Node == "" {
-		j.state = State{Node: uuid.NewString(), Secret: make([]byte, 32), Rejected: j.state.Rejected, Until: j.reach.until}
+		j.state = State{Node: uuid.NewString(), Secret: make([]byte, 32), Boot: boot, Rejected: j.state.Rejected, Until: j.reach.until}
 		_, _ = rand.Read(j.state.Secret) // never fails, see its documentation
 	}
 	j.state.make()

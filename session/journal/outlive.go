@@ -9,7 +9,7 @@ import (
 // outlive: the machine was started since, and no client is left. What the store
 // may still have is known by the places.
 func (s *State) outlive() {
-	s.Sessions, s.recent = map[string]*Session{}, nil
+	s.Sessions, s.recent, s.Until = map[string]*Session{}, nil, 0
 	for _, p := range s.Places {
 		p.Turn = nil
 	}

@@ -12,7 +12,7 @@ type State struct {
 	Places      map[Key]*Place
 	Fence       uint64 // highest that was told, of any name
 	// Until is the end, on CLOCK_BOOTTIME, of the last hold that a lost journal told of; 0 if no
-	// journal was lost.
+	// journal was lost. The processes after the one that found none know it, too.
 	Until    time.Duration
 	Rejected string // a file that was found and not believed, where it is now
 
@@ -24,10 +24,11 @@ type Key struct{ Name, Slot string }
 
 // Node is what a process writes first.
 type Node struct {
-	ID          string `json:"id"`
-	Incarnation uint64 `json:"inc"`
-	Secret      []byte `json:"secret"`
-	Boot        string `json:"boot"`
+	ID          string        `json:"id"`
+	Incarnation uint64        `json:"inc"`
+	Secret      []byte        `json:"secret"`
+	Boot        string        `json:"boot"`
+	Until       time.Duration `json:"until,omitempty"` // see State
 }
 
 // Life is what a session lives by.

@@ -36,6 +36,10 @@ func TestUntilWhenSomebodyMayHold(t *testing.T) {
 			if s.Node == first.Node || s.Until < 100*time.Second || s.Until > 102*time.Second {
 				t.Errorf("node %s, until %v; want a new node, and 100 s", s.Node, s.Until)
 			}
+			until := s.Until
+			if j, s = reopen(t, j); s.Until != until {
+				t.Errorf("the process after that: until %v, want %v: nobody has told it of the holds either", s.Until, until)
+			}
 			if err := lose(j.path); err != nil {
 				t.Fatal(err)
 			}

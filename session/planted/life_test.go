@@ -143,6 +143,10 @@ var lifeBugs = []bug{
 		old: "Rejected: j.state.Rejected, Until: j.reach.until}", new: "Rejected: j.state.Rejected}",
 	},
 	{
+		name: "one process alone knows of a lost journal", file: "session/journal/apply.go",
+		old: "&Node{s.Node, s.Incarnation, s.Secret, s.Boot, s.Until}", new: "&Node{s.Node, s.Incarnation, s.Secret, s.Boot, 0}",
+	},
+	{
 		name: "deadlines are not kept beside the journal", file: "session/journal/journal.go", test: "./session/journal",
 		old: "	j.reach.told(r)\n", new: "",
 	},
