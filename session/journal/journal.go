@@ -79,7 +79,8 @@ type Journal struct {
 
 // Open takes the directory for this process and begins a new incarnation of its
 // node. The State is what the process before left; it is not used by the Journal
-// any more. ErrLocked if another process has dir.
+// any more. ErrLocked if another process has dir. Where the disk is full, Err may tell from
+// the beginning that nothing is written.
 func Open(dir string) (*Journal, State, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, State{}, fmt.Errorf("state directory: %w", err)
@@ -136,7 +137,7 @@ func (j *Journal) begin() error {
 		j.state.Boot = boot
 		j.state.outlive()
 	}
-	if err := j.rewrite(); err != nil {
+	if err := j.rewrite(); err != nil && !j.startFull(err) {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	return nil
@@ -215,8 +216,8 @@ func (j *Journal) full() int64 { return max(min(slack+4*j.base, j.most), j.base+
 // the file is emptied first, and its room is used. A process that is killed in between leaves
 // an empty journal.
 func (j *Journal) fail(err error) {
-	noRoom := errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
-	if noRoom {
+	full := noRoom(err)
+	if full {
 		if j.state.forgetAnswers(0); j.rewrite() == nil {
 			return
 		}
@@ -225,7 +226,7 @@ func (j *Journal) fail(err error) {
 	if e := j.out.empty(); e != nil {
 		j.err = errors.Join(err, e, os.Remove(j.path))
 	}
-	if noRoom && j.rewrite() == nil {
+	if full && j.rewrite() == nil {
 		j.err = nil
 		return
 	}

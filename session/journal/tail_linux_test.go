@@ -226,3 +226,61 @@ func TestClosedFileHasNoZeros(t *testing.T) {
 		t.Errorf("%d bytes, %v, want %d", len(got), err, len(want))
 	}
 }
+
+// A process that starts while the disk is full knows what the one before it has left, and so
+// does the next one, if there is room for that where it stood.
+func TestStartWithoutRoom(t *testing.T) {
+	for _, tt := range []struct {
+		what, options string
+		full          bool // nothing can be written
+		answers       int  // that were given
+	}{
+		{what: "where the room was allocated", options: "size=600k"},
+		{what: "where the answers have it", options: "size=8m", answers: 420},
+		{what: "no room for a file", options: "size=2m,nr_inodes=4", full: true},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := unix.Mount("lockgw-test", dir, "tmpfs", 0, tt.options); err != nil {
+				t.Skipf("cannot mount: %v", err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+			j, first := open(t, dir)
+			j.Opened(client("a"))
+			j.Told(Key{Name: "n"}, turn("a", 5), nil)
+			flood(j, "a", tt.answers)
+			_ = j.lock.Close() // as if it was killed
+			filler, err := os.Create(filepath.Join(dir, "filler"))
+			for err == nil {
+				if _, err = filler.Write(make([]byte, 4096)); tt.full {
+					break
+				}
+			}
+			if !tt.full && !errors.Is(err, unix.ENOSPC) {
+				t.Fatal(err)
+			}
+			j, s := open(t, dir)
+			if p := s.Places[Key{Name: "n"}]; s.Node != first.Node || s.Sessions["a"] == nil || p == nil || p.Turn == nil {
+				t.Errorf("it knows %+v", s)
+			}
+			if err := j.Err(); (err != nil) != tt.full {
+				t.Errorf("err = %v", err)
+			}
+			if tt.answers > 0 && j.base > 1000 {
+				t.Errorf("%d bytes, want them without the answers", j.base)
+			}
+			j.Entries(Key{Name: "n"}, "a", 2, nil)
+			_ = j.lock.Close()
+			s, err = load(j.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p := s.Places[Key{Name: "n"}]; !tt.full && (p == nil || p.Turn == nil || p.Turn.Count != 2) {
+				t.Errorf("the next process knows %+v", s)
+			}
+			if tt.full && s.Node != "" {
+				t.Errorf("the next process believes what is outdated: %+v", s)
+			}
+		})
+	}
+}

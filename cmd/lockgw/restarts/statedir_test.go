@@ -104,3 +104,23 @@ func TestStateIsFull(t *testing.T) {
 	}
 	mustHold(t, g, "z", `{}`)
 }
+
+// A gateway that is killed while the disk is full comes back with what its clients hold.
+func TestStartWhenStateIsFull(t *testing.T) {
+	for _, url := range []string{"memory://", redistest.Start(t).URL()} {
+		g := newGateway(t, e2e.ShortDir(t), "lone", url)
+		mounted(t, g.State(), "size=512k,mode=0700")
+		g.mustStart(t)
+		d, l := mustHold(t, g, "x", `{"keepalive":"1h"}`)
+		if err := exec.Command("dd", "if=/dev/zero", "of="+filepath.Join(g.State(), "filler"), "bs=4096").Run(); err == nil {
+			t.Fatal("the disk is not full")
+		}
+		for range 2 {
+			g.Kill()
+			g.mustStart(t)
+			if held, err := d.locks(t.Context()); err != nil || len(held) != 1 || held[0].Fence != l.Fence {
+				t.Errorf("%s: holds %+v, %v, want fence %d", url, held, err, l.Fence)
+			}
+		}
+	}
+}

@@ -41,6 +41,9 @@ func remember(dir string, c config.History, log *slog.Logger) (legacy, error) {
 		}
 		log.Info("the journal is written again", "state_dir", dir)
 	}
+	if err := j.Err(); err != nil {
+		j.Report(err)
+	}
 	if past.Rejected != "" {
 		log.Warn("the journal is damaged or foreign, so it is not used; this gateway starts as a new node", "kept_as", past.Rejected)
 	}

@@ -1,0 +1,33 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// noRoom: the disk is full, or this user may have no more of it.
+func noRoom(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+
+// startFull goes on at the start where there was no room to write the file of the process
+// before anew: the clients of that one live on, and so must what they hold. The room that it
+// had allocated and not used is given up first. If that is not enough, it is as if a record
+// could not be written. false: that is not what err says.
+func (j *Journal) startFull(err error) bool {
+	if !noRoom(err) {
+		return false
+	}
+	f, e := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW, 0)
+	if e != nil {
+		return false
+	}
+	j.out = &tail{f: f, plain: true}
+	if b, e := io.ReadAll(f); e == nil && f.Truncate(int64(len(bytes.TrimRight(b, "\x00")))) == nil && j.rewrite() == nil {
+		return true
+	}
+	j.fail(err)
+	return true
+}
