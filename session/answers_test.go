@@ -169,6 +169,42 @@ func TestPartialReleaseIsRemembered(t *testing.T) {
 	})
 }
 
+// Of more answers than one user may have the next process forgets the oldest, and takes new
+// requests as this one would.
+func TestRestartKeepsTheNewestAnswers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{Limits: session.Limits{AnswersPerUser: 40}})
+		s, token := p.open(patient)
+		for i := range 4 {
+			if n, err := pairs(t, s, fmt.Sprint("a", i, "-"), 20); n != 20 {
+				t.Fatalf("%d pairs, %v", n, err)
+			}
+			time.Sleep(61 * time.Second)
+		}
+		last := mustAcquire(t, s, "last", session.Acquire{Key: "the last"})
+		p = p.restart()
+		s = p.lookup(token)
+		if n := p.Stats().Answers; n != 40 {
+			t.Errorf("%d answers, want 40", n)
+		}
+		g, err := s.Acquire(t.Context(), "last", session.Acquire{Key: "the last"})
+		if err != nil || !g.New || g.Lease.Fence() != last.Fence() {
+			t.Errorf("the newest answer is %+v, %v, want that of before", g, err)
+		}
+		if n, err := pairs(t, s, "b", 5); n != 5 {
+			t.Errorf("%d pairs after the restart, then %v", n, err)
+		}
+		time.Sleep(rememberedFor - time.Minute)
+		synctest.Wait()
+		if n := p.Stats().Answers; n != 11 {
+			t.Errorf("%d answers are remembered, want those of the last ten minutes", n)
+		}
+	})
+}
+
+// rememberedFor is how long answers are, if they are few.
+const rememberedFor = 10 * time.Minute
+
 // With an emptied journal the embedded store knows of no hold. It does not give a lock to
 // somebody else while its client relies on it.
 func TestNothingIsGrantedAfterALostJournal(t *testing.T) {

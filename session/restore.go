@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -19,9 +20,7 @@ func (m *Manager) restore(past journal.State) {
 		byID[c.ID] = m.adopt(c)
 	}
 	names := m.pasts(past, byID)
-	for _, c := range past.Sessions { // before anything can be lost
-		byID[c.ID].remind(c)
-	}
+	m.remind(past.Sessions, byID) // before anything can be lost
 	var begins []func(wait bool)
 	for name, p := range names {
 		n, begin := m.engine.Recover(name, *p)
@@ -167,25 +166,43 @@ func (s *Session) checkReturn() {
 	s.closeIf(func() bool { return s.conns == 0 }, "its client has not come back after the gateway was restarted")
 }
 
-// remind takes up the answers to requests with a key.
-func (s *Session) remind(c *journal.Session) {
-	for key, a := range c.Answers {
-		r := &replay{what: a.What, done: make(chan struct{}), at: s.m.cfg.Clock(), told: true, keep: true}
-		close(r.done)
-		switch {
-		case a.Code != "":
-			r.err = &Error{Code: Code(a.Code), Lock: a.Name, Detail: a.Detail}
-		case a.Fence != 0:
-			r.v = Grant{Lease: s.formerLease(a), New: a.New}
-		default:
-			r.v = Released{Count: a.Count}
-		}
-		if s.replays == nil {
-			s.replays = replays{}
-		}
-		s.replays[key] = r
-		s.m.answers.add(s, key, r)
+// remind takes up the answers to requests with a key, the oldest first: it is those that are
+// forgotten if there are too many of one user.
+func (m *Manager) remind(past map[string]*journal.Session, byID map[string]*Session) {
+	type answer struct {
+		journal.Answer
+		s *Session
 	}
+	var all []answer
+	for _, c := range past {
+		for _, a := range c.Answers {
+			all = append(all, answer{a, byID[c.ID]})
+		}
+	}
+	slices.SortFunc(all, func(a, b answer) int { return a.At.Compare(b.At) })
+	now, clock := time.Now(), m.cfg.Clock()
+	for _, a := range all {
+		a.s.remind(a.Answer, clock-max(now.Sub(a.At), 0))
+	}
+}
+
+// remind takes up an answer that was given at that time.
+func (s *Session) remind(a journal.Answer, at time.Duration) {
+	r := &replay{what: a.What, done: make(chan struct{}), at: at, told: true, keep: true}
+	close(r.done)
+	switch {
+	case a.Code != "":
+		r.err = &Error{Code: Code(a.Code), Lock: a.Name, Detail: a.Detail}
+	case a.Fence != 0:
+		r.v = Grant{Lease: s.formerLease(a), New: a.New}
+	default:
+		r.v = Released{Count: a.Count}
+	}
+	if s.replays == nil {
+		s.replays = replays{}
+	}
+	s.replays[a.Key] = r
+	s.m.answers.add(s, a.Key, r)
 }
 
 // formerLease is the hold that was granted in answer a; it may be over.

@@ -135,6 +135,10 @@ var lifeBugs = []bug{
 		old: "if j.state.forgetAnswers(0); j.rewrite() == nil {", new: "if false {",
 	},
 	{
+		name: "the newest answers are forgotten at the start", file: "session/restore.go", run: "TestRestartKeepsTheNewestAnswers",
+		old: "return a.At.Compare(b.At) })", new: "return b.At.Compare(a.At) })",
+	},
+	{
 		name: "no start on a full disk", file: "session/journal/journal.go", test: "./session/journal",
 		old: "err != nil && !j.startFull(err) {", new: "err != nil {",
 	},
