@@ -159,12 +159,10 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 	}
 	s.m.answers.drop(s.replays)
 	s.mu.Unlock()
-	s.m.remove(s, why)
+	s.m.remove(s, why, then == keep)
 	if then == keep {
 		return nil, false, true
 	}
-	s.m.cfg.Journal.Closed(s.id)
-	s.m.index.drop(s)
 	released, pending = endAll(ctx, leases, reason, then)
 	s.m.publish(Event{Type: EventSessionEnded, Session: s.id, Reason: reason})
 	return released, pending, true

@@ -26,7 +26,7 @@ type Manager struct {
 	index   sessionIndex
 	answers answers
 
-	mu        sync.Mutex // guards the fields below; nothing is locked under it
+	mu        sync.Mutex // guards the fields below; nothing of this package is locked under it
 	sessions  map[tokenHash]*Session
 	users     map[string]int // how many of them each user has
 	cleared   time.Duration  // when idle sessions were looked for
@@ -110,9 +110,7 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 		}
 		return same, t, nil
 	}
-	m.cfg.Journal.Opened(s.entry())
 	s.live()
-	m.index.add(s) // not before: who finds it there may end it
 	return s, t, nil
 }
 
@@ -138,6 +136,8 @@ func (m *Manager) register(s *Session) (*Session, error) {
 	m.sessions[s.hash] = s
 	m.users[s.o.User]++
 	delete(m.ended, s.hash)
+	m.cfg.Journal.Opened(s.entry()) // who finds it may end it: that has to come after this
+	m.index.add(s)
 	return s, nil
 }
 
@@ -185,11 +185,16 @@ func endedError(reason string) *Error {
 	return &Error{Code: CodeSessionEnded, Detail: "the session has ended: " + reason}
 }
 
-// remove forgets a session, but for the reason of its end.
-func (m *Manager) remove(s *Session, why *Error) {
+// remove forgets a session, but for the reason of its end. The next process has it if it is
+// kept.
+func (m *Manager) remove(s *Session, why *Error, kept bool) {
 	now := m.cfg.Clock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !kept { // before there can be another one with its token
+		m.cfg.Journal.Closed(s.id)
+	}
+	m.index.drop(s)
 	delete(m.sessions, s.hash)
 	if m.users[s.o.User]--; m.users[s.o.User] <= 0 {
 		delete(m.users, s.o.User)
