@@ -41,12 +41,18 @@ func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fenc
 	case ours:
 		return fenceMismatch(name)
 	}
-	if owner != "" {
-		if st, err := m.Inspect(ctx, name); err == nil && st.Holder != nil && st.ownerOf(fence) != owner {
+	is := func(a *engine.Answer) error { // holders outside lockgw, one after the other, have the same fence
+		if owner == "" {
+			return nil
+		}
+		if st := m.statusOf(name, a); st.Holder != nil && st.ownerOf(fence) != owner {
 			return heldByAnother(name)
 		}
+		return nil
 	}
-	switch err := m.engine.Break(ctx, name, fence, m.cfg.Delay); {
+	switch err := m.engine.Break(ctx, name, fence, is, m.cfg.Delay); {
+	case CodeOf(err) == CodeFenceMismatch:
+		return err
 	case errors.Is(err, backend.ErrConflict):
 		return &Error{Code: CodeConflict, Lock: name, Detail: "what the store has under this name is no lock that is known here, so it is left alone; whoever has made it has to delete it"}
 	case errors.Is(err, backend.ErrNotHeld):

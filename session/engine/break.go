@@ -12,7 +12,8 @@ import (
 
 // Break ends by force the hold of another node that has this fence now, or that of a program
 // outside lockgw, whose fence is the newest of the record. Then nobody gets the name for
-// delay. It tries again, until ctx is done, if the record changes meanwhile.
+// delay. It tries again, until ctx is done, if the record changes meanwhile. Each time is looks
+// at what is there, and its error is the result.
 //
 // Where several callers of that node have the name, the node is told by the record to end the
 // one with the fence, and then others may have what it had at once. If the node has not done
@@ -22,9 +23,12 @@ import (
 // for callers of this node perhaps. backend.ErrConflict: what a program outside lockgw has
 // under the name is no lock as far as can be told. Nothing was changed then.
 // backend.ErrUnavailable: it may be broken all the same.
-func (e *Engine) Break(ctx context.Context, lock string, fence backend.Fence, delay time.Duration) error {
+func (e *Engine) Break(ctx context.Context, lock string, fence backend.Fence, is func(*Answer) error, delay time.Duration) error {
 	for {
 		a, err := e.Ask(ctx, lock)
+		if err == nil {
+			err = is(&a)
+		}
 		if err != nil {
 			return err
 		}

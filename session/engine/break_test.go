@@ -9,7 +9,11 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session/contender"
+	"github.com/lockgw/lockgw/session/engine"
 )
+
+// whoever has the hold.
+func whoever(*engine.Answer) error { return nil }
 
 // breaks has g break a hold, and wants that error. Who holds it may be silent on a busy
 // machine: then the fence is compared with what the store shows, so it is asked before.
@@ -18,7 +22,7 @@ func (g *gateway) breaks(t *testing.T, name string, fence backend.Fence, delay t
 	g.asks(t, name)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := g.Break(ctx, name, fence, delay); !errors.Is(err, want) {
+	if err := g.Break(ctx, name, fence, whoever, delay); !errors.Is(err, want) {
 		t.Fatalf("break of %s, fence %d: %v, want %v", name, fence, err, want)
 	}
 }
@@ -106,10 +110,10 @@ func TestBreakOfSilent(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := b.Break(ctx, name, second.Fence, 0); !errors.Is(err, backend.ErrFence) {
+			if err := b.Break(ctx, name, second.Fence, whoever, 0); !errors.Is(err, backend.ErrFence) {
 				t.Errorf("%s: a fence that nobody was shown: %v", name, err)
 			}
-			if err := b.Break(ctx, name, first.Fence, 0); err != nil {
+			if err := b.Break(ctx, name, first.Fence, whoever, 0); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			next := long("v:1", 0)
@@ -147,7 +151,7 @@ func TestBreakRaces(t *testing.T) {
 			cancel()
 		}
 		b.asks(t, "m")
-		if err := b.Break(ctx, "m", held.Fence, 0); !errors.Is(err, backend.ErrUnavailable) {
+		if err := b.Break(ctx, "m", held.Fence, whoever, 0); !errors.Is(err, backend.ErrUnavailable) {
 			t.Errorf("always changed: %v", err)
 		}
 	})
