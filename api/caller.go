@@ -137,6 +137,26 @@ func (who *identity) session() (*session.Session, error) {
 // /livez is for probes, and the pages get what they show by requests of their own.
 var toAnybody = []string{"/livez", "/version", "/", "/docs", "/openapi.yaml"}
 
+// ofSession are the requests for which the token of a session is enough, also when the access
+// token that opened it is gone: they keep what the session holds, or give it back.
+var ofSession = []struct{ method, route string }{
+	{http.MethodDelete, "/v1/locks/:name"},
+	{http.MethodPost, "/v1/locks/:name/renew"},
+	{http.MethodDelete, "/v1/multilocks"},
+	{http.MethodGet, "/v1/sessions/self"},
+	{http.MethodDelete, "/v1/sessions/self"},
+	{http.MethodPost, "/v1/sessions/self/keepalive"},
+	{http.MethodGet, "/v1/sessions/self/events"},
+}
+
+// wasKnown tells whether r is one of those, of a session that was opened with an access token.
+func (who *identity) wasKnown(r *http.Request) bool {
+	path := r.URL.EscapedPath()
+	return who.sess != nil && who.caller.Named() && slices.ContainsFunc(ofSession, func(e struct{ method, route string }) bool {
+		return e.method == r.Method && matches(e.route, path) >= 0
+	})
+}
+
 // admitCaller refuses a caller who comes over the network and is not known.
 func (h *Handler) admitCaller(r *http.Request, who *identity) error {
 	if !who.direct.Remote() {
@@ -147,6 +167,9 @@ func (h *Handler) admitCaller(r *http.Request, who *identity) error {
 		return nil
 	}
 	err := h.Access.Known(who.caller)
+	if who.wasKnown(r) {
+		err = nil
+	}
 	if err == nil && who.shared != nil {
 		err = who.shared.Identify(peer.Known(who.caller.Account()))
 	}
