@@ -128,7 +128,7 @@ func TestBadBodies(t *testing.T) {
 	for _, tt := range []struct{ body, detail string }{
 		{`{"keepalive":0}`, "keepalive: "}, {`{"keepalive":"25h"}`, "keepalive: "}, {`{"ttl":"1ms"}`, "ttl: "},
 		{`{"ttl":0}`, "ttl: "}, {`{"max_hold":0}`, "max_hold: "}, {`{"bind":"pid:1"}`, "bind: must be an object"},
-		{`{"bind":{"pid":0}}`, "bind: pid: "}, {`{"bind":{"pid":1,"pid":1}}`, "more than once"},
+		{`{"bind":{"pid":0}}`, "bind: pid: "}, {`{"bind":{}}`, "bind: pid: is missing"}, {`{"bind":{"pid":1,"pid":1}}`, "more than once"},
 		{`{"bind":{"uid":1}}`, "bind: uid: is not known"}, {`{"bind":{"pid":1}}`, "Unix socket"}, {`{"meta":{"a":1}}`, "meta: a: must be a string"},
 		{`{"meta":{"a":"\n"}}`, "meta: a: "}, {`{"meta":"a"}`, "meta: "},
 		{`{"meta":{"` + strings.Repeat("n", 257) + `":"a"}}`, "is 257 bytes long"}, {`{"meta":{"\u001b":"a"}}`, `meta: "\x1b": must not contain control`},

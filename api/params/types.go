@@ -125,6 +125,9 @@ func (p *Process) Read(v Value) error {
 	if errors.As(err, &inner) {
 		return errors.New(inner.Detail) // the code is added to that of this parameter
 	}
+	if err == nil && o.PID == 0 {
+		return errors.New("pid: is missing: the number of the process")
+	}
 	return err
 }
 
