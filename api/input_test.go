@@ -137,6 +137,10 @@ func TestBadBodies(t *testing.T) {
 	} {
 		rows = append(rows, badRequest{request{method: "POST", path: "/v1/sessions", body: tt.body}, 400, session.CodeInvalid, tt.detail})
 	}
+	for _, half := range []string{`\ud800`, `\udcff`, `\uDBFF\uDBFF\uDFFF`, `\\\ud83d\\ude00`, `\ud83dx\ude00`, `\ud83d\ude00\ude00`} {
+		body := `{"names":["a","a` + half + `"]}`
+		rows = append(rows, badRequest{request{method: "POST", path: "/v1/multilocks", body: body}, 400, session.CodeInvalid, "half of a character"})
+	}
 	rows = append(rows, badRequest{
 		request{method: "PUT", path: "/v1/locks/a?ttl=5", body: `{"ttl":5}`}, 400, session.CodeInvalid, "ttl: is in the query and in the body",
 	})

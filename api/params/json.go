@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/lockgw/lockgw/session"
@@ -103,7 +105,37 @@ func decode(b []byte) (Value, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Value{}, errors.New("has something after the JSON object")
 	}
+	if half := halfCharacter(b); half != "" {
+		return Value{}, fmt.Errorf("has %s, which is half of a character", half)
+	}
 	return v, nil
+}
+
+// halfCharacter is the first surrogate of valid JSON that has no partner, as it is written
+// there; "": none. The decoder replaces each by U+FFFD, so that two names would become one.
+func halfCharacter(b []byte) string {
+	const size = len(`\u0000`)
+	for i := bytes.IndexByte(b, '\\'); i >= 0 && i < len(b); i++ {
+		switch {
+		case b[i] != '\\':
+		case !utf16.IsSurrogate(escaped(b[i:])):
+			i++ // what is escaped may be a backslash
+		case utf16.DecodeRune(escaped(b[i:]), escaped(b[i+size:])) == utf8.RuneError:
+			return string(b[i : i+size])
+		default:
+			i += 2*size - 1
+		}
+	}
+	return ""
+}
+
+// escaped is the character that b begins with, if it is written as \u and four digits; else 0.
+func escaped(b []byte) rune {
+	if !bytes.HasPrefix(b, []byte(`\u`)) {
+		return 0
+	}
+	n, _ := strconv.ParseUint(string(b[2:6]), 16, 16) // in valid JSON four digits follow
+	return rune(n)
 }
 
 func notJSON(err error) error {

@@ -9,6 +9,7 @@ import (
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		`{"ttl":5,"note":"a","renew":true,"bind":{"pid":1}}`, `{"a":1,"a":2}`, `{"a":[1,{"b":null}]}`, `{"a":1]`, `{"a" 1}`, `{,}`, `[]`, "", `{}{}`,
+		`"\ud83d\ude00"`, `"\ud83d"`, `"\\\ud83d\\ude00"`,
 	} {
 		f.Add([]byte(s))
 	}
@@ -25,4 +26,16 @@ func FuzzDecode(f *testing.F) {
 			seen[m.name] = true
 		}
 	})
+}
+
+// A character of two halves is one, and what only looks like half of one is text.
+func TestHalfCharacters(t *testing.T) {
+	for sent, want := range map[string]string{
+		`"\ud83d\ude00"`: "\U0001f600", `"\uD83D\uDE00\ud83d\ude00"`: "\U0001f600\U0001f600", `"\\ud83d"`: `\ud83d`, `"\\\\ude00"`: `\\ude00`,
+		`"\ufffd"`: "\ufffd", `"\"\u0061"`: `"a`, `"\ud83d"`: "", `"\ude00\ud83d"`: "", `"\\\ude00"`: "", `"\ud83d\u0061"`: "", `"\ud83d\n"`: "",
+	} {
+		if v, err := decode([]byte(sent)); v.text != want || (err != nil) != (want == "") {
+			t.Errorf("decode(%s) = %q, %v, want %q", sent, v.text, err, want)
+		}
+	}
 }
