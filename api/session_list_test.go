@@ -174,7 +174,7 @@ func TestKillUser(t *testing.T) {
 	for _, who := range []string{"", "nonsense", one} {
 		refused(t, g.do(kill("?user="+user, who)), 403, access.CodeForbidden)
 	}
-	for _, query := range []string{"", "?user=", "?user=root", "?user=user:", "?user=group:1", "?user=" + user + "&user=unknown", "?user=" + user + "&force=true"} {
+	for _, query := range []string{"", "?user=", "?user=root", "?user=user:", "?user=user:root", "?user=user:-1", "?user=group:1", "?user=" + user + "&user=unknown", "?user=" + user + "&force=true"} {
 		refused(t, g.do(kill(query, "sesame")), 400, session.CodeInvalid)
 	}
 	type ended struct {

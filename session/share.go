@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -97,10 +98,14 @@ func (m *Manager) EndUser(ctx context.Context, user, by string) UserEnded {
 // ParseUser reads a user as UserName writes one: user: and a number, token: or cert: and
 // a name, or unknown.
 func ParseUser(text string) (string, error) {
-	switch kind, name, _ := strings.Cut(text, ":"); {
+	kind, name, _ := strings.Cut(text, ":")
+	uid, err := strconv.ParseUint(name, 10, 32)
+	switch {
 	case text == UserName(""):
 		return "", nil
-	case name == "" || kind != "user" && kind != "token" && kind != "cert":
+	case kind == "user" && err == nil:
+		return "user:" + strconv.FormatUint(uid, 10), nil
+	case name == "" || kind != "token" && kind != "cert":
 		return "", Invalid("user", "is %s; it is user: and the number of a user, token: or cert: and a name, or %s for all who are known by none of them",
 			Quote(text), UserName(""))
 	}

@@ -143,11 +143,11 @@ func TestSessionKillUser(t *testing.T) {
 	const me = "user:12345" // as the fixture has it
 	admin.wantError("INVALID wrong number", "SESSION", "KILL", "USER")
 	admin.wantError("NOAUTH", "SESSION", "KILL", "USER", me)
-	for _, bad := range []string{"alice", "user:", "group:5", ""} {
+	for _, bad := range []string{"alice", "user:", "user:alice", "user:-1", "group:5", ""} {
 		admin.wantError("INVALID user", "SESSION", "KILL", "USER", bad, "TOKEN", "sesame")
 	}
 	admin.want(int64(0), "SESSION", "KILL", "USER", "user:4242", "TOKEN", "sesame")
-	admin.want(int64(1), "SESSION", "KILL", "USER", me, "TOKEN", "sesame")
+	admin.want(int64(1), "SESSION", "KILL", "USER", "user:0012345", "TOKEN", "sesame")
 	admin.lock("a")
 }
 
