@@ -38,7 +38,7 @@ func sessionList(c *conn, args []string) error {
 	if err := c.srv.cfg.Access.Restrict(by, &q); err != nil {
 		return err
 	}
-	if err := c.allow(access.Admin); err != nil {
+	if err := c.srv.cfg.Access.Spend(by, c.sessionID()); err != nil {
 		return err
 	}
 	page, next := c.srv.cfg.Manager.Sessions(q)

@@ -135,6 +135,21 @@ func TestSessionKill(t *testing.T) {
 	admin.lock("a")
 }
 
+// The limit of requests is none for whoever shows the admin token, as it is over HTTP.
+func TestSessionListHasNoRate(t *testing.T) {
+	cfg := sesame
+	cfg.Rate = access.Rate{PerSecond: 1}
+	g := start(t, withAccess(controlOf(t, cfg)))
+	c := g.dial()
+	for range 3 {
+		if v := c.do("SESSION", "LIST", "TOKEN", "sesame"); !isList(v) {
+			t.Errorf("SESSION LIST with the admin token = %v, want a list", v)
+		}
+	}
+}
+
+func isList(v any) bool { _, ok := v.([]any); return ok }
+
 // All sessions of a user end at once, and no others.
 func TestSessionKillUser(t *testing.T) {
 	g := start(t, withAccess(controlOf(t, sesame)))
