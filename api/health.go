@@ -89,8 +89,6 @@ func (h *Handler) readyz(c *gin.Context) error {
 }
 
 func (h *Handler) checks(ctx context.Context) []check {
-	ctx, cancel := context.WithTimeout(ctx, h.Manager.Config().Timeout)
-	defer cancel()
 	// A gateway that can grant some names is ready. A load balancer that sent callers
 	// elsewhere would find all gateways of this store alike, and keep callers from names
 	// that can be locked. A gateway in quarantine is not ready: the quarantine is over

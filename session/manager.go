@@ -25,6 +25,7 @@ type Manager struct {
 	wg      sync.WaitGroup // every goroutine that the Manager started
 	index   sessionIndex
 	answers answers
+	pings   pings
 
 	mu        sync.Mutex // guards the fields below; nothing of this package is locked under it
 	sessions  map[tokenHash]*Session

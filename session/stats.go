@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -36,9 +35,6 @@ func (m *Manager) Stats() Stats {
 // JournalErr is why what is held would not outlive this process at present; nil: it
 // would, or there is no journal.
 func (m *Manager) JournalErr() error { return m.cfg.Journal.Err() }
-
-// Ping asks the store whether it can serve requests.
-func (m *Manager) Ping(ctx context.Context) error { return m.store.Ping(ctx) }
 
 // Config is the configuration in force, defaults filled in.
 func (m *Manager) Config() Config { return m.cfg }

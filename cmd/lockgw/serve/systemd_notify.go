@@ -97,8 +97,6 @@ func draining(m *session.Manager) bool {
 
 // storeState is one line: another one would be a message of its own.
 func storeState(ctx context.Context, m *session.Manager) string {
-	ctx, cancel := context.WithTimeout(ctx, m.Config().Timeout)
-	defer cancel()
 	store := "the store (" + m.Info().Type + ")"
 	err := m.Ping(ctx)
 	if err == nil {
