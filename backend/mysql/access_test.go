@@ -71,6 +71,8 @@ func TestNoLimitOfTime(t *testing.T) {
 	}
 }
 
+func TestServerThatHangsRefusesNothing(t *testing.T) { sqltest.Hangs(t, store) }
+
 func TestTablesAreMadeOnce(t *testing.T) {
 	sqltest.MadeOnce(t, store, "UPDATE locks.lockgw_state SET layout = 2")
 }

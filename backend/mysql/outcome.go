@@ -87,7 +87,7 @@ func outcome(err error) error {
 	case errors.As(err, &server):
 		return refused(server)
 	case errors.Is(err, driver.ErrBadConn):
-		return fmt.Errorf("%w: the connection was closed before the request was sent", backend.ErrRefused)
+		return fmt.Errorf("%w: the connection was closed before the request was sent", backend.ErrUnreachable)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: no answer in time: %w", backend.ErrUnavailable, err)
 	default:

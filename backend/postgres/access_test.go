@@ -63,6 +63,8 @@ func TestLeastRights(t *testing.T) {
 	sqltest.Hears(t, told, ledger.Waits)
 }
 
+func TestServerThatHangsRefusesNothing(t *testing.T) { sqltest.Hangs(t, store) }
+
 func TestTablesAreMadeOnce(t *testing.T) {
 	sqltest.MadeOnce(t, store, "UPDATE lockgw.state SET layout = 2")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // advice says what to do about an error of the server, by the beginning of its code.
@@ -103,10 +104,7 @@ func outcome(err error) error {
 // unprepared turns the error of preparing a statement into one of package backend: it was not
 // carried out.
 func unprepared(err error) error {
-	if err = outcome(err); !errors.Is(err, backend.ErrRefused) {
-		err = fmt.Errorf("%w: the connection to PostgreSQL broke before the request was sent: %s", backend.ErrRefused, err.Error())
-	}
-	return err
+	return sqltable.Unsent("the connection to PostgreSQL broke before the request was sent", outcome(err))
 }
 
 // staleStatement: what the connection has prepared is of no use any more.

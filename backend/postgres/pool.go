@@ -152,7 +152,7 @@ func (p *pool) over(ctx context.Context, c *conn, ss []statement) ([]rows, error
 		batch.ExecPrepared(name, s.args, nil, nil)
 	}
 	if c.IsClosed() || ctx.Err() != nil {
-		return nil, fmt.Errorf("%w: the connection to PostgreSQL was closed, or the time was over, before the request was sent", backend.ErrRefused)
+		return nil, fmt.Errorf("%w: the connection to PostgreSQL was closed, or the time was over, before the request was sent", backend.ErrUnreachable)
 	}
 	results, err := c.ExecBatch(ctx, batch).ReadAll()
 	if err != nil {

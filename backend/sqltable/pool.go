@@ -85,7 +85,7 @@ func (p *Pool[C]) acquire(ctx context.Context) (*pooled[C], error) {
 	select {
 	case <-p.free:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: no connection to %s was free in time", backend.ErrRefused, p.kind.Product)
+		return nil, fmt.Errorf("%w: no connection to %s was free in time", backend.ErrUnreachable, p.kind.Product)
 	}
 	for h := p.pop(); h != nil; h = p.pop() {
 		if p.kind.Alive(ctx, h.c, time.Since(h.used)) {

@@ -32,19 +32,29 @@ func (t *Table) Prepare(ctx context.Context) error {
 	case t.preparing <- struct{}{}:
 		defer func() { <-t.preparing }()
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %s has not said yet who it is", backend.ErrRefused, t.db.Product)
+		return fmt.Errorf("%w: %s has not said yet who it is", backend.ErrUnreachable, t.db.Product)
 	}
 	if t.prepared.Load() {
 		return nil
 	}
 	if err := t.prepare(ctx); err != nil {
-		if errors.Is(err, backend.ErrRefused) {
-			return err
-		}
-		return fmt.Errorf("%w: the tables could not be looked at: %s", backend.ErrRefused, err.Error())
+		return Unsent("the tables could not be looked at", err)
 	}
 	t.prepared.Store(true)
 	return nil
+}
+
+// Unsent is err, which kept a request from being sent, with the words for what has failed. That
+// nobody has answered is for the breaker to know.
+func Unsent(what string, err error) error {
+	why := backend.ErrRefused
+	switch {
+	case errors.Is(err, backend.ErrRefused):
+		return err
+	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		why = backend.ErrUnreachable
+	}
+	return fmt.Errorf("%w: %s: %s", why, what, err.Error())
 }
 
 // PrepareAgain has the next request begin with that: it may be another server, or the tables are

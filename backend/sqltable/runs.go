@@ -2,7 +2,6 @@ package sqltable
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -172,18 +171,8 @@ func (r *Runs) Decide(ctx context.Context, ask func(ctx context.Context, judge f
 	return r.Strange()
 }
 
-// unasked: whatever became of the question, nothing was granted. That it was not answered is
-// for the breaker to know.
-func (r *Runs) unasked(err error) error {
-	why := backend.ErrRefused
-	switch {
-	case errors.Is(err, backend.ErrRefused):
-		return err
-	case errors.Is(err, backend.ErrUnavailable):
-		why = backend.ErrUnreachable
-	}
-	return fmt.Errorf("%w: %s does not say who it is: %s", why, r.cfg.Product, err.Error())
-}
+// unasked: whatever became of the question, nothing was granted.
+func (r *Runs) unasked(err error) error { return Unsent(r.cfg.Product+" does not say who it is", err) }
 
 // judge says what is to be done about s. least is how far the database had come.
 func (r *Runs) judge(s Seen, least int64) Change {

@@ -131,8 +131,8 @@ func TestDecideHasAnEnd(t *testing.T) {
 	}()
 	select {
 	case err := <-second:
-		if !errors.Is(err, backend.ErrRefused) {
-			t.Errorf("err = %v, want %v", err, backend.ErrRefused)
+		if !errors.Is(err, backend.ErrRefused) || !errors.Is(err, backend.ErrUnreachable) {
+			t.Errorf("err = %v, want %v", err, backend.ErrUnreachable)
 		}
 	case <-time.After(5 * time.Second):
 		t.Error("it waits for the other one")

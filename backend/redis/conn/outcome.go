@@ -70,7 +70,7 @@ func Outcome(err error) error {
 	case errors.Is(err, goredis.ErrClosed):
 		return ErrClosed
 	case errors.Is(err, goredis.ErrPoolTimeout):
-		return fmt.Errorf("%w: no connection to Redis was free in time", backend.ErrRefused)
+		return fmt.Errorf("%w: no connection to Redis was free in time", backend.ErrUnreachable)
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fmt.Errorf("%w: %w", backend.ErrUnreachable, err)
 	case !errors.As(err, &reply):

@@ -30,7 +30,7 @@ func TestOutcome(t *testing.T) {
 		{replyError("ERR max number of clients reached"), backend.ErrRefused},
 		{replyError("MOVED 1 127.0.0.1:2"), backend.ErrRefused},
 		{fmt.Errorf("failed to authenticate: %w", replyError("WRONGPASS no")), backend.ErrRefused},
-		{goredis.ErrPoolTimeout, backend.ErrRefused},
+		{goredis.ErrPoolTimeout, backend.ErrUnreachable},
 		{goredis.ErrClosed, backend.ErrRefused},
 		{&net.OpError{Op: "dial", Err: io.EOF}, backend.ErrUnreachable},
 		{&net.OpError{Op: "read", Err: io.EOF}, backend.ErrUnavailable},

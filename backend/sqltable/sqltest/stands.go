@@ -3,12 +3,45 @@ package sqltest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
+
+// Hangs wants that nobody is told of a server that hangs that it has refused something, which
+// would be an answer for the breaker: neither who finds all connections in use, nor who is the
+// first to ask it, or waits for that one.
+func Hangs(t *testing.T, store Store) {
+	t.Parallel()
+	s := store.Start(t)
+	met, fresh := store.Open(t, s.URL()+"&pool_max_conns=1", "a", Guard{On: true}), store.Open(t, s.URL(), "b", Guard{On: true})
+	Held(t, met, "n")
+	hangs := s.(interface {
+		Pause()
+		Resume()
+	})
+	hangs.Pause()
+	defer hangs.Resume()
+	var wg sync.WaitGroup
+	for _, table := range []ledger.Table{met, fresh} {
+		for i := range 4 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: table.Node(), Want: 1, Turns: 1, TTL: 30 * time.Second}, 0)
+				_, err := table.Swap(ctx, ledger.Swap{Name: fmt.Sprint("m", i), Record: next, Effects: effects})
+				if !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrUnreachable) {
+					t.Errorf("node %s: %v", table.Node(), err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
 
 // StandsStill wants of a table that it notices that its server stands still, and that it goes
 // on.
