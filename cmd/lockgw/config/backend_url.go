@@ -27,6 +27,17 @@ func StoreText(raw string) string {
 	return scheme + "://" + hosts[strings.LastIndexByte(hosts, '@')+1:] + path
 }
 
+// checkLogin refuses an @ behind the host. It stands there where a password has a /, ? or # in
+// it as it is. Some stores would find such a password all the same, but what comes before the
+// sign would be shown for the host, or what comes after it told as a mistake of the query.
+func checkLogin(raw string) error {
+	_, rest, _ := strings.Cut(raw, "://")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 && strings.Contains(rest[end:], "@") {
+		return errors.New("has an @ after the host; in a user or password write / as %2F, ? as %3F and # as %23, elsewhere write @ as %40")
+	}
+	return nil
+}
+
 const presentSchemes = "memory://, redis://, rediss://, redis+unix://, redis+sentinel://, redis+cluster://, redlock://, etcd://, zookeeper://, postgres:// and mysql://"
 
 // CheckBackendURL says why openBackend cannot open a store by that URL. The error does not
@@ -40,6 +51,8 @@ func CheckBackendURL(raw string) error {
 		return errors.New("memory:// takes nothing after it")
 	case scheme == "memory":
 		return nil
+	case checkLogin(raw) != nil:
+		return checkLogin(raw)
 	case strings.HasSuffix(scheme, "+sentinel"), strings.HasSuffix(scheme, "+cluster"):
 		return redis.CheckURL(raw)
 	case scheme == "redlock": // several hosts, which package url does not know

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -29,7 +30,7 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 	report("backend.key_prefix", errors.Join(checkText(s.Backend.KeyPrefix, false), backend.CheckKeyPrefix(s.Backend.KeyPrefix)))
 	report("backend.url", CheckBackendURL(s.Backend.URL))
 	report("backend.fence_floor", s.checkFenceFloor(time.Now()))
-	report("backend.postgres.listen_url", postgres.CheckListenURL(s.Backend.Postgres.ListenURL))
+	report("backend.postgres.listen_url", cmp.Or(checkLogin(s.Backend.Postgres.ListenURL), postgres.CheckListenURL(s.Backend.Postgres.ListenURL)))
 	report("socket.dir", checkSocketDir(s.Socket.Dir))
 	for _, address := range s.HTTP.Listen {
 		report("http.listen", CheckListen(address, s.HTTP.TLS, s.Access.TokensFile != ""))

@@ -1,6 +1,10 @@
 package config
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 func TestStoreText(t *testing.T) {
 	for raw, want := range map[string]string{
@@ -17,5 +21,25 @@ func TestStoreText(t *testing.T) {
 		if got := StoreText(raw); got != want {
 			t.Errorf("StoreText(%q) = %q, want %q", raw, got, want)
 		}
+	}
+}
+
+// A password with a /, ? or # in it as it is cannot be told from the rest of the URL, so that a
+// part of it would be shown as that.
+func TestConfigWantsPasswordsEncoded(t *testing.T) {
+	for _, url := range []string{
+		"redis://u:%s@h:1/0", "rediss://u:%s@h", "redis+unix://u:%s@/r.sock", "redis+sentinel://u:%s@h1,h2/main", "redis+cluster://u:%s@h1,h2",
+		"redlock://u:%s@h1,h2,h3", "etcd://u:%s@h1,h2/locks", "zookeeper://u:%s@h1,h2/locks", "postgres://u:%s@h/db", "mysql://u:%s@h/db",
+	} {
+		for _, password := range []string{"12/sesame", "12?sesame", "12#sesame", "sesame/12", "sesame?12", "sesame#12", "sesame#", "1?sesame=2"} {
+			raw := fmt.Sprintf(url, password)
+			if err := CheckBackendURL(raw); err == nil || strings.Contains(err.Error(), "sesame") {
+				t.Errorf("CheckBackendURL(%q) = %v, want an error without the password", raw, err)
+			}
+		}
+	}
+	_, err := loadWith(t, "backend: {url: 'postgres://h/db', postgres: {listen_url: 'postgres://u:12/sesame@h/db'}}")
+	if err == nil || !strings.Contains(err.Error(), "listen_url: has an @ after the host") || strings.Contains(err.Error(), "sesame") {
+		t.Errorf("listen_url: %v", err)
 	}
 }
