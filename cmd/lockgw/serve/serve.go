@@ -117,6 +117,7 @@ func serve(ctx context.Context, load func() (config.Settings, error), examine Ex
 	a.first()
 	signals.stop()
 	log.Info("stopping", "timeout", s.Shutdown.Timeout.String())
+	cutOff(s.Shutdown.Timeout, log)
 	service.stopping()
 	passed.leave()
 	err = g.stop(s.Shutdown.Timeout)
