@@ -96,10 +96,10 @@ func New(cfg Config) *Handler {
 	cfg.commentEvery = cmp.Or(cfg.commentEvery, 10*time.Second)
 	h := &Handler{Config: cfg, hosts: origin.HostsOf(cfg.AllowedHosts), site: web.New(openapiYAML)}
 	h.engine = newEngine()
-	h.engine.Use(h.recover)
 	if cfg.Around != nil {
-		h.engine.Use(cfg.Around)
+		h.engine.Use(cfg.Around) // first, so that it sees the answer to a panic, too
 	}
+	h.engine.Use(h.recover)
 	h.engine.NoRoute(h.answer(noRoute))
 	h.engine.NoMethod(h.answer(h.noMethod))
 	h.routes(h.engine)

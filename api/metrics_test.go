@@ -27,6 +27,48 @@ func TestMetrics(t *testing.T) {
 	refused(t, newGateway(t, session.Config{}).do(request{method: "GET", path: "/metrics"}), 404, codeNotFound)
 }
 
+// Around sees how a request is answered that has met a defect, and that one whose client has
+// hung up is not answered at all.
+func TestAroundSeesTheEnd(t *testing.T) {
+	type end struct {
+		status            int
+		returned, written bool
+	}
+	ends := make(chan end, 1)
+	g := newGateway(t, session.Config{}, func(c *Config) {
+		c.Process = func(int, session.Peer) (session.Liveness, error) { panic("kaboom") }
+		c.Around = func(c *gin.Context) {
+			e := end{}
+			defer func() {
+				e.status, e.written = c.Writer.Status(), c.Writer.Written()
+				ends <- e
+			}()
+			c.Next()
+			e.returned = true
+		}
+	})
+	refused(t, g.do(request{method: "PUT", path: "/v1/locks/a?bind=pid:1", unix: true}), 500, session.CodeInternal)
+	if got, want := <-ends, (end{500, true, true}); got != want {
+		t.Errorf("after a defect Around sees %+v, want %+v", got, want)
+	}
+	g.acquire("a", "")
+	<-ends
+	ctx, hangUp := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := g.client.Do(g.request(request{method: "PUT", path: "/v1/locks/a?wait=1m"}).WithContext(ctx))
+		gone <- err
+	}()
+	until(t, "the caller waits", func() bool { return g.m.Stats().Waiters == 1 })
+	hangUp()
+	if err := <-gone; err == nil {
+		t.Fatal("got an answer, want none")
+	}
+	if got := <-ends; got.returned || got.written {
+		t.Errorf("after a hang-up Around sees %+v, want no answer", got)
+	}
+}
+
 // Around sees the request and its route before the endpoint does, and its context goes on.
 func TestAround(t *testing.T) {
 	type key struct{}

@@ -56,11 +56,22 @@ func (h *httpServer) handle(c *gin.Context) {
 		}
 		return
 	}
-	began := time.Now()
+	began, answered := time.Now(), false
 	span := h.begin(c, route)
-	defer func() { h.end(c, route, span, time.Since(began)) }() // of a panic too
+	defer func() {
+		status := c.Writer.Status()
+		if !answered && !c.Writer.Written() {
+			status = statusHungUp
+		}
+		h.end(c, route, span, status, time.Since(began))
+	}()
 	c.Next()
+	answered = true // else the connection is cut
 }
+
+// statusHungUp is noted of a request whose client has hung up, so that it was not answered. It
+// is what proxies note then; no client is told it.
+const statusHungUp = 499
 
 // isStream tells whether the answer lasts as long as the client likes.
 func isStream(route string) bool {
@@ -83,8 +94,7 @@ func (h *httpServer) begin(c *gin.Context, route string) trace.Span {
 	return span
 }
 
-func (h *httpServer) end(c *gin.Context, route string, span trace.Span, took time.Duration) {
-	status := c.Writer.Status()
+func (h *httpServer) end(c *gin.Context, route string, span trace.Span, status int, took time.Duration) {
 	h.duration.Record(c.Request.Context(), took.Seconds(), h.labels(c.Request.Method, route, status)...)
 	if span == nil {
 		return

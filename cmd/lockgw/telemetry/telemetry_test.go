@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -210,6 +212,27 @@ func TestHTTPLabels(t *testing.T) {
 	}
 	if n := strings.Count(text, "\n"+name); n != 2 {
 		t.Errorf("%d series, want 2: neither streams nor probes are measured", n)
+	}
+}
+
+// A request that is not answered because its client has hung up does not count as one that was.
+func TestHTTPHangUp(t *testing.T) {
+	m := open(t, Config{})
+	spans := m.trace(t)
+	around, err := m.HTTP()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := gin.New()
+	e.Use(around)
+	e.PUT("/v1/locks/:name", func(*gin.Context) { panic(http.ErrAbortHandler) })
+	func() {
+		defer func() { _ = recover() }()
+		e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/v1/locks/a", nil))
+	}()
+	wantLines(t, m, `http_server_request_duration_seconds_count{http_request_method="PUT",http_response_status_code="499",http_route="/v1/locks/:name"} 1`)
+	if n := len(spans.GetSpans()); n != 1 {
+		t.Errorf("%d spans have ended, want 1", n)
 	}
 }
 
