@@ -152,6 +152,8 @@ func TestConfigBadValues(t *testing.T) {
 		{"lock: {ttl: 25h}", "not between"},
 		{"limits: {min_ttl: 2h, max_ttl: 1h}", "limits.max_ttl: 1h is shorter than limits.min_ttl, which is 2h"},
 		{"limits: {sessions: 0}", "0 is less than 1"},
+		{"limits: {answers: 131073}", "limits.answers: 131073 is more than 131072"},
+		{"limits: {answers_per_user: 200000}", "limits.answers_per_user: 200000 is more than 131072"},
 		{"limits: {sessions: 1.5}", "no whole number"},
 		{"limits: {sessions: 99999999999999999999}", "no whole number"},
 		{"fairness: {exact_owner: 'yes'}", "not true or false"},

@@ -21,7 +21,7 @@ type field struct {
 	help     string
 	oneOf    []string // the texts allowed; empty: any of the type
 	gone     string   // a text that was allowed once, =, and what to do in its place
-	min      int      // of a number
+	min, max int      // of a number; max 0: none
 	positive bool     // a duration must not be 0
 	reload   bool     // a reload applies a change
 	secret   bool     // a file that not everybody should read
@@ -64,6 +64,8 @@ func (f *field) readRules(tag string) {
 			f.oneOf = append(f.oneOf, value)
 		case "minimum":
 			f.min, _ = strconv.Atoi(value) // a constant of this package
+		case "maximum":
+			f.max, _ = strconv.Atoi(value)
 		}
 	}
 }
@@ -111,8 +113,11 @@ func (f field) setInt(p *int, text string) error {
 	if err != nil {
 		return fmt.Errorf("%q is no whole number", text)
 	}
-	if n < f.min {
+	switch {
+	case n < f.min:
 		return fmt.Errorf("%d is less than %d", n, f.min)
+	case f.max > 0 && n > f.max:
+		return fmt.Errorf("%d is more than %d", n, f.max)
 	}
 	*p = n
 	return nil
