@@ -27,8 +27,8 @@ func (c *Config) alarm() *boottime.Alarm {
 	return boottime.NewTimer(c.Clock)
 }
 
-// margin is how much earlier than the store the gateway ends a lease: it covers
+// Margin is how much earlier than the store the gateway ends a lease: it covers
 // clocks that run at different rates, by 1 % at most.
-func margin(ttl time.Duration) time.Duration {
+func Margin(ttl time.Duration) time.Duration {
 	return max(ttl/100, 50*time.Millisecond)
 }

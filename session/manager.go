@@ -77,7 +77,7 @@ func (c *Config) engine(store ledger.Table) engine.Config {
 	return engine.Config{
 		Config: contender.Config{
 			Node: store.Node(), Turns: c.Fairness.MaxTurns, TurnTime: c.Fairness.MaxTurnTime, Strict: c.Fairness.Strict,
-			Exact: c.Fairness.ExactOwner, Retain: c.Fairness.Retain, Recall: engine.AskTime, Offer: offer, Delay: c.Delay, Margin: margin,
+			Exact: c.Fairness.ExactOwner, Retain: c.Fairness.Retain, Recall: engine.AskTime, Offer: offer, Delay: c.Delay, Margin: Margin,
 			Retry: 20 * time.Millisecond, RetryMost: time.Second, MostWaiting: c.Limits.WaitersPerLock,
 			Restores: info.Restores || !info.Shared, // one that ends with the process has to be told of all holds
 		},

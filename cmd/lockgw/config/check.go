@@ -16,6 +16,7 @@ import (
 	"github.com/lockgw/lockgw/backend/postgres"
 	"github.com/lockgw/lockgw/backend/redlock"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/session"
 )
 
 // check reports every value that is well formed and wrong all the same, because of another
@@ -36,6 +37,7 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 		report("http.listen", CheckListen(address, s.HTTP.TLS, s.Access.TokensFile != ""))
 	}
 	report("http.tls.cert_file", s.checkTLS())
+	report("limits.min_ttl", s.checkMinTTL())
 	report("limits.max_ttl", s.checkTTLRange())
 	report("lock.ttl", s.checkTTL())
 	report("fairness.retain", s.checkRetain())
@@ -124,6 +126,14 @@ func (s Settings) checkRetain() error {
 		return fmt.Errorf("%s is longer than %s, for which nobody may be kept from a name that nobody uses", cli.Duration(r), cli.Duration(mostRetained))
 	case r > s.Lock.TTL/3:
 		return fmt.Errorf("%s is longer than a third of lock.ttl, which is %s (%s)", cli.Duration(r), cli.Duration(s.Lock.TTL), s.Origins["lock.ttl"])
+	}
+	return nil
+}
+
+// checkMinTTL refuses leases that would be over as they begin, so that nothing could be held.
+func (s Settings) checkMinTTL() error {
+	if ttl := s.Limits.MinTTL; ttl <= session.Margin(ttl) {
+		return fmt.Errorf("%s is too short: a lease ends %s earlier here than in the store, and has to be longer than that", cli.Duration(ttl), cli.Duration(session.Margin(ttl)))
 	}
 	return nil
 }

@@ -151,6 +151,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"lock: {ttl: 500ms}", "not between limits.min_ttl 1s (default) and limits.max_ttl 24h (default)"},
 		{"lock: {ttl: 25h}", "not between"},
 		{"limits: {min_ttl: 2h, max_ttl: 1h}", "limits.max_ttl: 1h is shorter than limits.min_ttl, which is 2h"},
+		{"limits: {min_ttl: 50ms}", "limits.min_ttl: 50ms is too short"},
 		{"limits: {sessions: 0}", "0 is less than 1"},
 		{"limits: {answers: 131073}", "limits.answers: 131073 is more than 131072"},
 		{"limits: {answers_per_user: 200000}", "limits.answers_per_user: 200000 is more than 131072"},
