@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strconv"
+	"syscall"
 
 	"github.com/spf13/pflag"
 )
@@ -53,6 +56,11 @@ func Dash(s string) string {
 	}
 	return s
 }
+
+// CatchBrokenPipe has a write into a pipe that nobody reads any more fail, as one onto a full
+// disk does. It ends the process otherwise, before a command can make good that what it
+// writes is lost.
+func CatchBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // WriteJSON writes v for people and programs alike.
 func WriteJSON(w io.Writer, v any) error {
