@@ -156,7 +156,7 @@ func (o Output) writeTable(w io.Writer, all []client.Status, now time.Time) erro
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d", StateText(st), holder, from, LeaseText(st), WaitersText(st), st.Fence)
 		if o.Format == "wide" {
-			fmt.Fprintf(t, "\t%s\t%s\t%s", Dash(h.Owner), UIDText(h.UID), Dash(Printable(h.Note)))
+			fmt.Fprintf(t, "\t%s\t%s\t%s", Dash(Printable(h.Owner)), UIDText(h.UID), Dash(Printable(h.Note)))
 		}
 		fmt.Fprintln(t)
 	}

@@ -13,7 +13,7 @@ import (
 // Whoever writes to the store, or just names a lock, commands nobody's terminal.
 func TestTablesArePrintable(t *testing.T) {
 	const name = "a\x1b[2J\u202etxt.b"
-	holder := client.Holder{Node: name, Note: name, Process: client.Process{PID: 1, Command: name}}
+	holder := client.Holder{Owner: name + "\n", Node: name, Note: name, Process: client.Process{PID: 1, Command: name}}
 	locks := []client.Status{{Name: name, State: client.Held, Holder: &holder}}
 	var list, wide, one, held strings.Builder
 	for _, err := range []error{
