@@ -102,9 +102,9 @@ func holderIn(h *ledger.Hold) *Holder {
 	}
 	holder := holderFrom(h.Node, c)
 	if h.Node == "" {
-		holder.Note = "held by a program outside lockgw"
+		holder.Note = "a program outside lockgw" // stands where others have their names: held by ...
 		if h.ID != 0 {
-			holder.Note = "kept free after a hold was lost (lock.delay)"
+			holder.Note = "nobody: it is kept free after a hold was lost (lock.delay)"
 		}
 	}
 	return &holder

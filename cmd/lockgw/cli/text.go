@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -22,7 +23,7 @@ func HolderText(h *client.Holder) string {
 		parts = append(parts, "("+what+")")
 	}
 	if len(parts) == 0 {
-		parts = append(parts, h.Owner)
+		parts = append(parts, cmp.Or(h.Owner, h.Note))
 	}
 	return Printable(strings.Join(parts, " "))
 }
@@ -31,7 +32,7 @@ func HolderText(h *client.Holder) string {
 // program the note alone does, and the kernel cuts the name of a command.
 func workText(h *client.Holder) string {
 	switch {
-	case h.Note == "", h.Node == "" && h.Command == "": // the owner id tells one from another then
+	case h.Note == "", h.Node == "" && h.Command == "": // the owner id tells one from another then, if there is one
 		return h.Command
 	case h.Command == "lockgw", strings.HasPrefix(h.Note, h.Command):
 		return h.Note

@@ -17,6 +17,8 @@ func TestHolderText(t *testing.T) {
 		{client.Holder{Node: "n", Process: client.Process{PID: 1, Command: "sh"}, Note: "job"}, "n pid 1 (sh, job)"},
 		{client.Holder{Node: "n\x1b[2J", Owner: "u:1"}, "n?[2J"},
 		{client.Holder{Owner: "u:1"}, "u:1"},
+		{client.Holder{Owner: "u:1", Note: "a program"}, "u:1"}, // the owner id tells one from another
+		{client.Holder{Note: "a program\n"}, "a program?"},
 	} {
 		if got := HolderText(&tt.h); got != tt.want {
 			t.Errorf("holderText(%+v) = %q, want %q", tt.h, got, tt.want)

@@ -112,7 +112,7 @@ func shareLines(line func(label, format string, args ...any), st client.Status, 
 }
 
 func holderLines(line func(label, format string, args ...any), h client.Holder, now time.Time) {
-	line("Owner", "%s", h.Owner)
+	line("Owner", "%s", cli.Dash(h.Owner))
 	if h.Node != "" {
 		line("Node", "%s", h.Node)
 	}
