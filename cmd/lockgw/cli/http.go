@@ -29,7 +29,7 @@ func (g Gateway) Get(ctx context.Context, path, token string, v any) error {
 		return problemError(response)
 	}
 	if err := json.NewDecoder(response.Body).Decode(v); err != nil {
-		return Exit(ExitUnavailable, ConnectionError(file, err))
+		return GatewayError(file, err)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (g Gateway) GetAny(ctx context.Context, path string, v any) error {
 	}
 	defer response.Body.Close()
 	if err := json.NewDecoder(response.Body).Decode(v); err != nil {
-		return Exit(ExitUnavailable, ConnectionError(file, err))
+		return GatewayError(file, err)
 	}
 	return nil
 }
@@ -71,12 +71,12 @@ func (g Gateway) ask(ctx context.Context, path, token string) (response *http.Re
 	}}
 	response, err = unix.RoundTrip(request)
 	if err != nil {
-		return nil, file, Exit(ExitUnavailable, ConnectionError(file, err))
+		return nil, file, GatewayError(file, err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, file, Exit(ExitUnavailable, ConnectionError(file, err))
+		return nil, file, GatewayError(file, err)
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, file, nil
