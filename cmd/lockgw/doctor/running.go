@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 
 	"github.com/lockgw/lockgw/backend/redis/examine"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
@@ -26,7 +28,9 @@ func Examine(ctx context.Context, s config.Settings) any {
 // askGateway has the running gateway look, and looks from here where there is none. s is the configuration of this shell.
 func askGateway(ctx context.Context, g cli.Gateway, s config.Settings) []finding {
 	var v struct{ Version, Node, Store, Reach string }
-	if err := g.Get(ctx, "/version", "", &v); err != nil {
+	soon, cancel := context.WithTimeout(ctx, cli.DialTimeout)
+	defer cancel()
+	if err := g.Get(soon, "/version", "", &v); err != nil {
 		return append([]finding{absent(err)}, examineHere(ctx, s)...)
 	}
 	found := append([]finding{{examine.OK, "gateway", fmt.Sprintf("%s runs lockgw %s with %s, %s", v.Node, v.Version, v.Store, v.Reach), ""}}, readiness(ctx, g)...)
@@ -40,15 +44,23 @@ func askGateway(ctx context.Context, g cli.Gateway, s config.Settings) []finding
 	return append(append(found, compared(x, s)), x.Findings...)
 }
 
-// absent tells whether no gateway answers. A gateway that this user may not use is not absent.
+// absent tells whether no gateway is there. One that this user may not use, or that does not
+// answer, is.
 func absent(err error) finding {
 	var e *cli.ExitError
-	if errors.As(err, &e) && e.Code == cli.ExitNoPermission {
+	switch {
+	case errors.As(err, &e) && e.Code == cli.ExitNoPermission:
 		return finding{examine.Fail, "gateway", err.Error(), "run doctor as a user who may use the socket; what follows is as found from here"}
-	}
-	return finding{
-		examine.Warn, "gateway", fmt.Sprintf("none runs here (%v); what follows is what one would find that was started from this shell", err),
-		"start it: systemctl start lockgw, or lockgw serve",
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return finding{
+			examine.Warn, "gateway", fmt.Sprintf("none runs here (%v); what follows is what one would find that was started from this shell", err),
+			"start it: systemctl start lockgw, or lockgw serve",
+		}
+	default:
+		return finding{
+			examine.Fail, "gateway", err.Error(),
+			"see its log; if that goes on, restart it: systemctl restart lockgw; what follows is as found from here",
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -8,20 +9,28 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/backend/redis/examine"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 )
 
-// answering is a gateway that gives these answers, by path.
-func answering(t *testing.T, answers map[string]string) cli.Gateway {
+// shortDir is for sockets, whose paths have at most 107 bytes.
+func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "doctor") // short: the path of a socket has at most 107 bytes
+	dir, err := os.MkdirTemp("", "doctor")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// answering is a gateway that gives these answers, by path.
+func answering(t *testing.T, answers map[string]string) cli.Gateway {
+	t.Helper()
+	dir := shortDir(t)
 	ln, err := net.Listen("unix", filepath.Join(dir, cli.HTTPSocket))
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +92,20 @@ func TestQuarantineFails(t *testing.T) {
 	if len(found) != 3 {
 		t.Errorf("found %+v, want three things", found)
 	}
+}
+
+// A gateway that is there and does not answer is no gateway that is not there.
+func TestHungGatewayFails(t *testing.T) {
+	dir := shortDir(t)
+	hung, err := net.Listen("unix", filepath.Join(dir, cli.HTTPSocket)) // it takes connections, and answers none
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hung.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	found := askGateway(ctx, cli.Gateway{Socket: filepath.Join(dir, cli.RespSocket)}, config.Settings{Config: config.Default()})
+	wantLevel(t, levelOf(t, found, "gateway"), examine.Fail, "does not answer")
 }
 
 func TestNoGatewayRuns(t *testing.T) {
