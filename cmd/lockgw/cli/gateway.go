@@ -92,6 +92,16 @@ func (g Gateway) Dial(ctx context.Context, o client.Options) (*client.Client, er
 	return c, nil
 }
 
+// Answers says why the gateway does not answer on the socket that most commands use, nil if
+// it does.
+func (g Gateway) Answers(ctx context.Context) error {
+	c, err := g.Dial(ctx, client.Options{})
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
 // With runs f with a connection to the gateway and turns its error into that of
 // a command.
 func (g Gateway) With(cmd *cobra.Command, token string, f func(context.Context, *client.Client) error) error {

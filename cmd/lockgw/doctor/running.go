@@ -33,7 +33,7 @@ func askGateway(ctx context.Context, g cli.Gateway, s config.Settings) []finding
 	if err := g.Get(soon, "/version", "", &v); err != nil {
 		return append([]finding{absent(err)}, examineHere(ctx, s)...)
 	}
-	found := append([]finding{{examine.OK, "gateway", fmt.Sprintf("%s runs lockgw %s with %s, %s", v.Node, v.Version, v.Store, v.Reach), ""}}, readiness(ctx, g)...)
+	found := append([]finding{{examine.OK, "gateway", fmt.Sprintf("%s runs lockgw %s with %s, %s", v.Node, v.Version, v.Store, v.Reach), ""}, commandSocket(ctx, g)}, readiness(ctx, g)...)
 	var x examination
 	if err := g.Get(ctx, "/v1/admin/doctor", "", &x); err != nil {
 		return append(found, finding{
@@ -42,6 +42,18 @@ func askGateway(ctx context.Context, g cli.Gateway, s config.Settings) []finding
 		})
 	}
 	return append(append(found, compared(x, s)), x.Findings...)
+}
+
+// commandSocket is about the socket that commands use: what else is asked here is asked over
+// HTTP, on the one beside it.
+func commandSocket(ctx context.Context, g cli.Gateway) finding {
+	if err := g.Answers(ctx); err != nil {
+		return finding{
+			examine.Fail, cli.RespSocket, err.Error(),
+			"see what has removed or replaced it, and restart the gateway; under systemd lockgw-resp.socket before it",
+		}
+	}
+	return finding{examine.OK, cli.RespSocket, "answers", ""}
 }
 
 // absent tells whether no gateway is there. One that this user may not use, or that does not
