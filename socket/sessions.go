@@ -21,7 +21,7 @@ func sessionCommands() []command {
 	return []command{
 		{
 			name: "SESSION", least: 1, most: 9, slow: true, run: sessionCommand,
-			args: "NEW [KEEPALIVE seconds] [BIND pid:n] | ATTACH token | SHOW pid:n | INFO | END | " +
+			args: "NEW [KEEPALIVE seconds] [BIND pid:n] [ONELOCK] | ATTACH token | SHOW pid:n | INFO | END | " +
 				"LIST [PREFIX p] [CURSOR c] [COUNT n] [TOKEN admin-token] | KILL id [TOKEN admin-token] | KILL USER user [TOKEN admin-token]",
 			summary: "Opens, joins, shows or ends the session that holds this connection's locks. For administrators: lists all sessions, ends another's or all of a user.",
 		},
@@ -67,6 +67,8 @@ func sessionNew(c *conn, args []string) error {
 			so.Keepalive = o.span()
 		case o.is("BIND"):
 			pid = o.process()
+		case o.is("ONELOCK"):
+			so.OneLock = true
 		default:
 			o.unknown()
 		}

@@ -112,6 +112,14 @@ func (c *Client) NewSession(ctx context.Context, keepalive time.Duration) (Token
 	return Token(token), err
 }
 
+// NewLockSession is NewSession for one lock: the session also ends when that was given back,
+// as one does that an acquire over HTTP has opened.
+func (c *Client) NewLockSession(ctx context.Context, keepalive time.Duration) (Token, error) {
+	v, err := c.Do(ctx, withSeconds([]string{"SESSION", "NEW", "ONELOCK"}, "KEEPALIVE", keepalive)...)
+	token, _ := v.(string)
+	return Token(token), err
+}
+
 // BindSession opens a session that lives as long as the process pid, whatever becomes of
 // connections, joins it and returns its token. The process has to be of the same user, and
 // the gateway must be able to watch it: from a container with process ids of its own it

@@ -74,7 +74,7 @@ Prefer run where the work is one command: it ends the hold with it.`,
 // lock prints the token last, once the lock is held.
 func lock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.LockOptions, life time.Duration, format string) error {
 	cli.CatchBrokenPipe()
-	token, err := c.NewSession(ctx, life)
+	token, err := c.NewLockSession(ctx, life)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,15 @@ func NewUnlock() *cobra.Command {
 				return err
 			}
 			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error {
-				return unlock(ctx, cmd, c, args[0], o, format)
+				left, err := c.Unlock(ctx, args[0], o)
+				if err != nil {
+					return err
+				}
+				if format == "json" {
+					return cli.WriteJSON(cmd.OutOrStdout(), releasedOut{Name: args[0], Released: left == 0, Count: left})
+				}
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), left)
+				return err
 			})
 		},
 	}
@@ -63,24 +71,4 @@ func NewUnlock() *cobra.Command {
 	f.BoolVar(&o.All, "all", false, "release every entry")
 	cli.JSONVar(f, &format)
 	return cmd
-}
-
-// unlock ends a session that holds nothing any more: lock has opened one for
-// each lock, and it would stay until its keepalive is over.
-func unlock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.UnlockOptions, format string) error {
-	left, err := c.Unlock(ctx, name, o)
-	if err != nil {
-		return err
-	}
-	if left == 0 {
-		info, err := c.Session(ctx)
-		if err == nil && info.Keepalive > 0 && len(info.Holds) == 0 {
-			_ = c.EndSession(ctx) // the lock is released all the same
-		}
-	}
-	if format == "json" {
-		return cli.WriteJSON(cmd.OutOrStdout(), releasedOut{Name: name, Released: left == 0, Count: left})
-	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), left)
-	return err
 }
