@@ -32,7 +32,7 @@ stop_gateway
 echo '# mine' >>/etc/lockgw/lockgw.yaml
 # systemctl, as far as the package asks: it writes down what for.
 mkdir -p /run/systemd/system
-printf '#!/bin/sh\necho "$@" >>/tmp/systemctl.log\n' >/usr/bin/systemctl
+printf '#!/bin/sh\necho "$@" >>/tmp/systemctl.log\ncase "$*" in *is-enabled*) echo enabled ;; esac\n' >/usr/bin/systemctl
 chmod +x /usr/bin/systemctl
 
 dpkg -i /lockgw.deb # as at an upgrade
@@ -42,6 +42,12 @@ grep -q '^# mine$' /etc/lockgw/lockgw.yaml || fail 'an upgrade loses the configu
 
 dpkg -r lockgw
 grep -q 'stop.*lockgw-http.socket' /tmp/systemctl.log || fail 'a removal leaves sockets open'
+
+rm /tmp/systemctl.log
+dpkg -i /lockgw.deb # what was removed does not run: all has to be started, as at the first time
+grep -q ' start .*lockgw-http.socket' /tmp/systemctl.log && grep -q ' start .*lockgw.service' /tmp/systemctl.log ||
+	fail 'an installation after a removal starts nothing'
+dpkg -r lockgw
 rm -r /usr/bin/systemctl /run/systemd
 [ -f /etc/lockgw/lockgw.yaml ] || fail 'a removal takes the configuration'
 [ -f /var/lib/lockgw/journal ] || fail 'a removal takes the state'
