@@ -3,6 +3,7 @@ package check
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -69,6 +70,39 @@ func sameKeys(t *testing.T, path string, schema, values map[string]any) {
 		if inner, ok := value.(map[string]any); ok && path+key != "config" {
 			sameKeys(t, path+key+".", s.(map[string]any), inner)
 		}
+	}
+}
+
+// config takes each part of lockgw.yaml but those that the chart sets whole.
+func TestConfigHasAllKeys(t *testing.T) {
+	text, err := exec.Command("go", "run", "-C", "../..", "./cmd/lockgw", "config", "schema").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var program, chart struct {
+		Properties map[string]any
+	}
+	if err := json.Unmarshal(text, &program); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = os.ReadFile("../values.schema.json"); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &chart); err != nil {
+		t.Fatal(err)
+	}
+	names := chart.Properties["config"].(map[string]any)["propertyNames"].(map[string]any)["enum"].([]any)
+	for _, own := range []string{"admin", "node", "socket", "state_dir"} {
+		delete(program.Properties, own)
+	}
+	for _, key := range names {
+		if program.Properties[key.(string)] == nil {
+			t.Errorf("config takes %v, which lockgw does not have", key)
+		}
+		delete(program.Properties, key.(string))
+	}
+	for key := range program.Properties {
+		t.Errorf("config does not take %s", key)
 	}
 }
 
