@@ -13,10 +13,12 @@ import (
 	"github.com/lockgw/lockgw/socket/client"
 )
 
-// GatewayError gives an error of the client the exit code it stands for.
+// GatewayError gives an error of the client, or of writing what it has answered, the exit
+// code it stands for.
 func GatewayError(path string, err error) error {
 	var reply *client.Error
 	var done *ExitError
+	var file *fs.PathError
 	switch {
 	case err == nil, errors.As(err, &done):
 		return err
@@ -24,6 +26,8 @@ func GatewayError(path string, err error) error {
 		return Exit(refusalCode(reply), fmt.Errorf("the gateway refused: %w", reply))
 	case errors.Is(err, client.ErrNotAcquired):
 		return Exit(ExitNotAcquired, err)
+	case errors.As(err, &file): // the output: errors of connections are of another type
+		return Exit(ExitFailed, err)
 	default:
 		return Exit(connectionCode(err), ConnectionError(path, err))
 	}

@@ -132,10 +132,11 @@ func (o Output) WriteLocks(w io.Writer, all []client.Status, now time.Time) erro
 		}
 		return WriteJSON(w, list)
 	case "name":
+		names := make([]string, 0, len(all))
 		for _, st := range all {
-			fmt.Fprintln(w, st.Name)
+			names = append(names, st.Name)
 		}
-		return nil
+		return WriteNames(w, names)
 	default:
 		return o.writeTable(w, all, now)
 	}

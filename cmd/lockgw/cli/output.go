@@ -57,6 +57,16 @@ func Dash(s string) string {
 	return s
 }
 
+// WriteNames writes one name a line.
+func WriteNames(w io.Writer, names []string) error {
+	for _, name := range names {
+		if _, err := fmt.Fprintln(w, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // CatchBrokenPipe has a write into a pipe that nobody reads any more fail, as one onto a full
 // disk does. It ends the process otherwise, before a command can make good that what it
 // writes is lost.

@@ -35,10 +35,11 @@ func (o *historyOptions) contended(ctx context.Context, w io.Writer) error {
 	case "json":
 		return cli.WriteJSON(w, c)
 	case "name":
+		names := make([]string, 0, len(c.Items))
 		for _, item := range c.Items {
-			fmt.Fprintln(w, cli.Printable(item.Name))
+			names = append(names, cli.Printable(item.Name))
 		}
-		return nil
+		return cli.WriteNames(w, names)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "NAME\tATTEMPTS\tWAITED P50\tP99\tWORST\tHELD P50\tP99\tWORST\tREFUSED\tLOST")

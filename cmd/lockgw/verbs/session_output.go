@@ -95,10 +95,11 @@ func writeSessions(w io.Writer, o cli.Output, all []client.Summary) error {
 		}
 		return cli.WriteJSON(w, list)
 	case "name":
+		ids := make([]string, 0, len(all))
 		for _, s := range all {
-			fmt.Fprintln(w, s.ID)
+			ids = append(ids, s.ID)
 		}
-		return nil
+		return cli.WriteNames(w, ids)
 	default:
 		return writeSessionTable(w, o, all)
 	}
