@@ -11,7 +11,8 @@ const (
 	// window is the time for which attempts without lines of their own are counted in one
 	// line.
 	window = time.Minute
-	// linesPerWindow is how many lines one lock gets in a window.
+	// linesPerWindow is how many lines one lock gets in a window, but for the last ones of
+	// attempts that have a line already.
 	linesPerWindow = 120
 	// maxWindows and maxOpen bound memory: what exceeds them is dropped.
 	maxWindows = 20_000
@@ -29,7 +30,7 @@ type key struct{ lock, owner string }
 
 // tracker puts steps together to attempts, and makes lines of attempts.
 type tracker struct {
-	open    map[key]*Attempt
+	open    map[key]*ongoing
 	young   []key // of open, in the order of their beginnings, without a line so far
 	windows map[string]*counted
 	rolled  time.Time
@@ -50,6 +51,12 @@ type tracker struct {
 	dropped uint64 // attempts at locks beyond maxWindows
 }
 
+// ongoing is an attempt that is not over, as far as is known.
+type ongoing struct {
+	Attempt
+	told bool // it has a line, which has to be replaced by one that says how it ended
+}
+
 // counted is what was counted of one lock in one window.
 type counted struct {
 	from  time.Time
@@ -60,7 +67,7 @@ type counted struct {
 // newTracker is without attempts. full has to take the lines and write them.
 func newTracker(cfg Config, full func()) *tracker {
 	return &tracker{
-		open: map[key]*Attempt{}, windows: map[string]*counted{}, full: full,
+		open: map[key]*ongoing{}, windows: map[string]*counted{}, full: full,
 		room: atOnce, perSec: float64(cfg.MaxSize) / 2 / lineSize / cfg.Keep.Seconds(),
 	}
 }
@@ -96,7 +103,7 @@ func (t *tracker) step(s *session.Step) {
 	a := t.open[k]
 	held := a != nil && a.Outcome == Holding
 	if a == nil || held && s.Kind == session.StepRefused { // a re-entry was refused: the hold goes on
-		a = &Attempt{}
+		a = &ongoing{told: s.Kind == session.StepResumed} // by the process before
 	}
 	a.add(s)
 	switch s.Kind {
@@ -114,16 +121,18 @@ func (t *tracker) step(s *session.Step) {
 }
 
 // over writes an attempt that is over, or counts it.
-func (t *tracker) over(a *Attempt) {
+func (t *tracker) over(a *ongoing) {
 	w := t.window(a.Lock, a.Ended)
 	switch {
+	case a.told:
+		t.put(a.line())
 	case w == nil: // beyond maxWindows
 		t.dropped++
 	case w.lines < linesPerWindow && (a.eventful() || t.spend(a.Ended)):
 		w.lines++
 		t.put(a.line())
 	default:
-		w.more.add(a, a.Ended)
+		w.more.add(&a.Attempt, a.Ended)
 	}
 }
 
@@ -158,6 +167,7 @@ func (t *tracker) tick(now time.Time) {
 			break
 		}
 		if n++; a != nil {
+			a.told = true
 			t.put(a.line())
 		}
 	}
@@ -196,7 +206,7 @@ func (t *tracker) flush(now time.Time) {
 func (t *tracker) openNow() []Attempt {
 	out := make([]Attempt, 0, len(t.open))
 	for _, a := range t.open {
-		out = append(out, *a)
+		out = append(out, a.Attempt)
 	}
 	return out
 }
