@@ -9,7 +9,7 @@ import (
 // Caller is one who wants the name, or has it.
 type Caller struct {
 	// Mode, TTL and so on are what it asked for. A Contender changes them only where
-	// Hurry, Loosen and Prolong say so.
+	// Hurry, Loosen, Prolong and Release say so.
 	Mode backend.Mode
 	TTL  time.Duration
 	// Fixed: the lease ends after TTL; no watchdog.

@@ -76,7 +76,7 @@ func (c *Contender) Accept(now time.Duration, w *Caller) (bool, Effects) {
 }
 
 // Release ends the wait or the hold of w. What it holds may be kept until its MinHold
-// is over. With Delay of the Config, a hold that lost is kept from everybody.
+// is over, under the watchdog then. With Delay of the Config, a hold that lost is kept from everybody.
 func (c *Contender) Release(now time.Duration, w *Caller) Effects {
 	c.now = now
 	c.expire()
@@ -88,7 +88,7 @@ func (c *Contender) Release(now time.Duration, w *Caller) Effects {
 			c.retryAt = 0
 		}
 	case w.phase == told && w.MinHoldAt > now:
-		w.phase, w.Kept = kept, true
+		w.phase, w.Kept, w.Fixed, w.Until = kept, true, false, 0 // it may last for longer than the lease that w was told of
 		c.journal(Released, w)
 	case w.phase == granted || w.phase == told:
 		c.end(w)
@@ -153,7 +153,7 @@ func (c *Contender) expire() {
 		switch w := c.in[i]; {
 		case w.phase == kept && c.now >= w.MinHoldAt:
 			c.end(w) // and it is in no more
-		case w.phase != kept && w.Until != 0 && c.now >= w.Until:
+		case w.Until != 0 && c.now >= w.Until:
 			c.lose(w, Expired)
 		case w.phase == told && w.MaxHoldAt != 0 && c.now >= w.MaxHoldAt:
 			c.keepOut()

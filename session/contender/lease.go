@@ -47,7 +47,7 @@ func (c *Contender) renews() bool {
 	if h.id == 0 || h.giving || c.recovers {
 		return false
 	}
-	return c.queue.len() > 0 || slices.ContainsFunc(c.in, func(w *Caller) bool { return !w.Fixed || w.phase == kept })
+	return c.queue.len() > 0 || slices.ContainsFunc(c.in, func(w *Caller) bool { return !w.Fixed })
 }
 
 // Renewed takes the answer to a renewal that was sent at sentAt. It resolves nothing.
