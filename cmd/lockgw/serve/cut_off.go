@@ -18,6 +18,6 @@ const lastWords = deliverTimeout + time.Second
 func cutOff(timeout time.Duration, log *slog.Logger) {
 	time.AfterFunc(timeout+lastWords, func() {
 		log.Error("the stop took longer than shutdown.timeout and is cut off; what is held stays in the store for the next process, or until the leases run out", "timeout", timeout)
-		os.Exit(cli.ExitFailed)
+		os.Exit(cli.ExitFailed) //nolint:forbidigo // main waits for what hangs
 	})
 }
