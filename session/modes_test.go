@@ -53,6 +53,24 @@ func TestSharedHolds(t *testing.T) {
 	})
 }
 
+// Several who come at once and do not want to wait get as many permits as there are.
+func TestTriesAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 1, session.Config{}, hooked(f))
+		f.set(func(string) error { time.Sleep(10 * time.Millisecond); return nil }, nil)
+		var all []<-chan *session.Lease
+		for range 5 {
+			all = append(all, wait(t, c.open(0), "s", session.Acquire{Limit: 3}))
+		}
+		for i, got := range all {
+			if l := <-got; (l != nil) != (i < 3) {
+				t.Errorf("try %d: granted %v", i, l != nil)
+			}
+		}
+	})
+}
+
 func TestSemaphore(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCluster(t, 2, session.Config{}, nil)

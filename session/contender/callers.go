@@ -18,7 +18,7 @@ func (c *Contender) Enter(now time.Duration, w *Caller) Effects {
 	c.admit()
 	switch {
 	case w.phase != waiting:
-	case w.NoWait && (c.behind(w) || c.copy.Entry(c.cfg.Node) != nil):
+	case w.NoWait && c.behind(w):
 		c.queue.remove(w)
 		return c.refuse(w, Held)
 	case c.cfg.MostWaiting > 0 && c.queue.len() > c.cfg.MostWaiting:
@@ -28,10 +28,18 @@ func (c *Contender) Enter(now time.Duration, w *Caller) Effects {
 	return c.advance()
 }
 
-// behind: callers of this node have the name so that w has to wait for them, or stand
-// before w.
+// behind: w has to wait for callers of this node: they have the name, or wait before it,
+// where one of them is to have it alone or, as the store has said, all have to wait.
 func (c *Contender) behind(w *Caller) bool {
-	return c.queue.head() != w || len(c.in) > 0 && (w.Mode == backend.Exclusive || c.in[0].Mode == backend.Exclusive)
+	q, alone := &c.queue, w.Mode == backend.Exclusive
+	switch {
+	case len(c.in) > 0 && (alone || c.in[0].Mode == backend.Exclusive):
+		return true
+	case q.head() == w:
+		return false
+	default:
+		return alone || q.alone > 0 || !q.head().NoWait && c.copy.Entry(c.cfg.Node) != nil
+	}
 }
 
 // Hurry has w, who waits, want an answer now, as if it had come with NoWait.

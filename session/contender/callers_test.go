@@ -344,6 +344,62 @@ func TestTryBesideOthersOfTheNode(t *testing.T) {
 	}
 }
 
+// Several who do not want to wait ask together: as many get a permit as are free.
+func TestTriesAtOnce(t *testing.T) {
+	b := newBench(t, nil)
+	var tries []*Caller
+	for range permits + 2 {
+		try := permit()
+		try.NoWait = true
+		tries = append(tries, b.enter(try))
+	}
+	b.settle()
+	for i, try := range tries {
+		if got := b.accept(try); got != (i < int(permits)) || !got && !try.IsOver() {
+			t.Errorf("try %d: let in %v, it waits %v", i, got, try.Waits())
+		}
+	}
+}
+
+// One who does not want to wait is turned away at once where others of its node have to wait
+// before it, or one of them wants the name alone.
+func TestTryBehindThoseWhoWait(t *testing.T) {
+	b := newBench(t, nil)
+	refused := func(what string) {
+		t.Helper()
+		try := shared()
+		try.NoWait = true
+		if e := b.did(b.c.Enter(b.now, try)); e.Send != nil || len(e.Ended) != 1 || e.Ended[0] != (Ended{try, Held}) {
+			t.Errorf("behind %s: ended with %+v, asked %+v", what, e.Ended, e.Send)
+		}
+	}
+	b.other(ledger.Op{Want: 1})
+	w := b.enter(shared())
+	b.settle()
+	refused("one who has to wait")
+	b.did(b.c.Release(b.now, w))
+	b.settle()
+	b.enter(exclusive())
+	refused("one who wants it alone, and has asked")
+}
+
+// One who does not want to wait is not turned away because of one who gave up before it.
+func TestTryBehindOneWhoGaveUp(t *testing.T) {
+	b := newBench(t, nil)
+	b.other(ledger.Op{Want: 1})
+	w := b.enter(exclusive())
+	b.settle()
+	b.other(ledger.Op{Verb: ledger.Leave}) // and the message is lost
+	b.did(b.c.Release(b.now, w))           // which is being written
+	try := exclusive()
+	try.NoWait = true
+	b.enter(try)
+	b.settle()
+	if !b.accept(try) {
+		t.Errorf("it ended with %+v, the store has %+v", b.last.Ended, b.row.Record)
+	}
+}
+
 // One who gives up while its first request has no answer leaves something behind.
 func TestWriteWithoutAnswerIsOwed(t *testing.T) {
 	b := newBench(t, nil)

@@ -1,6 +1,10 @@
 package contender
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/lockgw/lockgw/backend"
+)
 
 // queue is the callers of one node that wait, first come first. All of them use the name
 // as the same kind. What is asked of it at each event takes constant time, however many
@@ -8,6 +12,7 @@ import "slices"
 type queue struct {
 	ws      []*Caller
 	noWait  int // those that do not want to wait
+	alone   int // those that are to have the name alone
 	unasked int // those that came after the last request was sent
 	curious int // those that are to hear that they have to wait, and have not
 }
@@ -43,6 +48,9 @@ func (q *queue) remove(w *Caller) {
 func (q *queue) count(w *Caller, d int) {
 	if w.NoWait {
 		q.noWait += d
+	}
+	if w.Mode == backend.Exclusive {
+		q.alone += d
 	}
 	if !w.asked {
 		q.unasked += d

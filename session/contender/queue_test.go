@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 // drain has n callers come and be served one after the other.
@@ -49,14 +51,15 @@ func TestQueueCounts(t *testing.T) {
 	var gone []*Caller
 	check := func() {
 		t.Helper()
-		noWait, unasked, curious := 0, 0, 0
+		noWait, alone, unasked, curious := 0, 0, 0, 0
 		for _, w := range q.ws {
 			noWait += bit(w.NoWait)
+			alone += bit(w.Mode == backend.Exclusive)
 			unasked += bit(!w.asked)
 			curious += bit(w.Curious && !w.queued)
 		}
-		if q.noWait != noWait || q.unasked != unasked || q.curious != curious {
-			t.Fatalf("it counts %d, %d and %d, there are %d, %d and %d", q.noWait, q.unasked, q.curious, noWait, unasked, curious)
+		if q.noWait != noWait || q.alone != alone || q.unasked != unasked || q.curious != curious {
+			t.Fatalf("it counts %d, %d, %d and %d, there are %d, %d, %d and %d", q.noWait, q.alone, q.unasked, q.curious, noWait, alone, unasked, curious)
 		}
 	}
 	for i := range 500 {
@@ -73,7 +76,7 @@ func TestQueueCounts(t *testing.T) {
 			q.pushFront(gone[0])
 			gone = gone[1:]
 		default:
-			q.push(&Caller{NoWait: i%3 == 0, Curious: i%5 == 0})
+			q.push(&Caller{NoWait: i%3 == 0, Curious: i%5 == 0, Mode: backend.Mode(-(i % 2))})
 		}
 		check()
 	}

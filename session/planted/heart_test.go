@@ -452,7 +452,27 @@ var heartBugs = []bug{
 	},
 	{
 		name: "one who does not want to wait is turned away from free permits", file: "session/contender/callers.go",
-		old: " || len(c.in) > 0 && (w.Mode == backend.Exclusive || c.in[0].Mode == backend.Exclusive)", new: " || len(c.in) > 0",
+		old: "\tcase len(c.in) > 0 && (alone || c.in[0].Mode == backend.Exclusive):\n", new: "\tcase len(c.in) > 0:\n",
+		test: contender,
+	},
+	{
+		name: "of several who do not want to wait only the first asks", file: "session/contender/callers.go",
+		old: "\t\treturn alone || q.alone > 0 || !q.head().NoWait && c.copy.Entry(c.cfg.Node) != nil\n", new: "\t\treturn true\n",
+		test: contender,
+	},
+	{
+		name: "one who does not want to wait asks again for what others here wait for", file: "session/contender/callers.go",
+		old: " || !q.head().NoWait && c.copy.Entry(c.cfg.Node) != nil\n", new: "\n",
+		test: contender,
+	},
+	{
+		name: "one who does not want to wait asks beside one who wants the name alone", file: "session/contender/callers.go",
+		old: "alone || q.alone > 0 || ", new: "alone || ",
+		test: contender,
+	},
+	{
+		name: "those who want the name alone are not counted", file: "session/contender/queue.go",
+		old: "\t\tq.alone += d\n", new: "",
 		test: contender,
 	},
 	{
