@@ -30,7 +30,7 @@ var advice = []struct {
 	{[]uint16{1205, 3572}, "somebody has locked the row or the table: try again"},
 	{[]uint16{1317, 1969, 3024}, "the server was told to end the statement"},
 	{[]uint16{1665}, "the binary log of the server is kept by statement, which it does not do with READ COMMITTED: set binlog_format = ROW or MIXED"},
-	{[]uint16{1047}, "this member of a Galera cluster is not part of a majority"},
+	{[]uint16{1047}, "this member of a Galera cluster does not serve now: it is not part of a majority, or has yet to be brought up to date"},
 	{[]uint16{1146, 1054}, "the tables of lockgw are not there, or not as they were: they are made by the next request"},
 }
 
