@@ -319,6 +319,53 @@ func TestTableClockSetBack(t *testing.T) {
 	}
 }
 
+// Fences that were ahead of the clock from the start, as those above a floor or of a record that
+// other servers have chosen, are not given again once their name is forgotten.
+func TestTableFencesAheadOfTheClock(t *testing.T) {
+	t.Parallel()
+	high := backend.Fence(time.Now().Add(time.Hour).UnixMicro())
+	for name, first := range map[string]func(s ledger.Swap) ledger.Swap{
+		"by a floor": func(s ledger.Swap) ledger.Swap {
+			s.Floor = high
+			return s
+		},
+		"as they stand": func(s ledger.Swap) ledger.Swap {
+			s.Record.Rebase(high)
+			for i := range s.Effects.Stamps {
+				s.Effects.Stamps[i].ID += high
+			}
+			s.Absolute = true
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t)
+			a := openNode(t, s.URL(), "a", redis.GuardNone)
+			last := backend.Fence(0)
+			takes := func(name string, s ledger.Swap) {
+				t.Helper()
+				r, err := a.Swap(t.Context(), s)
+				if err != nil || !r.Written {
+					t.Fatalf("%s is not granted: %+v, %v", name, r, err)
+				}
+				if id := r.Record.Firm("a").ID; id <= max(last, high) {
+					t.Errorf("%s has fence %d after %d", name, id, max(last, high))
+				}
+				last = r.Record.Top
+			}
+			takes("x", first(a.swapOf("x", ledger.Reply{}, ledger.Op{Want: 1, Turns: 64})))
+			for range 3 {
+				a.leaves("x")
+				s.Client().Del(t.Context(), "lockgw:{x}") // as after a minute
+				again := a.swapOf("x", ledger.Reply{}, ledger.Op{Want: 1, Turns: 64})
+				again.Floor = high
+				takes("x", again)
+			}
+		})
+	}
+}
+
 // A gateway that comes to a server for the first time cannot know that it has forgotten. One
 // that knows keeps the newcomer from granting there, and from ending the quarantine of all.
 func TestTableQuarantineKeepsNewcomersOut(t *testing.T) {

@@ -139,6 +139,11 @@ func (e *env) canceled() {
 }
 
 func (e *env) fences() {
+	before := backend.Fence(time.Now().Add(-time.Hour).UnixMicro())
+	if h := e.granted(e.a); h.ID < before || h.ID > 1<<52 {
+		e.Errorf("a new record begins with fence %d, not with the store's clock", h.ID)
+	}
+	e.name += ":floor"
 	s := e.step(e.a, e.look(e.a), ledger.Op{Want: 1, Turns: 64})
 	s.Floor = 1 << 52 // no clock is there yet
 	r, err := e.a.Swap(e.ctx(), s)
@@ -148,11 +153,6 @@ func (e *env) fences() {
 	h := r.Record.Firm(e.a.id)
 	if h.ID <= s.Floor || h.Block != h.ID || r.Record.Top != h.ID+63 {
 		e.Errorf("above %d the record begins with %+v, the newest fence is %d", s.Floor, h, r.Record.Top)
-	}
-	e.name += ":other"
-	before := backend.Fence(time.Now().Add(-time.Hour).UnixMicro())
-	if h := e.granted(e.a); h.ID < before || h.ID > 1<<52 {
-		e.Errorf("a new record begins with fence %d, not with the store's clock", h.ID)
 	}
 	e.name += ":absolute"
 	back := ledger.Record{Top: 500, Holds: []ledger.Hold{{Node: e.a.id, Count: 1, ID: 437, Block: 437}}}

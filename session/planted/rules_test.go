@@ -87,6 +87,11 @@ var ruleBugs = []bug{
 		test: redis,
 	},
 	{
+		name: "fences that were ahead of the clock are given again", file: "backend/redis/reserve.lua", run: "^TestTableFencesAheadOfTheClock$",
+		old: "(behind or u > us + 60000000)", new: "behind",
+		test: redis,
+	},
+	{
 		name: "a record is forgotten with its last use", file: "backend/redis/swap.lua", run: "^TestTable$",
 		old: "call('SET', record, all, 'PX', '60000')", new: "call('SET', record, all, 'PX', '1')",
 		test: redis,
