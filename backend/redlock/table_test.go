@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -292,6 +293,40 @@ func TestTableOutsideEverywhere(t *testing.T) {
 			if r, err = do(t, n, ledger.Op{Verb: ledger.Leave}); err != nil || r.Record.Has(node) {
 				t.Fatalf("%s is to leave: %+v, %v", node, r, err)
 			}
+		}
+	}
+}
+
+// Fences that were ahead of a server's clock are not given again by it and another one, which was
+// not asked then, when the name is forgotten: each server keeps a mark above them.
+func TestTableFencesAheadOfTheClock(t *testing.T) {
+	t.Parallel()
+	all, url := servers(t, 3)
+	first := openTable(t, url, "first")
+	if _, err := first.Swap(t.Context(), ledger.Swap{Name: "new", Record: ledger.Record{Top: 1, Holds: []ledger.Hold{{Node: "first", Count: 1, ID: 1}}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		redistest.Await(t, "all servers count", func() bool { return s.Client().Exists(t.Context(), "lockgw:guard:{0}").Val() == 1 })
+	}
+	high := time.Now().Add(2 * time.Hour).UnixMicro() // as if the clock of one had been set right
+	if err := all[0].Client().Set(t.Context(), "lockgw:mark:{0}", fmt.Sprint(high, high), 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	last := backend.Fence(high)
+	for i, node := range []string{"a", "b"} {
+		two := openTable(t, "redlock://"+all[i].Addr+","+all[i+1].Addr+",127.0.0.1:1", node)
+		r, err := do(t, two, ledger.Op{Want: 1})
+		holds(t, r, err, node)
+		if id := r.Record.Firm(node).ID; id <= last {
+			t.Errorf("%s has fence %d after %d", node, id, last)
+		}
+		last = r.Record.Top
+		if r, err = do(t, two, ledger.Op{Verb: ledger.Leave}); err != nil || r.Record.Has(node) {
+			t.Fatalf("%s is to leave: %+v, %v", node, r, err)
+		}
+		for _, s := range all {
+			s.Client().Del(t.Context(), "lockgw:{x}") // as after a minute
 		}
 	}
 }

@@ -40,6 +40,11 @@ var voteBugs = []bug{
 		test: voting, run: "^TestRegister$",
 	},
 	{
+		name: "fences of Redlock begin above the clocks alone", file: "backend/redlock/voting/reading.go",
+		old: "max(x.base, backend.Fence(x.clock), r.record.Top)", new: "max(x.base, backend.Fence(x.clock))",
+		test: voting, run: "^TestFencesOfForgottenNames$",
+	},
+	{
 		name: "a vote writes over any version", file: "backend/redlock/voting/reading.go",
 		old: "if s.Base != x.version() {", new: "if false {",
 		test: voting, run: "^TestRegister$",

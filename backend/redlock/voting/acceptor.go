@@ -98,7 +98,8 @@ func (a *acceptor) take(r ledger.Reply, err error) error {
 
 func (a *acceptor) look(ctx context.Context) error { return a.take(a.table.Look(ctx, a.name)) }
 
-// promise has the server accept nothing below b any more.
+// promise has the server accept nothing below b any more. One without a record says by the Top of
+// the row, which is of a new record of its own Table, above which fences it has given none.
 func (a *acceptor) promise(ctx context.Context, b ballot) error {
 	_, err := a.write(ctx, func(r *row) (ledger.Swap, vote, error) {
 		v := r.vote
@@ -117,7 +118,7 @@ func (a *acceptor) accept(ctx context.Context, b ballot, v *value) (unheard []st
 		if b.less(r.promised) {
 			return ledger.Swap{}, vote{}, &nack{r.promised}
 		}
-		s := ledger.Swap{Record: v.record.Clone(), Effects: ledger.Effects{Stamps: slices.Clone(v.stamps), Ended: v.ended, Messages: v.messages, Frees: v.frees}}
+		s := ledger.Swap{Record: v.record.Clone(), Absolute: true, Effects: ledger.Effects{Stamps: slices.Clone(v.stamps), Ended: v.ended, Messages: v.messages, Frees: v.frees}}
 		for _, h := range s.Record.Holds {
 			if was := r.hold(h.ID); !stamped(v.stamps, h.ID) && v.rest[h.ID] > 0 && (was == nil || was.End <= 0) {
 				s.Effects.Stamps = append(s.Effects.Stamps, ledger.Stamp{ID: h.ID, TTL: v.rest[h.ID]}) // this server has missed it, or its renewals
@@ -170,7 +171,7 @@ func (a *acceptor) write(ctx context.Context, next func(*row) (ledger.Swap, vote
 		// at all: that is what Grants stands for here.
 		s.Effects.Grants = true
 		s.Effects.Frees = s.Effects.Frees && was.local != "" // a full server need not learn of names that it does not know
-		s.Name, s.Base, s.Absolute = a.name, was.local, true
+		s.Name, s.Base = a.name, was.local
 		r, err := a.table.Swap(ctx, s)
 		written := err == nil && r.Written
 		switch err := a.take(r, err); {

@@ -20,7 +20,8 @@ type reading struct {
 	rest   map[backend.Fence]time.Duration
 	at     time.Duration
 	clock  int64
-	seen   []string // of the holder outside lockgw, by server; nil: there is none
+	base   backend.Fence // fences of new holds begin above it
+	seen   []string      // of the holder outside lockgw, by server; nil: there is none
 	// refusing is why nothing new is granted by a majority.
 	refusing string
 }
@@ -73,6 +74,7 @@ func read(rows []*row, v vote, servers int) reading {
 	left := map[backend.Fence]time.Duration{}
 	for _, r := range rows {
 		x.clock = max(x.clock, r.now(x.at))
+		x.base = max(x.base, backend.Fence(x.clock), r.record.Top)
 		if r.refusing != "" {
 			refusing++
 			x.refusing = r.refusing
@@ -99,6 +101,9 @@ func read(rows []*row, v vote, servers int) reading {
 				missing[h.ID]++
 			}
 		}
+	}
+	if v.accepted == (ballot{}) {
+		x.record.Top = 0 // there is no record: servers have told what one would count from
 	}
 	x.record.Holds = slices.DeleteFunc(x.record.Holds, func(h ledger.Hold) bool { return h.ID == 0 || missing[h.ID] >= quorum })
 	for i := range x.record.Holds {
@@ -177,8 +182,9 @@ func holdOf(r *ledger.Record, id backend.Fence) *ledger.Hold {
 
 // value is what s puts in place of what was read.
 //
-// Fences of new holds begin above the clocks of the servers, if those are ahead: so they grow
-// even where servers have forgotten which were given.
+// Fences of new holds begin above the clocks of the servers, and above what those without a
+// record have promised to count from, if that is ahead: so they grow even where servers have
+// forgotten which were given.
 func (x *reading) value(first ballot, s *ledger.Swap) *value {
 	v := &value{first: first, past: x.after(), record: inside(s.Record), rest: x.rest, ended: s.Effects.Ended, messages: s.Effects.Messages}
 	v.frees = !s.Effects.Grants && len(s.Record.Queue) <= len(x.record.Queue)
@@ -192,11 +198,9 @@ func (x *reading) value(first ballot, s *ledger.Swap) *value {
 	switch {
 	case s.Absolute:
 	case s.Base == "":
-		top, add = 0, max(backend.Fence(x.clock), s.Floor)
-	case s.Effects.Grants:
-		if clock := backend.Fence(x.clock); clock > top {
-			add = clock - top
-		}
+		top, add = 0, max(x.base, s.Floor)
+	case s.Effects.Grants && x.base > top:
+		add = x.base - top
 	}
 	raise := func(f *backend.Fence) {
 		if *f > top || s.Base == "" && f == &v.record.Top {

@@ -44,7 +44,10 @@
 // grow all the same, for new ones begin above the clocks.
 //
 // Records that nobody uses are forgotten on purpose, a minute after the last write. It is
-// the same case: no request is under way for so long, and all leases in it are over.
+// the same case: no request is under way for so long, and all leases in it are over. Then
+// the clock of one server may be behind fences that began above that of another one. So a
+// server without a record makes a promise by a new one of its own Table, whose Top is above
+// all that it has forgotten, and fences begin above that, too.
 //
 // # Programs outside lockgw
 //
