@@ -1,7 +1,10 @@
 package peer
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,20 +42,62 @@ func Named(pid int, by session.Peer) (session.Process, error) {
 	return p, err
 }
 
+// againPause is how often a process is looked for that cannot be watched.
+const againPause = time.Second
+
 // Again is the liveness of a process that was identified before, by this gateway
 // process or by an earlier one. by is who has named it then: the descriptor goes on that
-// account, however many there are already. An error means that it is gone.
+// account, however many there are already. While there is none to be had, the process is
+// looked for from time to time instead. An error means that it is gone.
 func (d *Descriptors) Again(is session.Process, by session.Peer) (session.Liveness, error) {
-	gone := fmt.Errorf("process %d has exited while the gateway was away", is.PID)
-	h, err := open(is.PID)
-	if err != nil {
-		return nil, fmt.Errorf("%w (%w)", gone, err)
+	what := fmt.Sprintf("process %d", is.PID)
+	h, err := reopen(is)
+	switch {
+	case err == nil:
+		return watch(h, what, d.keep(User(by.UID))), nil
+	case errors.Is(err, unix.ESRCH):
+		return nil, fmt.Errorf("%s has exited while the gateway was away", what)
 	}
+	return func(ctx context.Context) error {
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(againPause):
+			}
+			h, err := reopen(is)
+			switch {
+			case err == nil:
+				return watch(h, what, d.keep(User(by.UID)))(ctx)
+			case errors.Is(err, unix.ESRCH):
+				return fmt.Errorf("%s has exited", what)
+			}
+		}
+	}, nil
+}
+
+// reopen is open for the process that is meant. ESRCH: it is gone. Any other error tells
+// nothing of it.
+func reopen(is session.Process) (handle int, err error) {
+	h, err := open(is.PID)
 	// The number cannot pass on while the handle says that its process lives, which
 	// watch looks at next.
-	if began, err := readStart(is.PID); err != nil || began != is.Started {
-		_ = unix.Close(h)
-		return nil, gone
+	began, unread := readStart(is.PID)
+	other := unread == nil && began != is.Started
+	if err == nil && unread == nil && !other {
+		return h, nil
 	}
-	return watch(h, fmt.Sprintf("process %d", is.PID), d.keep(User(by.UID))), nil
+	if err == nil {
+		_ = unix.Close(h)
+	}
+	if other || absent(err) || absent(unread) {
+		return 0, unix.ESRCH
+	}
+	return 0, errors.Join(err, unread)
+}
+
+// absent tells whether err, of opening a process or of reading about it, means that there is
+// none of that number: a thread may have it.
+func absent(err error) bool {
+	return errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL)
 }

@@ -6,6 +6,10 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/session"
 )
 
 func TestAgain(t *testing.T) {
@@ -47,5 +51,76 @@ func TestAgain(t *testing.T) {
 	alive, err = NewDescriptors().Again(is, me())
 	if err == nil && errors.Is(alive(t.Context()), nil) {
 		t.Error("alive")
+	}
+}
+
+// withoutDescriptors has f run while this process can open nothing.
+func withoutDescriptors(t *testing.T, f func()) {
+	t.Helper()
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := limit
+	none.Cur = 0
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	f()
+}
+
+// A gateway that comes back with fewer descriptors than it had takes nobody for dead whom it
+// cannot watch.
+func TestAgainWithoutDescriptor(t *testing.T) {
+	child := start(t, 0, "sleep", "60")
+	dead := start(t, 0, "sleep", "60")
+	is, err := Identify(child.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, err := Identify(dead.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill(t, dead)
+	d := NewDescriptors()
+	var alive session.Liveness
+	withoutDescriptors(t, func() {
+		if alive, err = d.Again(is, me()); err != nil {
+			t.Fatalf("a process that lives: %v", err)
+		}
+		if _, err := d.Again(gone, me()); err == nil {
+			t.Error("a process that is gone was found again")
+		}
+		if d.used != 0 {
+			t.Errorf("%d descriptors on account, want none", d.used)
+		}
+	})
+	done := live(t.Context(), alive)
+	stillLives(t, done)
+	kill(t, child)
+	ended(t, done)
+}
+
+func TestAgainUnseenEndsWithItsContext(t *testing.T) {
+	var alive session.Liveness
+	is, err := Identify(me().PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withoutDescriptors(t, func() { alive, err = NewDescriptors().Again(is, me()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := live(ctx, alive)
+	cancel()
+	if err := ended(t, done); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v, want %v", err, context.Canceled)
 	}
 }
