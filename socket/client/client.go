@@ -41,7 +41,7 @@ type Options struct {
 	// Token joins the session of that token; otherwise the connection is a
 	// session of its own, opened by the first call that needs one.
 	Token Token
-	// OnNotice, if set, is called for the holds of the
+	// OnNotice, if set, is called for the holds of the session.
 	OnNotice func(Notice)
 	// OnMessage, if set, is called for subscribed channels. payload is JSON.
 	OnMessage func(channel, payload string)
@@ -58,8 +58,8 @@ type Client struct {
 	nc      net.Conn
 	options Options
 
-	write sync.Mutex // held from taking a place in calls to the end of the write
-	calls chan *call // unanswered, in order
+	write chan struct{} // of capacity 1; full from taking a place in calls to the end of the write
+	calls chan *call    // unanswered, in order
 
 	reader sync.WaitGroup
 	closed sync.Once
@@ -88,7 +88,7 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	c := &Client{nc: nc, options: o, calls: make(chan *call, maxPending), done: make(chan struct{})}
+	c := &Client{nc: nc, options: o, write: make(chan struct{}, 1), calls: make(chan *call, maxPending), done: make(chan struct{})}
 	c.reader.Go(c.read)
 	hello := []string{"HELLO", "3"}
 	if o.Token != "" {
@@ -144,8 +144,17 @@ func (c *Client) Do(ctx context.Context, args ...string) (any, error) {
 }
 
 func (c *Client) send(ctx context.Context, k *call, b []byte) error {
-	c.write.Lock()
-	defer c.write.Unlock()
+	select {
+	case c.write <- struct{}{}:
+		defer func() { <-c.write }()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.done:
+		return c.err
+	}
+	if ctx.Err() != nil { // the selects choose at random, and what was sent costs the connection
+		return ctx.Err()
+	}
 	select {
 	case c.calls <- k:
 	case <-ctx.Done():
@@ -153,6 +162,8 @@ func (c *Client) send(ctx context.Context, k *call, b []byte) error {
 	case <-c.done:
 		return c.err
 	}
+	stop := context.AfterFunc(ctx, func() { c.fail(ctx.Err()) })
+	defer stop()
 	if _, err := c.nc.Write(b); err != nil {
 		c.fail(fmt.Errorf("gateway: %w", err))
 		return c.err
@@ -193,8 +204,8 @@ func (c *Client) read() {
 // abandon ends the calls that get no answer any more. A call that is added later fails
 // because it cannot be written.
 func (c *Client) abandon() {
-	c.write.Lock()
-	defer c.write.Unlock()
+	c.write <- struct{}{}
+	defer func() { <-c.write }()
 	for {
 		select {
 		case k := <-c.calls:

@@ -158,6 +158,57 @@ func TestClientCancel(t *testing.T) {
 	}
 }
 
+// A call whose context has ended is not sent, which would cost the connection.
+func TestClientCancelBeforeSending(t *testing.T) {
+	g := start(t)
+	c := g.client(Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 {
+		if err := c.Ping(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatalf("err = %v, want %v", err, context.Canceled)
+		}
+	}
+	if err := c.Ping(t.Context()); err != nil {
+		t.Errorf("a call after it: %v", err)
+	}
+}
+
+// A call that waits behind others to be sent ends with its context, too.
+func TestClientCancelInLine(t *testing.T) {
+	g := start(t)
+	a, b := g.client(Options{}), g.client(Options{})
+	if _, err := a.Lock(t.Context(), "a", LockOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range maxPending + 1 { // the first waits, and the last has no place behind it
+		wg.Go(func() { _, _ = b.Lock(t.Context(), "a", LockOptions{Wait: time.Minute}) })
+	}
+	for end := time.Now().Add(slack); len(b.calls) < maxPending; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no line")
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- b.Ping(ctx) }()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("err = %v, want %v", err, context.DeadlineExceeded)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the call goes on after the end of its context")
+	}
+	if err := b.Err(); err != nil {
+		t.Errorf("the connection has ended: %v", err)
+	}
+	b.Close()
+	wg.Wait()
+}
+
 func TestClientGatewayGone(t *testing.T) {
 	g := start(t)
 	a := g.client(Options{})
