@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -14,8 +15,8 @@ import (
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
-// BenchmarkPair locks and unlocks names that nobody else uses, by as many callers, with the
-// scripts of Backend and with those of Table. us-redis/op is the processor time of Redis.
+// BenchmarkPair locks and unlocks names that nobody else uses, by as many callers.
+// us-redis/op is the processor time of Redis, us-scripts/op that of its scripts.
 func BenchmarkPair(b *testing.B) {
 	const node = "5f1c3c9e-2a41-4a0e-9d38-5a0a3b1f7f10"
 	for _, n := range []int{1, 32} {
@@ -50,6 +51,37 @@ func BenchmarkPair(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkRenew renews a hundred holds together. us-scripts/op is the processor time of
+// Redis for one of them.
+func BenchmarkRenew(b *testing.B) {
+	const together = 100
+	s := redistest.Start(b)
+	table := openTable(b, s.URL(), "a", redis.GuardQuarantine)
+	all := make([]ledger.Renewal, together)
+	for i := range all {
+		name := fmt.Sprint("bench", i)
+		next, effects := ledger.Step(ledger.Record{}, ledger.Op{
+			Node: "a", Want: 1, Turns: 64, TTL: time.Minute, Callers: []ledger.Caller{{Owner: benchOwner, Entries: 1, About: benchAbout}},
+		}, 0)
+		r, err := table.Swap(b.Context(), ledger.Swap{Name: name, Record: next, Effects: effects})
+		if err != nil || r.Record.Firm("a") == nil {
+			b.Fatalf("not granted: %+v, %v", r, err)
+		}
+		all[i] = ledger.Renewal{Name: name, ID: r.Record.Firm("a").ID, TTL: time.Minute}
+	}
+	_, before := scriptTime(b, s)
+	renewed := 0
+	for b.Loop() {
+		errs, err := table.Renew(b.Context(), all)
+		if err = errors.Join(append(errs, err)...); err != nil {
+			b.Fatal(err)
+		}
+		renewed += together
+	}
+	_, after := scriptTime(b, s)
+	b.ReportMetric(float64(after-before)/float64(renewed), "us-scripts/op")
 }
 
 const (
