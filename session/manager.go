@@ -29,8 +29,9 @@ type Manager struct {
 
 	mu        sync.Mutex // guards the fields below; nothing of this package is locked under it
 	sessions  map[tokenHash]*Session
-	users     map[string]int // how many of them each user has
-	cleared   time.Duration  // when idle sessions were looked for
+	keyed     map[string]*Session // those that a key has opened, by that
+	users     map[string]int      // how many of them each user has
+	cleared   time.Duration       // when idle sessions were looked for
 	ended     map[tokenHash]ended
 	journaled map[string]struct{} // the journal says that they may be in the store, and they are not
 }
@@ -55,7 +56,7 @@ const (
 func New(store ledger.Table, cfg Config) *Manager {
 	m := &Manager{
 		store: store, cfg: cfg.withDefaults(),
-		sessions: map[tokenHash]*Session{}, users: map[string]int{},
+		sessions: map[tokenHash]*Session{}, keyed: map[string]*Session{}, users: map[string]int{},
 		ended: map[tokenHash]ended{}, journaled: map[string]struct{}{},
 	}
 	m.drained, m.drain = context.WithCancel(context.Background())
@@ -91,12 +92,12 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 	if err := m.checkOptions(o); err != nil {
 		return nil, "", err
 	}
-	t := newToken()
+	t, id := newToken(), uuid.NewString()
 	if o.Key != "" {
-		t = m.tokenFor(o)
+		t = m.tokenFor(id, o)
 	}
 	s := m.newSession(t.hash(), o)
-	s.id, s.uuid, s.since = uuid.NewString()[:idLength], uuid.NewString(), time.Now()
+	s.id, s.uuid, s.key, s.since = uuid.NewString()[:idLength], id, m.keyOf(o), time.Now()
 	if o.Process.PID != 0 && o.Process.Command != "" {
 		s.shown.Store(o.Process.peer())
 	}
@@ -109,13 +110,13 @@ func (m *Manager) Open(o Options) (*Session, Token, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		return same, t, nil
+		return same, m.tokenFor(same.uuid, o), nil
 	}
 	s.live()
 	return s, t, nil
 }
 
-// register has s found by its token. If there is such a session already, that is the
+// register has s found by its token. If its key has a session already, that is the
 // result; if that lives by something else, or there are too many, an error. Close ends the
 // sessions that there are after Drain, so none may be added after that.
 func (m *Manager) register(s *Session) (*Session, error) {
@@ -124,7 +125,7 @@ func (m *Manager) register(s *Session) (*Session, error) {
 	if m.drained.Err() != nil {
 		return nil, m.drainingError("")
 	}
-	switch same := m.sessions[s.hash]; {
+	switch same := m.keyed[s.key]; {
 	case same == nil:
 	case !same.o.Process.is(s.o.Process):
 		return nil, &Error{Code: CodeConflict, Detail: "this request id was used for a session with another proof of life"}
@@ -136,7 +137,9 @@ func (m *Manager) register(s *Session) (*Session, error) {
 	}
 	m.sessions[s.hash] = s
 	m.users[s.o.User]++
-	delete(m.ended, s.hash)
+	if s.key != "" {
+		m.keyed[s.key] = s
+	}
 	m.cfg.Journal.Opened(s.entry()) // who finds it may end it: that has to come after this
 	m.index.add(s)
 	return s, nil
@@ -192,11 +195,12 @@ func (m *Manager) remove(s *Session, why *Error, kept bool) {
 	now := m.cfg.Clock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !kept { // before there can be another one with its token
+	if !kept { // before there can be another one with its key
 		m.cfg.Journal.Closed(s.id)
 	}
 	m.index.drop(s)
 	delete(m.sessions, s.hash)
+	delete(m.keyed, s.key)
 	if m.users[s.o.User]--; m.users[s.o.User] <= 0 {
 		delete(m.users, s.o.User)
 	}

@@ -342,6 +342,27 @@ func TestOpenByKey(t *testing.T) {
 	})
 }
 
+// The next session of a key has a token of its own: a late request of the one before does
+// nothing to it, also after a restart.
+func TestTokenOfAnEarlierSessionOfTheKey(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		o := session.Options{OneLock: true, MaxHold: time.Hour, Key: "job"}
+		s, old := p.open(o)
+		s.Close(t.Context(), "test")
+		_, token := p.open(o)
+		for range 2 {
+			if _, err := p.Lookup(old); err == nil {
+				t.Error("the token of the earlier session finds the present one")
+			}
+			if _, same := p.open(o); same != token {
+				t.Error("a repeat is told another token")
+			}
+			p = p.restart()
+		}
+	})
+}
+
 // What a session lives by decides whether it is there after a restart.
 func TestRestartAsksForLife(t *testing.T) {
 	never := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }

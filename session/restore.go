@@ -57,7 +57,7 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 		TTL: c.TTL, Keepalive: c.Keepalive, MaxHold: c.MaxHold, OneLock: c.OneLock, User: c.User,
 		Conns: c.Conns || c.Life == journal.Connection, Process: Process{PID: c.PID, Started: c.Started},
 	})
-	s.id, s.uuid, s.since, s.spent = c.ID, c.UUID, c.Since, c.Spent
+	s.id, s.uuid, s.key, s.since, s.spent = c.ID, c.UUID, c.Key, c.Since, c.Spent
 	for k, l := range c.Losses {
 		lost := &Lease{name: k.Name}
 		lost.c.Fence = backend.Fence(l.Fence)
@@ -68,6 +68,9 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 	}
 	m.sessions[s.hash] = s
 	m.users[s.o.User]++
+	if s.key != "" {
+		m.keyed[s.key] = s
+	}
 	m.index.add(s)
 	return s
 }

@@ -94,6 +94,7 @@ type Session struct {
 	id     string
 	uuid   string
 	hash   tokenHash
+	key    string // see keyOf
 	o      Options
 	since  time.Time
 	ctx    context.Context // ends with the session

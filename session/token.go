@@ -22,12 +22,24 @@ func newToken() Token {
 	return Token(base64.RawURLEncoding.EncodeToString(b[:]))
 }
 
-// tokenFor is the token of the session that o.Key names, which only this node, now
-// and after a restart, can tell.
-func (m *Manager) tokenFor(o Options) Token {
+// tokenFor is the token of the session with that UUID, which o.Key has opened. Only this
+// node, now and after a restart, can tell it. The next session of the key has another one.
+func (m *Manager) tokenFor(uuid string, o Options) Token {
+	return Token(m.derive("token "+uuid, o))
+}
+
+// keyOf is o.Key as it is kept: of one user, and without the secrets in it. "": there is none.
+func (m *Manager) keyOf(o Options) string {
+	if o.Key == "" {
+		return ""
+	}
+	return m.derive("key", o)
+}
+
+func (m *Manager) derive(what string, o Options) string {
 	mac := hmac.New(sha256.New, m.cfg.Past.Secret)
-	_, _ = fmt.Fprintf(mac, "session %d %s", o.Peer.UID, o.Key)
-	return Token(base64.RawURLEncoding.EncodeToString(mac.Sum(nil)))
+	_, _ = fmt.Fprintf(mac, "%s %d %s", what, o.Peer.UID, o.Key)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 func (t Token) hash() tokenHash { return sha256.Sum256([]byte(t)) }

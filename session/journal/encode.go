@@ -42,7 +42,8 @@ func (s *Session) encode(b []byte) []byte {
 	b = jsontext.Quote(append(b, `{"id":`...), s.ID)
 	b = jsontext.Quote(append(b, `,"uuid":`...), s.UUID)
 	b = base64.StdEncoding.AppendEncode(append(b, `,"hash":"`...), s.Hash)
-	b = jsontext.Moment(append(b, `","since":`...), s.Since)
+	b = jsontext.Text(append(b, '"'), `,"key":`, s.Key)
+	b = jsontext.Moment(append(b, `,"since":`...), s.Since)
 	b = jsontext.Text(b, `,"name":`, s.Name)
 	if len(s.Meta) > 0 {
 		b = jsontext.Rare(append(b, `,"meta":`...), s.Meta)

@@ -47,6 +47,7 @@ type Session struct {
 	ID        string            `json:"id"`
 	UUID      string            `json:"uuid"`
 	Hash      []byte            `json:"hash"`
+	Key       string            `json:"key,omitempty"` // of the request that opened it, hashed
 	Since     time.Time         `json:"since"`
 	Name      string            `json:"name,omitempty"`
 	Meta      map[string]string `json:"meta,omitempty"`
