@@ -59,8 +59,12 @@ func subscribe(c *conn, args []string) error {
 	if err := c.allow(access.Inspect); err != nil {
 		return err
 	}
-	if c.subs.count()+len(args)-1 > maxChannels {
+	before, more := c.subs.count(), len(args)-1
+	if before+more > maxChannels {
 		return replyError{"BUSY", fmt.Sprintf("a connection may have %d subscriptions at most", maxChannels)}
+	}
+	if err := c.srv.listens(c.peer.UID, more); err != nil {
+		return err
 	}
 	if c.subs == nil {
 		c.listen()
@@ -68,17 +72,19 @@ func subscribe(c *conn, args []string) error {
 	for _, channel := range args[1:] {
 		c.subs.set(channel, pattern, true, func(n int) { c.confirm(args[0], channel, n) })
 	}
+	_ = c.srv.listens(c.peer.UID, c.subs.count()-before-more) // it had some of them
 	return nil
 }
 
 func unsubscribe(c *conn, args []string) error {
-	pattern, channels := isPattern(args[0]), args[1:]
+	pattern, channels, before := isPattern(args[0]), args[1:], c.subs.count()
 	if len(channels) == 0 {
 		channels = c.subs.list(pattern)
 	}
 	for _, channel := range channels {
 		c.subs.set(channel, pattern, false, func(n int) { c.confirm(args[0], channel, n) })
 	}
+	_ = c.srv.listens(c.peer.UID, c.subs.count()-before)
 	if len(channels) == 0 {
 		c.w.Push(3)
 		c.w.Bulk(strings.ToLower(args[0]))

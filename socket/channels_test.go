@@ -2,6 +2,7 @@ package socket
 
 import (
 	"encoding/json"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -176,4 +177,26 @@ func TestSlowSubscriber(t *testing.T) {
 	if got := slow.rest(); len(got) == 0 {
 		t.Error("the subscriber got nothing before it was closed")
 	}
+}
+
+// The subscriptions of one user are limited over all connections, and those that end make room.
+func TestTooManySubscriptionsOfAUser(t *testing.T) {
+	g := start(t, func(o *setup) { o.socket.Limits = Limits{ChannelsPerUID: 3} })
+	a, b := g.dial(), g.dial()
+	a.want([]any{"psubscribe", "lock:a*", int64(1)}, "PSUBSCRIBE", "lock:a*")
+	a.want([]any{"psubscribe", "lock:a*", int64(1)}, "PSUBSCRIBE", "lock:a*") // counts once
+	b.want([]any{"subscribe", "lock:b", int64(1)}, "SUBSCRIBE", "lock:b")
+	b.want([]any{"subscribe", "lock:c", int64(2)}, "SUBSCRIBE", "lock:c")
+	a.wantError("BUSY ", "SUBSCRIBE", "lock:d")
+	b.want([]any{"unsubscribe", "lock:c", int64(1)}, "UNSUBSCRIBE", "lock:c")
+	a.want([]any{"subscribe", "lock:d", int64(2)}, "SUBSCRIBE", "lock:d")
+	b.wantError("BUSY ", "SUBSCRIBE", "lock:e")
+	a.Close()
+	eventually(t, "a connection that ends makes room for two", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.channels[os.Getuid()] == 1
+	})
+	b.want([]any{"subscribe", "lock:e", int64(2)}, "SUBSCRIBE", "lock:e")
+	b.want([]any{"subscribe", "lock:f", int64(3)}, "SUBSCRIBE", "lock:f")
 }

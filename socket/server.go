@@ -39,11 +39,14 @@ type Config struct {
 // Limits of a Server. A connection that goes beyond one is refused or closed. 0 means the
 // default.
 type Limits struct {
-	Conns       int           // connections at once, administrators excepted; default 16,384
-	ConnsPerUID int           // connections of one user at once; default 4,096
-	Output      int           // bytes that a client leaves unread; default 256 KiB
-	Read        time.Duration // for a command to arrive as a whole; default 5 s
-	Write       time.Duration // for a client to take what is written; default 5 s
+	Conns       int // connections at once, administrators excepted; default 16,384
+	ConnsPerUID int // connections of one user at once; default 4,096
+	// ChannelsPerUID is subscriptions of one user, on all connections: every event of the
+	// node is compared with each pattern. Default 4,096.
+	ChannelsPerUID int
+	Output         int           // bytes that a client leaves unread; default 256 KiB
+	Read           time.Duration // for a command to arrive as a whole; default 5 s
+	Write          time.Duration // for a client to take what is written; default 5 s
 }
 
 // Server serves the commands of package socket. Use NewServer.
@@ -60,6 +63,7 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
 	users     map[int]int // connections by uid
+	channels  map[int]int // subscriptions by uid
 	lastID    int64
 }
 
@@ -67,7 +71,7 @@ type Server struct {
 func NewServer(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg.withDefaults(), commands: commandTable(), started: time.Now(), stop: make(chan struct{}),
-		listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, users: map[int]int{},
+		listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, users: map[int]int{}, channels: map[int]int{},
 	}
 	s.alarms = newAlarms(s.cfg.Manager)
 	return s
@@ -94,6 +98,7 @@ func (c Config) withDefaults() Config {
 	}
 	orElse(&c.Limits.Conns, 16_384)
 	orElse(&c.Limits.ConnsPerUID, 4096)
+	orElse(&c.Limits.ChannelsPerUID, 4096)
 	orElse(&c.Limits.Output, 256<<10)
 	orElse(&c.Limits.Read, 5*time.Second)
 	orElse(&c.Limits.Write, 5*time.Second)
@@ -246,6 +251,20 @@ func (s *Server) drop(c *conn) {
 	if s.users[c.peer.UID]--; s.users[c.peer.UID] == 0 {
 		delete(s.users, c.peer.UID)
 	}
+}
+
+// listens counts n subscriptions more of the user, or fewer. It refuses those that are more
+// than one user may have.
+func (s *Server) listens(uid, n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if most := s.cfg.Limits.ChannelsPerUID; n > 0 && s.channels[uid]+n > most {
+		return replyError{"BUSY", fmt.Sprintf("uid %d has %d subscriptions, and one user may have %d at most", uid, s.channels[uid], most)}
+	}
+	if s.channels[uid] += n; s.channels[uid] == 0 {
+		delete(s.channels, uid)
+	}
+	return nil
 }
 
 // Shutdown stops accepting and reading, lets the commands under way be answered

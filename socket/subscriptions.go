@@ -81,6 +81,7 @@ func (c *conn) unsubscribeAll() {
 	if c.subs == nil {
 		return
 	}
+	_ = c.srv.listens(c.peer.UID, -c.subs.count())
 	c.subs.mu.Lock()
 	c.subs.ended = true
 	clear(c.subs.channels) // events that wait to be delivered would follow the answer
