@@ -38,10 +38,13 @@ func rawOfRecord(key string) (string, bool) {
 	return strings.CutSuffix(raw, "}")
 }
 
+// markOfServer is the mark of a server without Cluster.
+const markOfServer = "lockgw:mark:{0}"
+
 // markKey is where the mark of the slot of raw is; see record.lua.
 func (t *Table) markKey(raw string) string {
 	if !clustered(t.cfg.URL) {
-		return "lockgw:mark:{0}"
+		return markOfServer
 	}
 	return "lockgw:mark:{" + tagsOfSlots()[t.servers.Slot(raw)] + "}"
 }

@@ -172,3 +172,43 @@ func parseCursor(cursor string) (position, error) {
 	}
 	return position{n, server}, nil
 }
+
+// Newest implements floor.Keeper: no record is above the mark of its slot. It asks each master.
+func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
+	masters, err := t.servers.Masters(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range masters {
+		keys := []string{markOfServer}
+		if clustered(t.cfg.URL) {
+			if keys, err = marks(ctx, c); err != nil {
+				return 0, err
+			}
+		}
+		for _, key := range keys {
+			text, err := c.Get(ctx, key).Result()
+			if errors.Is(err, goredis.Nil) {
+				continue
+			}
+			if err != nil {
+				return 0, conn.Outcome(err)
+			}
+			var clock, fence backend.Fence
+			if _, err := fmt.Sscanf(text, "%d %d", &clock, &fence); err != nil {
+				return 0, fmt.Errorf("%w: the key %s is none of lockgw's: %w", backend.ErrRefused, key, err)
+			}
+			newest = max(newest, fence)
+		}
+	}
+	return newest, nil
+}
+
+// marks are the keys of all marks that a master has.
+func marks(ctx context.Context, c *goredis.Client) (keys []string, err error) {
+	all := c.Scan(ctx, 0, "lockgw:mark:*", scanStep).Iterator()
+	for all.Next(ctx) {
+		keys = append(keys, all.Val())
+	}
+	return keys, conn.Outcome(all.Err())
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/floor"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 	"github.com/lockgw/lockgw/backend/redlock"
@@ -328,6 +329,32 @@ func TestTableFencesAheadOfTheClock(t *testing.T) {
 		for _, s := range all {
 			s.Client().Del(t.Context(), "lockgw:{x}") // as after a minute
 		}
+	}
+}
+
+// What is told for a move to another store is above fences that were ahead of the clock, also
+// when their names are forgotten and a server is away.
+func TestTableNewest(t *testing.T) {
+	t.Parallel()
+	all, url := servers(t, 3)
+	a := openTable(t, url, "a")
+	s := ledger.Swap{Name: "x", Record: ledger.Record{Top: 1, Holds: []ledger.Hold{{Node: "a", Count: 1, ID: 1}}}, Floor: backend.Fence(time.Now().Add(48 * time.Hour).UnixMicro())}
+	r, err := a.Swap(t.Context(), s)
+	holds(t, r, err, "a")
+	top := r.Record.Top
+	if r, err = do(t, a, ledger.Op{Verb: ledger.Leave}); err != nil || r.Record.Has("a") {
+		t.Fatalf("a is to leave: %+v, %v", r, err)
+	}
+	for _, s := range all {
+		s.Client().Del(t.Context(), "lockgw:{x}") // as after a minute
+	}
+	all[0].Kill()
+	if least, err := floor.Of(t.Context(), a, time.Now()); err != nil || least <= top {
+		t.Errorf("the floor is %d after %d, %v", least, top, err)
+	}
+	all[1].Kill()
+	if least, err := floor.Of(t.Context(), a, time.Now()); err == nil {
+		t.Errorf("with one server the floor is %d", least)
 	}
 }
 

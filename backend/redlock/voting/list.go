@@ -100,3 +100,33 @@ func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []bool) 
 	})
 	return out
 }
+
+// Newest implements floor.Keeper. Whatever was granted, each majority has a server that knows.
+func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
+	told := make(chan backend.Fence, len(t.tables))
+	ended := t.each(ctx, func(ctx context.Context, s ledger.Table) error {
+		k, ok := s.(interface {
+			Newest(ctx context.Context) (backend.Fence, error)
+		})
+		if !ok {
+			return fmt.Errorf("%w: it keeps no fences", backend.ErrRefused)
+		}
+		n, err := k.Newest(ctx)
+		if err == nil {
+			told <- n
+		}
+		return err
+	})
+	var errs []error
+	for range t.tables {
+		if err := <-ended; err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		newest = max(newest, <-told)
+	}
+	if len(t.tables)-len(errs) < t.quorum {
+		return 0, t.trouble("the newest fence", errs, false)
+	}
+	return newest, nil
+}
