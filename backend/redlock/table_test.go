@@ -25,6 +25,18 @@ func servers(t *testing.T, n int) (all []*redistest.Server, url string) {
 	return all, "redlock://" + strings.Join(addrs, ",")
 }
 
+// trusted has all servers count, as they do where none of them was ever used.
+func trusted(t *testing.T, all []*redistest.Server, url string) {
+	t.Helper()
+	first := openTable(t, url, "first")
+	if _, err := first.Swap(t.Context(), ledger.Swap{Name: "new", Record: ledger.Record{Top: 1, Holds: []ledger.Hold{{Node: "first", Count: 1, ID: 1}}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		redistest.Await(t, "all servers count", func() bool { return s.Client().Exists(t.Context(), "lockgw:guard:{0}").Val() == 1 })
+	}
+}
+
 // gatewayTable is a Table whose Listen returns once it hears all servers: who listens in
 // earnest looks again when a Resync comes, and a test does not.
 type gatewayTable struct {
@@ -303,13 +315,7 @@ func TestTableOutsideEverywhere(t *testing.T) {
 func TestTableFencesAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	all, url := servers(t, 3)
-	first := openTable(t, url, "first")
-	if _, err := first.Swap(t.Context(), ledger.Swap{Name: "new", Record: ledger.Record{Top: 1, Holds: []ledger.Hold{{Node: "first", Count: 1, ID: 1}}}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
-		redistest.Await(t, "all servers count", func() bool { return s.Client().Exists(t.Context(), "lockgw:guard:{0}").Val() == 1 })
-	}
+	trusted(t, all, url)
 	high := time.Now().Add(2 * time.Hour).UnixMicro() // as if the clock of one had been set right
 	if err := all[0].Client().Set(t.Context(), "lockgw:mark:{0}", fmt.Sprint(high, high), 0).Err(); err != nil {
 		t.Fatal(err)
@@ -408,6 +414,49 @@ func TestTableDeletedOnAMinority(t *testing.T) {
 				t.Fatalf("%s is to leave: %+v, %v", n.Node(), r, err)
 			}
 		}
+	}
+}
+
+// So it is where a majority is asked of which none has the lock any more, or never had it.
+func TestTableDeletedWhereItWasRead(t *testing.T) {
+	t.Parallel()
+	all, url := servers(t, 5)
+	trusted(t, all, url)
+	some := func(node string, which ...int) *redlock.Table {
+		addrs := []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:4", "127.0.0.1:5"} // nobody is there
+		for _, i := range which {
+			addrs[i] = all[i].Addr
+		}
+		return openTable(t, "redlock://"+strings.Join(addrs, ","), node)
+	}
+	a := some("a", 0, 1, 2)
+	r, err := do(t, a, ledger.Op{Want: 1})
+	holds(t, r, err, "a")
+	hold := r.Record.Firm("a").ID
+	for _, s := range all[:3] {
+		redistest.Await(t, "it is there", func() bool { return s.Client().Exists(t.Context(), "x").Val() == 1 })
+	}
+	for _, s := range all[:2] {
+		s.Client().Del(t.Context(), "x")
+	}
+	for range 2 { // by what servers say, and by what they have promised
+		if r, err := do(t, some("b", 0, 1, 3), ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "deleted") {
+			t.Fatalf("b is granted what a has: %+v, %v", r, err)
+		}
+	}
+	c := openTable(t, url, "c")
+	r, err = do(t, c, ledger.Op{Want: 1})
+	if err != nil || r.Record.Firm("c") != nil || r.Record.Firm("a") == nil || r.Record.Entry("c") == nil {
+		t.Fatalf("c is to wait for a: %+v, %v", r, err)
+	}
+	if errs, err := openTable(t, url, "a").Renew(t.Context(), []ledger.Renewal{{Name: "x", ID: hold, TTL: 40 * time.Second}}); err != nil || errs[0] != nil {
+		t.Fatalf("a cannot renew: %v, %v", errs, err)
+	}
+	for _, s := range all {
+		s.Client().Del(t.Context(), "x")
+	}
+	if r, err = do(t, some("c", 0, 1, 3), ledger.Op{Want: 1}); err != nil || r.Record.Firm("c") == nil {
+		t.Errorf("c is to have what was deleted on all servers: %+v, %v", r, err)
 	}
 }
 

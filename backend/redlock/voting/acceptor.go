@@ -133,7 +133,11 @@ func (a *acceptor) accept(ctx context.Context, b ballot, v *value) (unheard []st
 		default: // what the server's own Table wants to see
 			s.Record.Holds = append(s.Record.Holds, *outside)
 		}
-		return s, vote{promised: b.next(), accepted: b, first: v.first, past: v.past}, nil
+		took := vote{promised: b.next(), accepted: b, first: v.first, past: v.past}
+		for _, h := range v.record.Holds {
+			took.holds = append(took.holds, h.ID)
+		}
+		return s, took, nil
 	})
 	return r.Unheard, err
 }

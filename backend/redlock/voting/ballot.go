@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -44,6 +45,7 @@ type vote struct {
 	// past are those of the records before it, the last one of each Table, the newest first.
 	first ballot
 	past  []ballot
+	holds []backend.Fence // that the record has, also where their lock was deleted since
 }
 
 // generations is of how many Tables a record remembers the last write: enough to tell
@@ -56,10 +58,17 @@ func (v vote) String() string {
 	for _, b := range v.past {
 		text += " " + b.String()
 	}
+	for _, id := range v.holds {
+		text += holdMark + strconv.FormatUint(uint64(id), 10)
+	}
 	return text
 }
 
+// holdMark begins a hold in the text of a vote. No ballot has it.
+const holdMark = " #"
+
 func parseVote(text string) (v vote, err error) {
+	text, holds, _ := strings.Cut(text, holdMark)
 	parts := strings.Split(text, " ")
 	all := make([]ballot, len(parts))
 	for i, p := range parts {
@@ -70,7 +79,17 @@ func parseVote(text string) (v vote, err error) {
 	if len(all) < 3 {
 		return v, fmt.Errorf("%q is no vote", text)
 	}
-	return vote{all[0], all[1], all[2], all[3:]}, nil
+	v = vote{promised: all[0], accepted: all[1], first: all[2], past: all[3:]}
+	for holds != "" {
+		var id string
+		id, holds, _ = strings.Cut(holds, holdMark)
+		n, err := strconv.ParseUint(id, 10, 63)
+		if err != nil {
+			return vote{}, fmt.Errorf("%q names no hold: %w", id, err)
+		}
+		v.holds = append(v.holds, backend.Fence(n))
+	}
+	return v, nil
 }
 
 // version of the record.

@@ -101,10 +101,15 @@ func (p *proposal) round(ctx context.Context) (r ledger.Reply, busy bool, err er
 		}
 		return a.accept(ctx, b, v)
 	})
-	given := t.wait(ctx, promises, func(a *answers) bool { return !p.anew && t.settled(a) })
+	given := t.wait(ctx, promises, func(a *answers) bool { return !p.anew && t.settled(a) && !t.lost(a.rows) })
 	if len(given.rows) < t.quorum {
 		decide(nil)
 		return r, p.mayRetry(ctx, given.errs), p.trouble(given.errs)
+	}
+	if t.lost(given.rows) {
+		decide(nil)
+		p.failed++
+		return r, p.failed < patientRounds, p.trouble(append(given.errs, errLost))
 	}
 	x := read(given.rows, newest(given.rows), len(t.tables))
 	v, followed, known := x.same(), false, true
@@ -134,7 +139,11 @@ func (p *proposal) round(ctx context.Context) (r ledger.Reply, busy bool, err er
 	return r, busy, err
 }
 
-var errSuperseded = errors.New("another write came between")
+var (
+	errSuperseded = errors.New("another write came between")
+	// errLost: see Table.lost.
+	errLost = errors.New("the lock was deleted on some of the servers, and those that may have it still do not answer")
+)
 
 // mayRetry: another round may succeed. errs are why this one did not.
 func (p *proposal) mayRetry(ctx context.Context, errs []error) bool {

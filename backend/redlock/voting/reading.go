@@ -119,6 +119,16 @@ func read(rows []*row, v vote, servers int) reading {
 	return x
 }
 
+// lost: the record that rows are of had a hold which none of them has any more, and servers that
+// were not read may have it still. It is over only where a majority of all lacks it.
+func (t *Table) lost(rows []*row) bool {
+	v := newest(rows)
+	have := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.accepted != v.accepted })
+	return len(have) < t.quorum && slices.ContainsFunc(v.holds, func(id backend.Fence) bool {
+		return !slices.ContainsFunc(have, func(r *row) bool { return r.hold(id) != nil })
+	})
+}
+
 // now is what the server's clock says at the time t; 0: it has not told.
 func (r *row) now(t time.Duration) int64 {
 	if r.clock == 0 {
