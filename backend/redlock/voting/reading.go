@@ -61,16 +61,7 @@ func read(rows []*row, v vote, servers int) reading {
 	missing, outside, refusing := map[backend.Fence]int{}, 0, 0
 	seen := make([]string, servers)
 	var outsider ledger.Hold
-	for _, r := range rows { // some may lack holds: their lock was deleted, or taken by somebody outside
-		if r.accepted == v.accepted {
-			x.votes++
-			if x.votes == 1 || len(r.record.Holds) > len(x.record.Holds) {
-				x.record = r.record
-			}
-		}
-	}
-	x.record = x.record.Clone()
-	x.record.Vote = ""
+	x.record, x.votes = most(rows, v)
 	left := map[backend.Fence]time.Duration{}
 	for _, r := range rows {
 		x.clock = max(x.clock, r.now(x.at))
@@ -117,6 +108,22 @@ func read(rows []*row, v vote, servers int) reading {
 		x.refusing = ""
 	}
 	return x
+}
+
+// most of the record v that rows have, and how many have it. Some may lack holds: their lock
+// was deleted, or taken by somebody outside.
+func most(rows []*row, v vote) (record ledger.Record, votes int) {
+	for _, r := range rows {
+		if r.accepted == v.accepted {
+			votes++
+			if votes == 1 || len(r.record.Holds) > len(record.Holds) {
+				record = r.record
+			}
+		}
+	}
+	record = record.Clone()
+	record.Vote = ""
+	return record, votes
 }
 
 // lost: the record that rows are of had a hold which none of them has any more, and servers that
