@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,9 +53,16 @@ Prefer run where the work is one command: it ends the hold with it.`,
 			if keepalive == 0 && o.MaxHold > 0 {
 				life = o.MaxHold + lossTold
 			}
+			cli.CatchBrokenPipe()
+			ctx, stop := untilSignal(cmd.Context())
+			defer stop()
+			cmd.SetContext(ctx)
 			err := g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
-				return lock(ctx, cmd, c, args[0], o, life, format)
+				return lock(ctx, cmd, g, c, args[0], o, life, format)
 			})
+			if by := (ended{}); err != nil && errors.As(context.Cause(ctx), &by) {
+				err = cli.Exit(cli.ExitSignal+int(by.signal), fmt.Errorf("%w; %s is not held", by, args[0]))
+			}
 			return cli.Conflict(err, conflictCode)
 		},
 	}
@@ -72,16 +81,15 @@ Prefer run where the work is one command: it ends the hold with it.`,
 }
 
 // lock prints the token last, once the lock is held.
-func lock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string, o client.LockOptions, life time.Duration, format string) error {
-	cli.CatchBrokenPipe()
+func lock(ctx context.Context, cmd *cobra.Command, g cli.Gateway, c *client.Client, name string, o client.LockOptions, life time.Duration, format string) error {
 	token, err := c.NewLockSession(ctx, life)
 	if err != nil {
 		return err
 	}
 	_ = c.Show(ctx, os.Getppid()) // shows the script as holder: this process is about to end
 	h, err := c.Lock(ctx, name, o)
-	if err != nil {
-		_ = c.EndSession(ctx) // nobody needs it; if this fails, it ends by its keepalive
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		endSession(ctx, g, c, token) // nobody needs it
 		if errors.Is(err, client.ErrNotAcquired) {
 			return cli.NotAcquired(ctx, c, name)
 		}
@@ -93,8 +101,49 @@ func lock(ctx context.Context, cmd *cobra.Command, c *client.Client, name string
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), token.Secret())
 	}
 	if err != nil {
-		_ = c.EndSession(ctx) // nobody could ever release it
+		endSession(ctx, g, c, token) // nobody could ever release it
 		return cli.Exit(cli.ExitFailed, fmt.Errorf("write the token: %w; %s is released", err, name))
 	}
 	return nil
+}
+
+// endSession ends the session of a token that nobody was told, also after a signal, which has
+// cut off what was under way. If that fails, the session ends by its keepalive.
+func endSession(ctx context.Context, g cli.Gateway, c *client.Client, token client.Token) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cli.DialTimeout)
+	defer cancel()
+	if c.Err() != nil {
+		again, err := g.Dial(ctx, client.Options{Token: token})
+		if err != nil {
+			return
+		}
+		defer again.Close()
+		c = again
+	}
+	_ = c.EndSession(ctx)
+}
+
+// ended is why a context ended: this process was asked to.
+type ended struct{ signal syscall.Signal }
+
+func (e ended) Error() string { return "ended by a signal: " + e.signal.String() }
+
+// untilSignal is ctx until this process is asked to end. The next signal ends it.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as SIGHUP is under nohup
+			signal.Notify(c, s)
+		}
+	}
+	go func() {
+		defer signal.Stop(c)
+		select {
+		case s := <-c:
+			cancel(ended{s.(syscall.Signal)})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
