@@ -193,13 +193,16 @@ func (s *screen) askToBreak() {
 		s.note = st.Name + " has no fence to break it by"
 	default:
 		s.asked = &st
+		if s.question() == "" {
+			s.asked, s.note = nil, "too narrow to ask"
+		}
 	}
 }
 
 func (s *screen) confirm(k tea.KeyPressMsg) tea.Cmd {
-	st := *s.asked
+	st, seen := *s.asked, s.question() != ""
 	s.asked = nil
-	if k.String() != "y" {
+	if k.String() != "y" || !seen {
 		s.note = st.Name + " is left as it is"
 		return nil
 	}

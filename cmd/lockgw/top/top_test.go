@@ -95,6 +95,36 @@ func TestTopKeys(t *testing.T) {
 	}
 }
 
+// A question is seen to its end, or there is none.
+func TestTopBreakOnASmallScreen(t *testing.T) {
+	for _, tt := range []struct {
+		width, height int
+		foot          string
+	}{
+		{60, 24, "Take a from host-a pid 2, ? Be sure that it is dead. y or n"},
+		{40, 24, "Take a from host-a pid 2, fence? y or n"},
+		{28, 24, "too narrow to ask"},
+		{80, 5, "Take a from host-a pid 2, fence 9? Be sure that it is dead. y or n"},
+		{80, 1, "Take a from host-a pid 2, fence 9? Be sure that it is dead. y or n"},
+	} {
+		source := &twoLocks{}
+		s, typed := screenOf(t, source)
+		s.Update(tea.WindowSizeMsg{Width: tt.width, Height: tt.height})
+		typed("b")
+		lines := s.lines(time.Now())
+		if got := lines[len(lines)-1]; got != tt.foot || len(lines) > tt.height {
+			t.Errorf("%d columns, %d lines: %d lines, the last one %q, want %q", tt.width, tt.height, len(lines), got, tt.foot)
+		}
+	}
+	source := &twoLocks{}
+	s, typed := screenOf(t, source)
+	typed("b")
+	s.Update(tea.WindowSizeMsg{Width: 20, Height: 24})
+	if typed("y"); len(source.broken) > 0 {
+		t.Error("broken by the answer to a question that was not to be seen")
+	}
+}
+
 // What is broken is the hold that was asked about, and only after y.
 func TestTopBreak(t *testing.T) {
 	for _, tt := range []struct {

@@ -59,7 +59,11 @@ func (s *screen) lines(now time.Time) []string {
 	if len(s.all) == 0 && !s.at.IsZero() {
 		out = append(out, s.line("", "No lock is held or waited for."))
 	}
-	return append(out, "", s.line("", s.foot()))
+	out = append(out, "")
+	if s.asked != nil { // the question is seen, whatever else is
+		out = out[:max(0, min(len(out), s.height-1))]
+	}
+	return append(out, s.line("", s.foot()))
 }
 
 // line is cut to the width of the terminal.
@@ -103,13 +107,30 @@ func (s *screen) summary(now time.Time) string {
 func (s *screen) foot() string {
 	switch {
 	case s.asked != nil:
-		return fmt.Sprintf("Take %s from %s, fence %d? Be sure that it is dead. y or n", cli.Printable(s.asked.Name), cli.HolderText(s.asked.Holder), s.asked.Fence)
+		return s.question()
 	case s.typing:
 		return "Names that begin with: " + cli.Printable(s.prefix) + "_"
 	case s.note != "":
 		return cli.Printable(s.note)
 	}
 	return topKeys
+}
+
+// leastAsked is how short the subject of a question may be cut to make room for the rest.
+const leastAsked = 20
+
+// Ways to ask, the longer ones first.
+var wantsAnswer = []string{"? Be sure that it is dead. y or n", "? y or n"}
+
+// question is whether what was selected is to be broken; "": the terminal is too narrow for it.
+func (s *screen) question() string {
+	what := fmt.Sprintf("Take %s from %s, fence %d", cli.Printable(s.asked.Name), cli.HolderText(s.asked.Holder), s.asked.Fence)
+	for _, end := range wantsAnswer {
+		if room := s.width - len(end); room > leastAsked {
+			return cli.Cut(what, room) + end
+		}
+	}
+	return ""
 }
 
 // leastHolder is how short a holder may be cut to make room for the rest.
