@@ -68,15 +68,16 @@ func (a *Attempt) end(now time.Time) time.Time {
 	return a.Ended
 }
 
-// began is the first time that is known of the attempt.
+// began is the first time that is known of the attempt, as it is written: the same while it
+// goes on and when it was read.
 func (a *Attempt) began() time.Time {
 	switch {
 	case !a.Asked.IsZero():
-		return a.Asked
+		return short(a.Asked)
 	case !a.Granted.IsZero():
-		return a.Granted
+		return short(a.Granted)
 	default:
-		return a.Ended
+		return short(a.Ended)
 	}
 }
 

@@ -196,6 +196,26 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// Attempts that began at the same time are on one page, each on one alone.
+func TestPagesOfTheSameTime(t *testing.T) {
+	h := open(t, history.Config{})
+	at := time.Now().Add(-time.Minute).Truncate(time.Microsecond)
+	var callers []*caller
+	for n := range 5 {
+		callers = append(callers, ask(h, "x", n, at.Add(time.Duration(n)), nil))
+	}
+	ask(h, "x", 5, at.Add(-time.Second), nil)
+	first := look(t, h, history.Query{Lock: "x", Limit: 3})
+	for i, c := range callers { // what was told is on disk when the next page is asked for
+		c.grant(at.Add(time.Second), backend.Fence(i+1))
+		c.step(session.StepReleased, at.Add(2*time.Second), "")
+	}
+	next := look(t, h, history.Query{Lock: "x", Limit: 3, Before: first.Next})
+	if len(first.Attempts) != 5 || len(next.Attempts) != 1 || next.Attempts[0].Who.PID != 1005 || !next.Next.IsZero() {
+		t.Errorf("%d attempts, then %+v; want the 5 of one time, then the one before", len(first.Attempts), next.Attempts)
+	}
+}
+
 // The files are bounded in size and in age, whatever happens.
 func TestBounds(t *testing.T) {
 	dir := t.TempDir()

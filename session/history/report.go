@@ -31,7 +31,7 @@ type Query struct {
 	Lock   string
 	Since  time.Time // attempts that ended before are left out
 	Before time.Time // attempts that began then or later are left out: Next of the previous page
-	Limit  int
+	Limit  int       // and those that began in the same microsecond as the last one
 }
 
 // Report is the history of one lock, as this node's callers went through it.
@@ -87,10 +87,8 @@ func (h *History) Of(ctx context.Context, q Query) (Report, error) {
 		if !q.Before.IsZero() && !a.began().Before(q.Before) {
 			continue
 		}
-		if q.Limit > 0 && len(r.Attempts) >= q.Limit {
-			if r.Next.IsZero() {
-				r.Next = r.Attempts[len(r.Attempts)-1].began()
-			}
+		if n := len(r.Attempts); q.Limit > 0 && n >= q.Limit && a.began().Before(r.Attempts[n-1].began()) {
+			r.Next = r.Attempts[n-1].began()
 			continue
 		}
 		r.Attempts = append(r.Attempts, tell(a, holds, r.Seen, now))
