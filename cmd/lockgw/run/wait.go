@@ -122,7 +122,7 @@ func (w *waitLine) text(now time.Time, columns int) string {
 		parts = append(parts, held)
 	}
 	if w.known.Trouble != "" {
-		parts = append(parts, w.known.Trouble)
+		parts = append(parts, cli.Printable(w.known.Trouble))
 	}
 	var end string
 	if position, of := w.place(); position > 0 {

@@ -30,6 +30,10 @@ func TestWaitText(t *testing.T) {
 			waitLine{known: client.Status{Holder: &client.Holder{Owner: "u:1", Note: "x"}}, o: &options{forever: true}},
 			"waiting for nightly - held by u:1",
 		},
+		{ // what others have chosen controls no terminal, and takes one line
+			waitLine{known: client.Status{Trouble: "store: \x1b[2J\nNOAUTH"}, o: &options{forever: true}},
+			"waiting for nightly - store: ?[2J?NOAUTH",
+		},
 	} {
 		tt.w.name, tt.w.owner, tt.w.start = "nightly", "me:1", now.Add(-192*time.Second)
 		if got := tt.w.text(now, 0); got != tt.want {
