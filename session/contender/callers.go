@@ -157,17 +157,15 @@ func (c *Contender) expire() {
 		}
 		c.loseAll(reason)
 	}
-	for i := 0; i < len(c.in); {
+	for i := len(c.in) - 1; i >= 0; i-- { // who was not told waits in front again, in the same order
 		switch w := c.in[i]; {
 		case w.phase == kept && c.now >= w.MinHoldAt:
-			c.end(w) // and it is in no more
+			c.end(w)
 		case w.Until != 0 && c.now >= w.Until:
 			c.lose(w, Expired)
 		case w.phase == told && w.MaxHoldAt != 0 && c.now >= w.MaxHoldAt:
 			c.keepOut()
 			c.lose(w, MaxHold)
-		default:
-			i++
 		}
 	}
 }

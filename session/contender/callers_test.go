@@ -344,6 +344,25 @@ func TestTryBesideOthersOfTheNode(t *testing.T) {
 	}
 }
 
+// Those who were let in and could not be told in time are let in again in the order in which
+// they came.
+func TestNotToldInTime(t *testing.T) {
+	b := newBench(t, nil)
+	first := b.enter(permit())
+	b.answer().accept(first)
+	var late []*Caller
+	for range 2 {
+		w := permit()
+		w.Fixed, w.TTL = true, ttl/10
+		late = append(late, b.enter(w))
+	}
+	b.settle()
+	b.now += ttl / 5
+	if told := late[0].Fence; b.accept(late[0]) || late[0].Fence <= told || late[0].Fence >= late[1].Fence {
+		t.Errorf("the first has fence %d after %d, the second %d", late[0].Fence, told, late[1].Fence)
+	}
+}
+
 // Several who do not want to wait ask together: as many get a permit as are free.
 func TestTriesAtOnce(t *testing.T) {
 	b := newBench(t, nil)
