@@ -7,7 +7,9 @@ import (
 	"github.com/lockgw/lockgw/socket/client"
 )
 
-const shortWait = 300 * time.Millisecond
+// shortWait is long enough for Redisson to subscribe also where the machine is busy: one that
+// has not by its end tells an error.
+const shortWait = time.Second
 
 func ours(t *testing.T, c *column) string {
 	name, k := lockName(t), c.a.caller(t)

@@ -10,7 +10,8 @@ import org.redisson.client.codec.StringCodec;
 
 /** What a worker, which is a thread, can be told to do: ID WORKER OPERATION KIND NAME ARGUMENT... */
 final class Locks {
-    private static final long PATIENCE_MS = 60_000;
+    /** Longer than all others need, for nobody has to let in one who does not stand in a queue. */
+    private static final long PATIENCE_MS = 300_000;
     private final List<RedissonClient> servers;
     private final RedissonClient redisson; // the first of them
 
