@@ -89,6 +89,8 @@ func parseURL(rawurl string) (*url.URL, error) {
 		return nil, errors.New("redis address: write redis+unix:///path/to.sock, with three slashes")
 	case u.Scheme == "redis+unix":
 		u.Scheme = "unix"
+	case u.Port() != "" && !isPort(u.Port()):
+		return nil, errors.New("redis address: the host needs a port from 1 to 65535, as in redis://host:6379/0")
 	case strings.Trim(db, "0123456789") != "":
 		return nil, errors.New("redis address: the path has to be a database number, as in redis://host:6379/0")
 	}

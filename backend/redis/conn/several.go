@@ -89,10 +89,16 @@ func withPort(host, port string) (string, error) {
 	if err != nil {
 		name, given, err = net.SplitHostPort(host + ":" + port)
 	}
-	if n, bad := strconv.ParseUint(given, 10, 16); err != nil || bad != nil || n == 0 || name == "" {
+	if err != nil || !isPort(given) || name == "" {
 		return "", errors.New("is not written like host or host:port")
 	}
 	return net.JoinHostPort(name, given), nil
+}
+
+// isPort: a server can listen there.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n != 0
 }
 
 // take removes a setting from q, and reads it from the file that name_file says.
