@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,7 +33,10 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 	report("backend.url", CheckBackendURL(s.Backend.URL))
 	report("backend.fence_floor", s.checkFenceFloor(time.Now()))
 	report("backend.postgres.listen_url", cmp.Or(checkLogin(s.Backend.Postgres.ListenURL), postgres.CheckListenURL(s.Backend.Postgres.ListenURL)))
+	report("state_dir", checkNotEmpty(s.StateDir))
 	report("socket.dir", checkSocketDir(s.Socket.Dir))
+	_, err := s.Socket.GroupID()
+	report("socket.group", err)
 	for _, address := range s.HTTP.Listen {
 		report("http.listen", CheckListen(address, s.HTTP.TLS, s.Access.TokensFile != ""))
 	}
@@ -60,15 +64,37 @@ func checkText(text string, required bool) error {
 	return nil
 }
 
-func checkSocketDir(dir string) error {
-	if dir == "" {
+func checkNotEmpty(text string) error {
+	if text == "" {
 		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+func checkSocketDir(dir string) error {
+	if err := checkNotEmpty(dir); err != nil {
+		return err
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
 	return cli.CheckSocketPath(filepath.Join(abs, cli.RespSocket))
+}
+
+// GroupID is the number of Group, or -1 if there is none.
+func (s Socket) GroupID() (int, error) {
+	if s.Group == "" {
+		return -1, nil
+	}
+	if gid, err := strconv.Atoi(s.Group); err == nil && gid >= 0 {
+		return gid, nil
+	}
+	g, err := user.LookupGroup(s.Group)
+	if err != nil {
+		return 0, fmt.Errorf("no group %q on this machine", s.Group)
+	}
+	return strconv.Atoi(g.Gid)
 }
 
 // CheckListen refuses an address that other machines can reach if nothing identifies the

@@ -106,6 +106,8 @@ func TestConfigBadValues(t *testing.T) {
 		{"http: {tls: {client_ca_file: a}}", "needs both cert_file and key_file"},
 		{"socket: {mode: 0888}", "no octal permission"},
 		{"socket: {mode: 04777}", "no octal permission"},
+		{"state_dir: ''", "state_dir: must not be empty"},
+		{"socket: {group: no such group}", `socket.group: no group "no such group" on this machine`},
 		{"socket: {dir: ''}", "socket.dir: must not be empty"},
 		{"socket: {dir: " + strings.Repeat("/0123456789", 10) + "}", "the kernel allows 107"},
 		{"backend: {url: localhost:6379}", "must be the URL of a store"},

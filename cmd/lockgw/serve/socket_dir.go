@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 
@@ -35,7 +34,7 @@ func openSocketDir(c config.Socket) (*socketDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket.dir: %w", err)
 	}
-	gid, err := groupID(c.Group)
+	gid, err := c.GroupID()
 	if err != nil {
 		return nil, fmt.Errorf("socket.group: %w", err)
 	}
@@ -133,18 +132,4 @@ func (d *socketDir) Close() error {
 		}
 	}
 	return errors.Join(append(errs, d.lock.Close())...)
-}
-
-func groupID(name string) (int, error) {
-	if name == "" {
-		return -1, nil
-	}
-	if gid, err := strconv.Atoi(name); err == nil && gid >= 0 {
-		return gid, nil
-	}
-	g, err := user.LookupGroup(name)
-	if err != nil {
-		return 0, fmt.Errorf("no group %q on this machine", name)
-	}
-	return strconv.Atoi(g.Gid)
 }
