@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,8 +38,11 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 	report("socket.dir", checkSocketDir(s.Socket.Dir))
 	_, err := s.Socket.GroupID()
 	report("socket.group", err)
-	for _, address := range s.HTTP.Listen {
+	for i, address := range s.HTTP.Listen {
 		report("http.listen", CheckListen(address, s.HTTP.TLS, s.Access.TokensFile != ""))
+		if slices.Contains(s.HTTP.Listen[:i], address) && !strings.HasSuffix(address, ":0") { // the kernel chooses for a 0
+			report("http.listen", fmt.Errorf("%q is given twice", address))
+		}
 	}
 	report("http.tls.cert_file", s.checkTLS())
 	report("limits.min_ttl", s.checkMinTTL())

@@ -107,6 +107,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"socket: {mode: 0888}", "no octal permission"},
 		{"socket: {mode: 04777}", "no octal permission"},
 		{"state_dir: ''", "state_dir: must not be empty"},
+		{"http: {listen: ['127.0.0.1:1', '127.0.0.1:1']}", `http.listen: "127.0.0.1:1" is given twice`},
 		{"socket: {group: no such group}", `socket.group: no group "no such group" on this machine`},
 		{"socket: {dir: ''}", "socket.dir: must not be empty"},
 		{"socket: {dir: " + strings.Repeat("/0123456789", 10) + "}", "the kernel allows 107"},
