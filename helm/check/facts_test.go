@@ -95,6 +95,15 @@ func TestSecretsAreMounted(t *testing.T) {
 	}
 }
 
+// A stop has more time than it takes at most.
+func TestTerminationGracePeriod(t *testing.T) {
+	for name, want := range map[string]int64{"daemonset": 30, "deployment": 30, "daemonset-full": 90} {
+		if got := pods(t)[name].TerminationGracePeriodSeconds; got == nil || *got != want {
+			t.Errorf("%s has a grace period of %v, want %d s", name, got, want)
+		}
+	}
+}
+
 // Only the preparation of the node's directories is more than the restricted pod
 // security standard allows.
 func TestRestricted(t *testing.T) {

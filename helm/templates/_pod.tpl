@@ -19,8 +19,7 @@ serviceAccountName: {{ include "lockgw.fullname" . }}
 automountServiceAccountToken: false
 # A Service called lockgw would set LOCKGW_PORT and the like.
 enableServiceLinks: false
-# Longer than shutdown.timeout, which is 20 s.
-terminationGracePeriodSeconds: 30
+terminationGracePeriodSeconds: {{ int64 .Values.terminationGracePeriodSeconds }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
