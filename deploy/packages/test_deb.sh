@@ -52,7 +52,11 @@ rm -r /usr/bin/systemctl /run/systemd
 [ -f /etc/lockgw/lockgw.yaml ] || fail 'a removal takes the configuration'
 [ -f /var/lib/lockgw/journal ] || fail 'a removal takes the state'
 
-dpkg -P lockgw
+mount --bind /var/lib/lockgw /var/lib/lockgw # as one that is on a file system of its own
+dpkg -P lockgw || fail 'a purge stops where the state has a file system of its own'
+[ -z "$(ls -A /var/lib/lockgw)" ] || fail 'a purge leaves the state'
+umount /var/lib/lockgw
+rmdir /var/lib/lockgw
 list >/tmp/after
 diff /tmp/before /tmp/after || fail 'a purge leaves files'
 diff /tmp/passwd /etc/passwd && diff /tmp/group /etc/group || fail 'a purge leaves the user'
