@@ -61,7 +61,7 @@ func withLock(err error, r *http.Request) error {
 	p := problemOf(err)
 	rest, of := strings.CutPrefix(r.URL.EscapedPath(), "/v1/locks/")
 	part, _, _ := strings.Cut(rest, "/")
-	if name, err := url.PathUnescape(part); of && err == nil && p.Lock == "" && session.CheckName(name) == nil {
+	if name, err := url.PathUnescape(part); of && err == nil && p.Code != codeNotFound && p.Lock == "" && session.CheckName(name) == nil {
 		p.Lock = name
 	}
 	return p

@@ -187,3 +187,11 @@ func sameWords(a, b string) bool {
 	}
 	return true
 }
+
+// A name whose / is not percent-encoded is no name, and what is before it is another lock.
+func TestNoRouteNamesNoLock(t *testing.T) {
+	p := refused(t, newGateway(t, session.Config{}).do(request{method: "GET", path: "/v1/locks/a/b/check?fence=1"}), 404, codeNotFound)
+	if p.Lock != "" {
+		t.Errorf("lock = %q, want none", p.Lock)
+	}
+}
