@@ -112,7 +112,7 @@ func checkMediaType(r *http.Request) error {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return refusal(codeMediaType, "Content-Encoding: send the body as it is, not as %s", session.Quote(enc))
 	}
-	sent := r.Header.Get("Content-Type")
+	sent := strings.Join(r.Header.Values("Content-Type"), ", ") // two of them are none
 	mt, opts, err := mime.ParseMediaType(sent)
 	charset := strings.ToLower(opts["charset"])
 	if err != nil || mt != "application/json" || charset != "" && charset != "utf-8" {

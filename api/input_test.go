@@ -162,6 +162,7 @@ func TestMediaTypes(t *testing.T) {
 		{"Content-Type": {"text/plain"}}, {"Content-Type": {"application/x-www-form-urlencoded"}}, {"Content-Type": {""}},
 		{"Content-Type": {"application/json; charset=utf-16"}}, {"Content-Type": {"application/json;"}, "Content-Encoding": {"gzip"}},
 		{"Content-Type": {"multipart/form-data; boundary=x"}}, {"Content-Type": {"json"}},
+		{"Content-Type": {"application/json", "text/plain"}},
 	} {
 		for _, r := range []request{
 			{method: "PUT", path: "/v1/locks/a"}, {method: "POST", path: "/v1/locks/a/hold"}, {method: "POST", path: "/v1/sessions"},
