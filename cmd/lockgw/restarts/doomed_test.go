@@ -99,7 +99,8 @@ func (d *deserter) run(ctx context.Context) {
 			d.led.fault("%s of %s is not free %v after the start, though its client has not come back", d.name, d.g.Name, since)
 			return
 		case state == "free" && heldIn == n && since < reattach:
-			d.led.fault("%s of %s was free %v after the start, want %v at least", d.name, d.g.Name, since, reattach)
+			log := d.g.Log()
+			d.led.fault("%s of %s was free %v after the start, want %v at least; its gateways wrote\n%s", d.name, d.g.Name, since, reattach, log[max(0, len(log)-8000):])
 			return
 		case state == "free":
 			return
