@@ -253,20 +253,6 @@ func (s *Server) drop(c *conn) {
 	}
 }
 
-// listens counts n subscriptions more of the user, or fewer. It refuses those that are more
-// than one user may have.
-func (s *Server) listens(uid, n int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if most := s.cfg.Limits.ChannelsPerUID; n > 0 && s.channels[uid]+n > most {
-		return replyError{"BUSY", fmt.Sprintf("uid %d has %d subscriptions, and one user may have %d at most", uid, s.channels[uid], most)}
-	}
-	if s.channels[uid] += n; s.channels[uid] == 0 {
-		delete(s.channels, uid)
-	}
-	return nil
-}
-
 // Shutdown stops accepting and reading, lets the commands under way be answered
 // until ctx is done, and waits for every goroutine of the Server. Drain the
 // Manager before, so that no command goes on waiting. The sessions of the

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -223,4 +224,18 @@ func (s *subscriptions) identify(by access.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.by = by
+}
+
+// listens counts n subscriptions more of the user, or fewer. It refuses those that are more
+// than one user may have.
+func (s *Server) listens(uid, n int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if most := s.cfg.Limits.ChannelsPerUID; n > 0 && s.channels[uid]+n > most {
+		return replyError{"BUSY", fmt.Sprintf("uid %d has %d subscriptions, and one user may have %d at most", uid, s.channels[uid], most)}
+	}
+	if s.channels[uid] += n; s.channels[uid] == 0 {
+		delete(s.channels, uid)
+	}
+	return nil
 }
