@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strconv"
 	"syscall"
 	"time"
@@ -78,7 +77,7 @@ func NewGuardian() *cobra.Command {
 func keep(run *os.File) error {
 	// A signal that ends the run must not end its guardian before. To ignore the signals is no
 	// way, because the command would inherit that.
-	notify(make(chan os.Signal, 1), endSignals...)
+	cli.Notify(make(chan os.Signal, 1), endSignals...)
 	var o startOrder
 	if err := gob.NewDecoder(run).Decode(&o); err != nil {
 		return nil // the run has ended before
@@ -123,16 +122,6 @@ func waitExit(handle int) error {
 		_, err := unix.Poll(fds, -1)
 		if !errors.Is(err, unix.EINTR) {
 			return err
-		}
-	}
-}
-
-// notify passes signals on to c. It leaves out those that were ignored when this process
-// started, such as SIGHUP under nohup.
-func notify(c chan<- os.Signal, all ...os.Signal) {
-	for _, s := range all {
-		if !signal.Ignored(s) {
-			signal.Notify(c, s)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func run(ctx context.Context, o *options) error {
 		return r.failed(err)
 	}
 	signals := make(chan os.Signal, 16)
-	notify(signals, endSignals...)
+	cli.Notify(signals, endSignals...)
 	defer signal.Stop(signals)
 
 	spans := telemetry.OpenCommand(ctx, cli.Version())

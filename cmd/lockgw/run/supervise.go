@@ -62,7 +62,7 @@ func supervise(o *options, r *report, path string, k *guardian, h *hold, signals
 		return outcome{}, err
 	}
 	// Before the start: what comes then is for the command.
-	notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP)
+	cli.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP)
 	signal.Ignore(syscall.SIGTTOU)
 	p, err := k.start(startOrder{
 		Path: path, Argv: o.argv, Env: childEnv(os.Environ(), h), Deadline: g.killBy(),

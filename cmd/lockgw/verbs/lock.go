@@ -132,11 +132,7 @@ func (e ended) Error() string { return "ended by a signal: " + e.signal.String()
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as SIGHUP is under nohup
-			signal.Notify(c, s)
-		}
-	}
+	cli.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		defer signal.Stop(c)
 		select {
