@@ -81,9 +81,14 @@ func (l *Lists) List(ctx context.Context, q Query) (Page, error) {
 		found = found[:q.Limit]
 		page.Next = cursorAfter(found[q.Limit-1])
 	}
-	page.Items, err = l.look(ctx, &q, found)
-	if err != nil {
-		return Page{}, fmt.Errorf("list locks: %w", err)
+	var lacks []error
+	page.Items, lacks = l.look(ctx, &q, found)
+	switch n := len(lacks); {
+	case n == 0:
+	case n == len(found):
+		return Page{}, fmt.Errorf("list locks: %w", lacks[0])
+	default:
+		page.Incomplete = cmp.Or(page.Incomplete, fmt.Sprintf("of %d names on this page %d are left out, since the store does not tell how they are: %v", len(found), n, lacks[0]))
 	}
 	return page, nil
 }
@@ -131,22 +136,19 @@ func (q *Query) finds(l *listed) bool {
 }
 
 // look asks about each name of a page again: what is known of it may be some seconds
-// old, and tells less than Inspect. A name that is not wanted any more is left out.
-func (l *Lists) look(ctx context.Context, q *Query, names []*listed) ([]session.Status, error) {
+// old, and tells less than Inspect. A name that is not wanted any more is left out; so is one
+// about which there is no answer, whose error is among those that are returned.
+func (l *Lists) look(ctx context.Context, q *Query, names []*listed) ([]session.Status, []error) {
 	ctx, cancel := context.WithTimeout(ctx, l.from.Config().Timeout)
 	defer cancel()
-	all := make([]session.Status, len(names))
-	err := backend.Each(len(names), func(i int) error {
-		st, err := l.from.Glance(ctx, names[i].name)
-		st.Shares = nil // for a page of large semaphores would be large
-		all[i] = st
-		return err
+	all, errs := make([]session.Status, len(names)), make([]error, len(names))
+	_ = backend.Each(len(names), func(i int) error {
+		all[i], errs[i] = l.from.Glance(ctx, names[i].name)
+		all[i].Shares = nil // for a page of large semaphores would be large
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
 	gone := func(st session.Status) bool {
-		now := listedOf(st)
+		now := listedOf(st) // the zero one where there was no answer
 		return st.State != session.StateHeld && st.Waiters == 0 || !q.wants(&now)
 	}
 	all = slices.DeleteFunc(all, gone)
@@ -155,7 +157,7 @@ func (l *Lists) look(ctx context.Context, q *Query, names []*listed) ([]session.
 		x, y := listedOf(a), listedOf(b)
 		return compare(&x, &y)
 	})
-	return all, nil
+	return all, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // Order is what a list is sorted by.

@@ -26,6 +26,14 @@ type scanned struct {
 	lists atomic.Int64
 	each  time.Duration // how long a part of the list takes
 	stuck atomic.Bool   // there is always more
+	mute  atomic.Value  // a string: names that contain it cannot be asked about
+}
+
+func (s *scanned) Look(ctx context.Context, name string) (ledger.Reply, error) {
+	if mute, _ := s.mute.Load().(string); mute != "" && strings.Contains(name, mute) {
+		return ledger.Reply{}, fmt.Errorf("%w: a fault of the test", backend.ErrUnavailable)
+	}
+	return s.Table.Look(ctx, name)
 }
 
 func (s *scanned) List(ctx context.Context, prefix, cursor string, _ int) ([]ledger.Named, string, error) {
@@ -159,6 +167,24 @@ func TestListPages(t *testing.T) {
 		odd := listing.Query{Sees: func(name string) bool { return strings.HasSuffix(name, "1") }, Limit: 7}
 		if names, _ := pagesOf(t, l, odd); len(names) != 25 {
 			t.Errorf("who may see 25 names sees %d", len(names))
+		}
+	})
+}
+
+// A name about which the store does not answer is left out, and said to be. Where it answers about
+// none, there is no list.
+func TestListWithoutAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, store := locked(t, 20)
+		l := c.lists[1]
+		store.mute.Store("jobs/01")
+		page, err := l.List(t.Context(), listing.Query{Limit: 15})
+		if err != nil || len(page.Items) != 10 || page.Items[9].Name != "jobs/009" || !strings.Contains(page.Incomplete, "of 15 names on this page 5 are left out") {
+			t.Errorf("page = %d items, incomplete %q, %v, want 10 and why 5 are missing", len(page.Items), page.Incomplete, err)
+		}
+		store.mute.Store("jobs")
+		if page, err := l.List(t.Context(), listing.Query{}); err == nil {
+			t.Errorf("page = %+v, want an error: the store answers about none of them", page)
 		}
 	})
 }
