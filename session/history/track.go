@@ -101,8 +101,17 @@ func (t *tracker) step(s *session.Step) {
 	}
 	k := key{s.Lock, string(s.Who.Owner)}
 	a := t.open[k]
-	held := a != nil && a.Outcome == Holding
-	if a == nil || held && s.Kind == session.StepRefused { // a re-entry was refused: the hold goes on
+	another := a != nil && !a.Asked.IsZero() && s.Asked.After(a.Asked) // a refusal tells of a moment before the wait
+	if refused := s.Kind == session.StepRefused; refused && a != nil && (another || a.Outcome == Holding) {
+		once := &ongoing{} // as of a re-entry: the first one goes on
+		once.add(s)
+		t.over(once)
+		return
+	}
+	if another { // the end of the first one was dropped
+		delete(t.open, k)
+	}
+	if a == nil || another {
 		a = &ongoing{told: s.Kind == session.StepResumed} // by the process before
 	}
 	a.add(s)
@@ -113,9 +122,7 @@ func (t *tracker) step(s *session.Step) {
 			t.young = append(t.young, k)
 		}
 	default:
-		if !held || s.Kind != session.StepRefused {
-			delete(t.open, k)
-		}
+		delete(t.open, k)
 		t.over(a)
 	}
 }
@@ -166,7 +173,7 @@ func (t *tracker) tick(now time.Time) {
 		if a != nil && now.Sub(a.last()) < openAfter {
 			break
 		}
-		if n++; a != nil {
+		if n++; a != nil && !a.told {
 			a.told = true
 			t.put(a.line())
 		}

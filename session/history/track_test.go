@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/session"
 )
 
 // A minute in which very many names were used once ends with a line for each. They are
@@ -47,5 +49,53 @@ func TestFirstWindow(t *testing.T) {
 		if lines += n; lines != at.lines {
 			t.Errorf("%d lines after %v, want %d", lines, at.after, at.lines)
 		}
+	}
+}
+
+// Where the last step of an attempt was dropped, the next attempt of its caller is another one, with
+// times of its own; and a caller that is refused once more goes on waiting, or holding.
+func TestDroppedSteps(t *testing.T) {
+	begin := time.Now()
+	step := func(kind session.StepKind, asked time.Duration) *session.Step {
+		at := begin.Add(asked)
+		return &session.Step{Kind: kind, Lock: "x", Who: session.Holder{Owner: "o:1", Since: at.Add(time.Second)}, Asked: at, Time: at.Add(2 * time.Second)}
+	}
+	const second = time.Minute
+	for name, tt := range map[string]struct {
+		first, then []session.StepKind
+		outcome     Outcome // of what goes on; "": nothing
+		asked       time.Duration
+	}{
+		"a release was dropped, and the next one waits":   {[]session.StepKind{session.StepGranted}, []session.StepKind{session.StepWaits}, Waiting, second},
+		"a release was dropped, and the next one holds":   {[]session.StepKind{session.StepGranted}, []session.StepKind{session.StepGranted}, Holding, second},
+		"a refusal was dropped, and the next one waits":   {[]session.StepKind{session.StepWaits}, []session.StepKind{session.StepWaits}, Waiting, second},
+		"all was dropped but the first and the last step": {[]session.StepKind{session.StepGranted}, []session.StepKind{session.StepReleased}, "", 0},
+		"a second request is refused while one waits":     {[]session.StepKind{session.StepWaits}, []session.StepKind{session.StepRefused}, Waiting, 0},
+		"a second request is refused while one holds":     {[]session.StepKind{session.StepWaits, session.StepGranted}, []session.StepKind{session.StepRefused}, Holding, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr := newTracker(Config{Keep: time.Hour, MaxSize: 1 << 20}, func() {})
+			for _, k := range tt.first {
+				tr.step(step(k, 0))
+			}
+			for _, k := range tt.then {
+				tr.step(step(k, second))
+			}
+			open := tr.openNow()
+			if tt.outcome == "" {
+				if len(open) != 0 {
+					t.Errorf("%+v goes on, want nothing", open)
+				}
+				return
+			}
+			if len(open) != 1 || open[0].Outcome != tt.outcome || !open[0].Asked.Equal(begin.Add(tt.asked)) {
+				t.Errorf("what goes on is %+v, want one that is %s, asked after %v", open, tt.outcome, tt.asked)
+			}
+			tr.tick(begin.Add(2 * second))
+			before := tr.n
+			if tr.tick(begin.Add(2 * second)); before == 0 || tr.n != before {
+				t.Errorf("%d lines, then %d, want each attempt once", before, tr.n)
+			}
+		})
 	}
 }
