@@ -69,8 +69,7 @@ func (f *files) tryWrite(lines []byte, now time.Time) error {
 		f.close()
 	}
 	if f.out == nil {
-		f.trim(now)
-		out, err := os.OpenFile(filepath.Join(f.dir, now.UTC().Format(named)+ending), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		out, err := os.OpenFile(filepath.Join(f.dir, f.trim(now).UTC().Format(named)+ending), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			return err
 		}
@@ -94,11 +93,13 @@ func (f *files) close() {
 	}
 }
 
-// trim removes segments that are too old, and the oldest ones until a new one has room.
-func (f *files) trim(now time.Time) {
+// trim removes segments that are too old, and the oldest ones until a new one has room. It returns
+// when the new one begins as far as its name tells: after the others, also where the clock was
+// set back.
+func (f *files) trim(now time.Time) time.Time {
 	all, err := list(f.dir)
-	if err != nil {
-		return
+	if err != nil || len(all) == 0 {
+		return now
 	}
 	total := f.segment
 	for i := len(all) - 1; i >= 0; i-- {
@@ -107,6 +108,10 @@ func (f *files) trim(now time.Time) {
 			_ = os.Remove(all[i].path) // if that fails, the next segment tries again
 		}
 	}
+	if after := all[len(all)-1].began.Add(time.Microsecond); after.After(now) {
+		return after
+	}
+	return now
 }
 
 func (f *files) dropOldest() {
