@@ -18,7 +18,9 @@ package client
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -123,8 +125,12 @@ func (c *Client) Close() error {
 }
 
 // Do sends a command and returns its reply as resp.ReadReply does; an error reply
-// is an *Error.
+// is an *Error. SUBSCRIBE and the like have an answer for each channel, so that they take one
+// in each call.
 func (c *Client) Do(ctx context.Context, args ...string) (any, error) {
+	if len(args) != 2 && len(args) > 0 && strings.HasSuffix(strings.ToUpper(args[0]), "SUBSCRIBE") {
+		return nil, fmt.Errorf("%w: %s with %d channels: name one in each call", ErrInvalid, args[0], len(args)-1)
+	}
 	var w resp.Writer
 	w.Array(len(args))
 	for _, a := range args {
@@ -136,9 +142,12 @@ func (c *Client) Do(ctx context.Context, args ...string) (any, error) {
 	}
 	select {
 	case <-k.done:
+		if errors.Is(k.err, errGivenUp) { // by another call with the same context, perhaps
+			return nil, cmp.Or(ctx.Err(), k.err)
+		}
 		return k.reply, k.err
 	case <-ctx.Done():
-		c.fail(ctx.Err())
+		c.fail(errGivenUp)
 		return nil, ctx.Err()
 	}
 }
@@ -150,7 +159,7 @@ func (c *Client) send(ctx context.Context, k *call, b []byte) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-c.done:
-		return c.err
+		return cmp.Or(ctx.Err(), c.err)
 	}
 	if ctx.Err() != nil { // the selects choose at random, and what was sent costs the connection
 		return ctx.Err()
@@ -160,13 +169,13 @@ func (c *Client) send(ctx context.Context, k *call, b []byte) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-c.done:
-		return c.err
+		return cmp.Or(ctx.Err(), c.err)
 	}
-	stop := context.AfterFunc(ctx, func() { c.fail(ctx.Err()) })
+	stop := context.AfterFunc(ctx, func() { c.fail(errGivenUp) })
 	defer stop()
 	if _, err := c.nc.Write(b); err != nil {
 		c.fail(fmt.Errorf("gateway: %w", err))
-		return c.err
+		return cmp.Or(ctx.Err(), c.err)
 	}
 	return nil
 }

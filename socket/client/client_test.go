@@ -153,8 +153,23 @@ func TestClientCancel(t *testing.T) {
 	}
 	g.waiters(0)
 	<-b.Done()
-	if err := b.Ping(t.Context()); !errors.Is(err, context.Canceled) {
-		t.Errorf("a call after it = %v, want %v", err, context.Canceled)
+	if err := b.Ping(t.Context()); !errors.Is(err, ErrClosed) || errors.Is(err, context.Canceled) {
+		t.Errorf("a call after it = %v, want %v: its own context goes on", err, ErrClosed)
+	}
+}
+
+// A command that has several answers is refused, before it would cost the connection.
+func TestDoSubscribe(t *testing.T) {
+	c := start(t).client(Options{})
+	for _, args := range [][]string{{"SUBSCRIBE", "lock:a", "lock:b"}, {"punsubscribe"}} {
+		if _, err := c.Do(t.Context(), args...); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q: %v, want %v", args, err, ErrInvalid)
+		}
+	}
+	for _, args := range [][]string{{"SUBSCRIBE", "lock:a"}, {"SUBSCRIBE", "lock:b"}, {"UNSUBSCRIBE", "lock:a"}, {"PING"}} {
+		if _, err := c.Do(t.Context(), args...); err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -11,7 +12,8 @@ import (
 var (
 	// ErrNotAcquired: somebody else held the name for all of the wait.
 	ErrNotAcquired = errors.New("not acquired within the wait")
-	// ErrClosed: the Client was closed.
+	// ErrClosed: the Client was closed, or has closed itself because the context of another
+	// call had ended before its answer came.
 	ErrClosed = errors.New("client closed")
 
 	// ErrInvalid: an argument is wrong. The same call fails whenever it is made.
@@ -38,6 +40,9 @@ var (
 	// ErrForbidden: the caller may not do that.
 	ErrForbidden = errors.New("forbidden")
 )
+
+// errGivenUp is why a connection is over that had a request nobody waits for any more.
+var errGivenUp = fmt.Errorf("%w: the context of a call ended before its answer came", ErrClosed)
 
 // sentinels by the first word of an error reply.
 var sentinels = map[string]error{
