@@ -14,7 +14,7 @@ import (
 func Run(root *cobra.Command) int {
 	code, message := ExitCode(root.Execute())
 	if message != "" {
-		fmt.Fprintln(os.Stderr, "lockgw:", message)
+		fmt.Fprintln(os.Stderr, "lockgw:", printableLines(message))
 	}
 	return code
 }

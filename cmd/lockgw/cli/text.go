@@ -51,6 +51,15 @@ func Printable(s string) string {
 	}, s)
 }
 
+// printableLines is Printable of a text that may have several lines.
+func printableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = Printable(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Ordinal is 1st, 2nd, 3rd.
 func Ordinal(n int) string {
 	suffix := "th"
