@@ -32,7 +32,7 @@ func (m *Manager) Inspect(ctx context.Context, name string) (Status, error) {
 // node knows exactly in place of what it has told the store.
 func (m *Manager) statusOf(name string, a *engine.Answer) Status {
 	s := Status{Name: name, State: StateFree, Fence: a.Reply.Record.Top, Trouble: a.Reply.Refusing}
-	ours := m.engine.Find(name) != nil // else this node has stopped, and leaves its holds to the next process
+	here, ours := m.callersOf(name) // not ours: this node has stopped, and leaves its holds to the next process
 	for i := range a.Reply.Record.Holds {
 		h := &a.Reply.Record.Holds[i]
 		if h.Offered || h.Node == m.store.Node() && ours || h.End <= 0 {
@@ -58,7 +58,7 @@ func (m *Manager) statusOf(name string, a *engine.Answer) Status {
 			s.Waiters += t.Waiters
 		}
 	}
-	m.addOurs(&s)
+	s.addOurs(here)
 	if last := a.Reply.Record.Last; s.State == StateFree && last != 0 { // what was reserved above it was never given
 		s.Fence = last
 	}
@@ -113,23 +113,41 @@ func (s *Status) add(h Holder, fence backend.Fence, left time.Duration, mode bac
 	}
 }
 
-// addOurs adds the callers of this node.
-func (m *Manager) addOurs(s *Status) {
-	n := m.engine.Find(s.Name)
-	n.See(func(c *contender.Contender, now time.Duration) {
+// callers are those of this node who hold a name, and who wait for it.
+type callers struct {
+	holds   []Share
+	mode    backend.Mode // of the holds
+	waiting []Holder
+	trouble error // why the store gave no answer
+}
+
+// callersOf are those of a name; false: it is not known here, or not any more.
+func (m *Manager) callersOf(name string) (cs callers, known bool) {
+	n := m.engine.Find(name)
+	known = n.See(func(c *contender.Contender, now time.Duration) {
 		for _, w := range c.In() {
 			if at := c.Deadline(w); w.Holds() && now < at {
-				s.add(leaseOf(w).holderNow(), w.Fence, at-now, w.Mode)
+				cs.holds, cs.mode = append(cs.holds, Share{leaseOf(w).holderNow(), w.Fence, at - now}), w.Mode
 			}
 		}
-		s.Waiters += len(c.Waiting())
 		for _, w := range c.Waiting() {
-			s.Queue = append(s.Queue, leaseOf(w).holderNow())
+			cs.waiting = append(cs.waiting, leaseOf(w).holderNow())
 		}
-		if err := n.Trouble(); err != nil && len(s.Queue) > 0 {
-			s.Trouble = err.Error()
-		}
+		cs.trouble = n.Trouble()
 	})
+	return cs, known
+}
+
+// addOurs adds the callers of this node.
+func (s *Status) addOurs(cs callers) {
+	for _, h := range cs.holds {
+		s.add(h.Holder, h.Fence, h.TTL, cs.mode)
+	}
+	s.Waiters += len(cs.waiting)
+	s.Queue = append(s.Queue, cs.waiting...)
+	if cs.trouble != nil && len(s.Queue) > 0 {
+		s.Trouble = cs.trouble.Error()
+	}
 }
 
 // Check returns nil while fence is the newest grant of name, CodeFenceMismatch when it is

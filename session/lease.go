@@ -100,10 +100,9 @@ func (l *Lease) Fence() (f backend.Fence) {
 // the next process. It looks at the clock itself: whoever is late to say so, a hold whose
 // deadline has passed is lost.
 func (l *Lease) see(f func(c *contender.Contender, now time.Duration)) *Error {
-	there, held := false, false
+	held := false
 	var expired *Error
-	l.n.See(func(c *contender.Contender, now time.Duration) {
-		there = true
+	there := l.n.See(func(c *contender.Contender, now time.Duration) {
 		switch {
 		case l.isOver():
 		case now >= c.Deadline(&l.c):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,6 +210,65 @@ func TestStatusAfterTheStop(t *testing.T) {
 			t.Errorf("status = %+v, %v, want held", st, err)
 		}
 	})
+}
+
+// So it is in each moment of the stop, also where there is much to read.
+func TestStatusDuringTheStop(t *testing.T) {
+	const others = 300
+	for range 100 {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, _ := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{Shared: true})
+		holdByOthers(t, p, "x", others)
+		stopped := make(chan struct{})
+		var asks sync.WaitGroup
+		for range 4 {
+			asks.Go(func() {
+				for n := 0; n == 0 || !closed(stopped); n++ {
+					if st, err := p.Glance(t.Context(), "x"); err != nil || st.Holders != others+1 {
+						t.Errorf("%d hold it, %v, want %d", st.Holders, err, others+1)
+						return
+					}
+				}
+			})
+		}
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		close(stopped)
+		asks.Wait()
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// holdByOthers has so many other nodes share name.
+func holdByOthers(t *testing.T, p *process, name string, nodes int) {
+	t.Helper()
+	table := memory.OpenTable(p.store, "others")
+	r, err := table.Look(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := ledger.Swap{Name: name, Base: r.Version, Record: r.Record}
+	for i := range nodes {
+		w.Record.Top++
+		w.Record.Holds = append(w.Record.Holds, ledger.Hold{
+			Node: fmt.Sprint("other", i), Mode: backend.Shared, Count: 1, ID: w.Record.Top, Block: w.Record.Top,
+			Callers: []ledger.Caller{{Owner: "u:1", About: `{"node":"other","pid":1}`}},
+		})
+		w.Effects.Stamps = append(w.Effects.Stamps, ledger.Stamp{ID: w.Record.Top, TTL: time.Hour})
+	}
+	if r, err = table.Swap(t.Context(), w); err != nil || !r.Written {
+		t.Fatalf("%+v, %v", r, err)
+	}
 }
 
 // A message that comes before the process has taken up what it held gives nothing back.

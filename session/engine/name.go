@@ -101,16 +101,18 @@ func (n *Name) Given() <-chan struct{} {
 	return n.given
 }
 
-// See runs f, which only reads, with the name locked.
-func (n *Name) See(f func(c *contender.Contender, now time.Duration)) {
+// See runs f, which only reads, with the name locked. false: the name is dropped, and f was not
+// called.
+func (n *Name) See(f func(c *contender.Contender, now time.Duration)) bool {
 	if n == nil {
-		return
+		return false
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.gone {
 		f(n.c, n.e.cfg.Clock())
 	}
+	return !n.gone
 }
 
 // Gone: the Engine has given n up.

@@ -43,11 +43,7 @@ const mostWaiting = 20
 
 // telling is how things are with a name at this node; false: it is not known here.
 func (e *Engine) telling(lock string) (t Telling, ok bool) {
-	if n := e.Find(lock); n != nil {
-		n.See(func(c *contender.Contender, now time.Duration) {
-			t, ok = tellingOf(c, now), true
-		})
-	}
+	ok = e.Find(lock).See(func(c *contender.Contender, now time.Duration) { t = tellingOf(c, now) })
 	t.Node, t.Time = e.cfg.Node, time.Now().UnixMicro()
 	return t, ok
 }
