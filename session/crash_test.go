@@ -1,0 +1,439 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/session"
+)
+
+var (
+	crashSeeds = flag.Int("crashes", 60, "how many histories TestCrashes looks at")
+	crashSeed  = flag.Uint64("crash-seed", 1, "the first of them")
+)
+
+// Whenever gateways are killed, no two clients count on a name at once, and its fences grow. Where
+// the store answers, and they are back before a lease is over, who comes back holds what it held,
+// and who does not is waited for.
+func TestCrashes(t *testing.T) {
+	grants := 0
+	for i := range uint64(*crashSeeds) {
+		c := newCrashes(t, *crashSeed+i)
+		bubble(t, c.run)
+		if len(c.faults) > 0 {
+			t.Fatalf("seed %d: %s\n%s", c.seed, strings.Join(c.faults, "\n"), strings.Join(c.log, "\n"))
+		}
+		grants += c.grants
+	}
+	if grants < 10**crashSeeds {
+		t.Errorf("%d grants in %d histories prove little", grants, *crashSeeds)
+	}
+}
+
+const (
+	crashTTL      = 10 * time.Second
+	crashReattach = 2 * time.Second
+	crashRounds   = 5 // of each client
+)
+
+// crashes is some nodes whose processes are killed, and their clients.
+type crashes struct {
+	seed  uint64
+	calm  bool // the store answers
+	clock session.Clock
+	nodes []*mortal
+
+	mu     sync.Mutex // guards the fields below
+	rng    *rand.Rand
+	cur    map[string]*stint
+	last   map[string]backend.Fence
+	grants int
+	faults []string
+	log    []string
+}
+
+// stint is for how long a client counts on a hold.
+type stint struct {
+	by, name string
+	fence    backend.Fence
+	until    time.Duration // as it was last told
+	over     bool
+}
+
+func newCrashes(_ *testing.T, seed uint64) *crashes {
+	return &crashes{
+		seed: seed, calm: seed%2 == 0, clock: fakeClock(), rng: rand.New(rand.NewPCG(seed, 3)),
+		cur: map[string]*stint{}, last: map[string]backend.Fence{},
+	}
+}
+
+func (c *crashes) random(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rng.IntN(n)
+}
+
+func (c *crashes) pause(most time.Duration) {
+	time.Sleep(time.Duration(c.random(int(most/time.Microsecond))) * time.Microsecond)
+}
+
+func (c *crashes) say(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.log = append(c.log, fmt.Sprintf("%v ", c.clock())+fmt.Sprintf(format, args...))
+}
+
+func (c *crashes) fault(format string, args ...any) {
+	c.say("FAULT "+format, args...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = append(c.faults, fmt.Sprintf(format, args...))
+}
+
+func (c *crashes) run(t *testing.T) {
+	store := memory.NewRows()
+	store.Keep = true
+	for i := range 2 {
+		n := &mortal{c: c, name: fmt.Sprint("n", i)}
+		cfg := session.Config{
+			TTL: crashTTL, Timeout: time.Second, Clock: c.clock, Session: session.Lifetime{Reattach: crashReattach},
+			Fairness: session.Fairness{MaxTurns: 3, Retain: time.Duration(c.random(2)) * 300 * time.Millisecond},
+		}
+		n.begun(begin(t, store, cfg))
+		c.nodes = append(c.nodes, n)
+	}
+	over := make(chan struct{})
+	var clients, deaths sync.WaitGroup
+	for i, n := range c.nodes {
+		deaths.Go(func() { n.dieAgain(over) })
+		for k := range 3 {
+			clients.Go(func() { c.client(t, n, 10*i+k, k == 0) })
+		}
+	}
+	clients.Wait()
+	close(over)
+	deaths.Wait()
+	time.Sleep(time.Minute)
+	synctest.Wait()
+}
+
+// mortal is a node whose process is killed again and again.
+type mortal struct {
+	c    *crashes
+	name string
+
+	mu      sync.Mutex // guards the fields below
+	p       *process   // nil: there is none
+	lives   int
+	since   time.Duration
+	doom    int // after so many requests to the store it is killed; 0: not so
+	reached bool
+}
+
+// begun: p is the node's process from now on.
+func (n *mortal) begun(p *process) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.p, n.lives, n.since, n.doom = p, n.lives+1, n.c.clock(), 0
+	if n.c.random(2) == 0 {
+		n.doom = 1 + n.c.random(12)
+	}
+	p.f.set(n.around(p, 0), n.around(p, 1))
+	n.c.say("%s lives for the %d. time, %d requests", n.name, n.lives, n.doom)
+}
+
+// around is a hook of the store's requests: they take time, may fail, and may be the last one.
+func (n *mortal) around(p *process, side int) func(string) error {
+	return func(string) error {
+		n.c.pause(3 * time.Millisecond)
+		if !n.c.calm && n.c.random(25) == 0 {
+			return errLost
+		}
+		n.mu.Lock()
+		last := false
+		if n.p == p && n.doom > 0 && n.c.random(2) == side {
+			n.doom--
+			last = n.doom == 0
+		}
+		n.mu.Unlock()
+		if last {
+			n.kill(p)
+			return errLost
+		}
+		return nil
+	}
+}
+
+// kill ends p: nothing that it does from now on is seen by anybody.
+func (n *mortal) kill(p *process) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.p != p || p == nil {
+		return
+	}
+	n.p = nil
+	_ = p.j.Close()
+	p.f.set(always(errLost), nil)
+	n.c.say("%s is killed", n.name)
+	go func() {
+		p.kill()
+		n.c.pause(300 * time.Millisecond)
+		n.begun(p.start())
+	}()
+}
+
+func (n *mortal) dieAgain(over <-chan struct{}) {
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(time.Duration(n.c.random(4000*(1+3*n.c.random(2)))) * time.Millisecond):
+			n.kill(n.now())
+		}
+	}
+}
+
+// now is the process that lives; nil: none does.
+func (n *mortal) now() *process {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.p
+}
+
+// alive waits for a process.
+func (n *mortal) alive() *process {
+	for {
+		if p := n.now(); p != nil {
+			return p
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// client takes names, goes on with them over the deaths of its gateway, and gives them back. One
+// that lives by its connections deserts now and then.
+func (c *crashes) client(t *testing.T, n *mortal, id int, byConns bool) {
+	for round := range crashRounds {
+		by := fmt.Sprintf("client %d round %d", id, round)
+		deserts := byConns && c.random(3) == 0
+		name := fmt.Sprint("x", c.random(2))
+		if deserts {
+			name = fmt.Sprintf("deserted-%d-%d", id, round)
+		}
+		o := session.Options{Peer: session.NoPeer(), Keepalive: 10 * time.Minute}
+		if byConns {
+			o.Keepalive, o.Conns = 0, true
+		}
+		p := n.alive()
+		s, token, err := p.Open(o)
+		if err == nil && byConns {
+			err = s.Attach()
+		}
+		if n.now() != p {
+			continue
+		}
+		if err != nil {
+			c.fault("%s: open: %v", by, err)
+			return
+		}
+		k := &connection{c: c, n: n, p: p, s: s, token: token, by: by, byConns: byConns}
+		k.work(t, name, deserts)
+	}
+}
+
+// connection is a client's, with its session.
+type connection struct {
+	c       *crashes
+	n       *mortal
+	p       *process
+	s       *session.Session
+	token   session.Token
+	by      string
+	byConns bool
+}
+
+func (k *connection) work(t *testing.T, name string, deserts bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	a := session.Acquire{Wait: time.Duration(k.c.random(8000)) * time.Millisecond}
+	if k.c.random(2) == 0 {
+		a.Key = "once"
+	}
+	g, err := k.s.Acquire(ctx, name, a)
+	switch {
+	case k.n.now() != k.p: // nobody has heard the answer
+		if !k.join() {
+			return
+		}
+		g, err = session.Grant{}, nil
+		for _, l := range k.s.Leases() {
+			g.Lease = l
+		}
+		if a.Key != "" {
+			g, err = k.s.Acquire(ctx, name, a)
+		}
+		if k.n.now() != k.p || err != nil || g.Lease == nil {
+			k.leave()
+			return
+		}
+	case err != nil:
+		k.c.say("%s: %v", k.by, err)
+		k.leave()
+		return
+	}
+	k.hold(t, g.Lease, deserts)
+}
+
+// join goes on with the session at the gateway's next process; false: it is gone.
+func (k *connection) join() bool {
+	for {
+		p := k.n.alive()
+		s, err := p.Lookup(k.token)
+		if err == nil && k.byConns {
+			err = s.Attach()
+		}
+		if k.n.now() != p {
+			continue
+		}
+		k.p, k.s = p, s
+		return err == nil
+	}
+}
+
+func (k *connection) leave() {
+	if k.s == nil || k.n.now() != k.p {
+		return
+	}
+	if k.byConns {
+		k.s.Detach("done")
+		return
+	}
+	k.s.Close(context.Background(), "done")
+}
+
+// hold counts on l for a while, and gives it back.
+func (k *connection) hold(t *testing.T, l *session.Lease, deserts bool) {
+	v, err := l.View()
+	if err != nil || k.n.now() != k.p {
+		k.leave()
+		return
+	}
+	st := &stint{by: k.by, name: v.Name, fence: v.Fence, until: v.Deadline}
+	k.c.enter(st)
+	for end := k.c.clock() + time.Duration(k.c.random(6000))*time.Millisecond; k.c.clock() < end; k.c.pause(200 * time.Millisecond) {
+		v, err := l.View()
+		switch {
+		case k.n.now() != k.p && deserts:
+			k.c.deserted(k.n, st)
+			return
+		case k.n.now() != k.p:
+			if l = k.again(st); l == nil {
+				return
+			}
+		case err != nil:
+			k.c.lost(st, err)
+			k.leave()
+			return
+		default:
+			k.c.told(st, v.Deadline)
+		}
+	}
+	k.c.leave(st)
+	if k.c.random(4) > 0 {
+		_, _ = k.s.Release(context.Background(), st.name, 1, true, "") // or the end of the session does
+	}
+	k.leave()
+}
+
+// again is the hold as the next process has it; nil: it is lost.
+func (k *connection) again(st *stint) *session.Lease {
+	why := errors.New("its session is gone")
+	if k.join() {
+		for _, l := range k.s.Leases() {
+			v, err := l.View()
+			if k.n.now() != k.p {
+				return k.again(st)
+			}
+			if why = err; err == nil && v.Fence == st.fence {
+				k.c.told(st, v.Deadline)
+				return l
+			}
+		}
+	}
+	k.c.lost(st, fmt.Errorf("after a restart: %w", why))
+	k.leave()
+	return nil
+}
+
+func (c *crashes) enter(st *stint) {
+	now := c.clock()
+	c.mu.Lock()
+	was, last := c.cur[st.name], c.last[st.name]
+	c.cur[st.name], c.last[st.name] = st, max(last, st.fence)
+	c.grants++
+	c.mu.Unlock()
+	c.say("%s holds %s with fence %d until %v", st.by, st.name, st.fence, st.until)
+	if was != nil && !was.over && now < was.until {
+		c.fault("%s has %s, and %s until %v", st.by, st.name, was.by, was.until)
+	}
+	if st.fence <= last {
+		c.fault("%s has fence %d of %s after %d", st.by, st.fence, st.name, last)
+	}
+}
+
+func (c *crashes) told(st *stint, until time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st.until = max(st.until, until)
+}
+
+func (c *crashes) leave(st *stint) {
+	c.mu.Lock()
+	st.over = true
+	c.mu.Unlock()
+	c.say("%s gives %s back", st.by, st.name)
+}
+
+func (c *crashes) lost(st *stint, why error) {
+	c.leave(st)
+	if c.say("%s has lost %s: %v", st.by, st.name, why); c.calm {
+		c.fault("%s has lost %s: %v", st.by, st.name, why)
+	}
+}
+
+// deserted: nobody comes back for the hold. It lasts for session.reattach in each process.
+func (c *crashes) deserted(n *mortal, st *stint) {
+	c.say("%s deserts %s", st.by, st.name)
+	begun, whole := 0, false // the last process that was asked, and whether one has waited for long enough
+	for end := c.clock() + time.Minute; c.clock() < end; time.Sleep(20 * time.Millisecond) {
+		p := n.alive()
+		n.mu.Lock()
+		lives, since := n.lives, c.clock()-n.since
+		n.mu.Unlock()
+		info, err := p.Inspect(context.Background(), st.name)
+		if n.now() != p {
+			continue
+		}
+		switch free := err == nil && info.State == session.StateFree; {
+		case free && (whole || since >= crashReattach):
+			c.leave(st)
+			return
+		case free && (c.calm || c.clock() < st.until):
+			c.fault("%s is free %v after the start of the %d. process, want %v; it was held in the %d.", st.name, since, lives, crashReattach, begun)
+			return
+		case free:
+			return
+		}
+		begun, whole = lives, whole || since >= crashReattach
+	}
+}
