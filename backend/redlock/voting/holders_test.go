@@ -120,7 +120,7 @@ func (w *world) harm(over <-chan struct{}) {
 		switch {
 		case w.deletes:
 			w.harmAll(some, "their lock is deleted", (*server).unlock)
-			w.wait(over, 4*leaseOf) // until another hold has begun
+			w.wait(over, 8*leaseOf) // until another hold has begun
 		case w.rand.IntN(4) == 0:
 			w.harmAll(some, "restarted", (*server).restart)
 			w.wait(over, restOf)
