@@ -53,9 +53,11 @@ type crashes struct {
 	clock session.Clock
 	nodes []*mortal
 
+	restarts sync.WaitGroup
+
 	mu     sync.Mutex // guards the fields below
 	rng    *rand.Rand
-	cur    map[string]*stint
+	stints map[string][]*stint // by name; some are over
 	last   map[string]backend.Fence
 	grants int
 	faults []string
@@ -65,15 +67,30 @@ type crashes struct {
 // stint is for how long a client counts on a hold.
 type stint struct {
 	by, name string
+	mode     session.Acquire
 	fence    backend.Fence
 	until    time.Duration // as it was last told
 	over     bool
 }
 
+// permits is the name of a semaphore, and how many it has.
+const (
+	permits     = "permits"
+	mostPermits = 2
+)
+
+// excludes: a and b cannot both be, of one name, where so many others are.
+func (a *stint) excludes(b *stint, others int) bool {
+	if a.name == permits {
+		return others >= mostPermits
+	}
+	return !a.mode.Shared || !b.mode.Shared
+}
+
 func newCrashes(_ *testing.T, seed uint64) *crashes {
 	return &crashes{
 		seed: seed, calm: seed%2 == 0, clock: fakeClock(), rng: rand.New(rand.NewPCG(seed, 3)),
-		cur: map[string]*stint{}, last: map[string]backend.Fence{},
+		stints: map[string][]*stint{}, last: map[string]backend.Fence{},
 	}
 }
 
@@ -123,6 +140,10 @@ func (c *crashes) run(t *testing.T) {
 	clients.Wait()
 	close(over)
 	deaths.Wait()
+	for _, n := range c.nodes {
+		n.spare()
+	}
+	c.restarts.Wait()
 	time.Sleep(time.Minute)
 	synctest.Wait()
 }
@@ -132,12 +153,19 @@ type mortal struct {
 	c    *crashes
 	name string
 
-	mu      sync.Mutex // guards the fields below
-	p       *process   // nil: there is none
-	lives   int
-	since   time.Duration
-	doom    int // after so many requests to the store it is killed; 0: not so
-	reached bool
+	mu     sync.Mutex // guards the fields below
+	p      *process   // nil: there is none
+	lives  int
+	since  time.Duration
+	doom   int  // after so many requests to the store it is killed; 0: not so
+	spared bool // it is not killed any more
+}
+
+// spare lets the node live from now on.
+func (n *mortal) spare() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.spared = true
 }
 
 // begun: p is the node's process from now on.
@@ -178,18 +206,18 @@ func (n *mortal) around(p *process, side int) func(string) error {
 func (n *mortal) kill(p *process) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.p != p || p == nil {
+	if n.p != p || p == nil || n.spared {
 		return
 	}
 	n.p = nil
 	_ = p.j.Close()
 	p.f.set(always(errLost), nil)
 	n.c.say("%s is killed", n.name)
-	go func() {
+	n.c.restarts.Go(func() {
 		p.kill()
 		n.c.pause(300 * time.Millisecond)
 		n.begun(p.start())
-	}()
+	})
 }
 
 func (n *mortal) dieAgain(over <-chan struct{}) {
@@ -226,7 +254,7 @@ func (c *crashes) client(t *testing.T, n *mortal, id int, byConns bool) {
 	for round := range crashRounds {
 		by := fmt.Sprintf("client %d round %d", id, round)
 		deserts := byConns && c.random(3) == 0
-		name := fmt.Sprint("x", c.random(2))
+		name := []string{"x", "x", "y", permits}[c.random(4)]
 		if deserts {
 			name = fmt.Sprintf("deserted-%d-%d", id, round)
 		}
@@ -265,7 +293,10 @@ type connection struct {
 func (k *connection) work(t *testing.T, name string, deserts bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	a := session.Acquire{Wait: time.Duration(k.c.random(8000)) * time.Millisecond}
+	a := session.Acquire{Wait: time.Duration(k.c.random(8000)) * time.Millisecond, Shared: name == "y" && k.c.random(2) == 0}
+	if name == permits {
+		a.Limit = mostPermits
+	}
 	if k.c.random(2) == 0 {
 		a.Key = "once"
 	}
@@ -291,7 +322,7 @@ func (k *connection) work(t *testing.T, name string, deserts bool) {
 		k.leave()
 		return
 	}
-	k.hold(t, g.Lease, deserts)
+	k.hold(t, g.Lease, a, deserts)
 }
 
 // join goes on with the session at the gateway's next process; false: it is gone.
@@ -322,13 +353,13 @@ func (k *connection) leave() {
 }
 
 // hold counts on l for a while, and gives it back.
-func (k *connection) hold(t *testing.T, l *session.Lease, deserts bool) {
+func (k *connection) hold(t *testing.T, l *session.Lease, a session.Acquire, deserts bool) {
 	v, err := l.View()
 	if err != nil || k.n.now() != k.p {
 		k.leave()
 		return
 	}
-	st := &stint{by: k.by, name: v.Name, fence: v.Fence, until: v.Deadline}
+	st := &stint{by: k.by, name: v.Name, mode: a, fence: v.Fence, until: v.Deadline}
 	k.c.enter(st)
 	for end := k.c.clock() + time.Duration(k.c.random(6000))*time.Millisecond; k.c.clock() < end; k.c.pause(200 * time.Millisecond) {
 		v, err := l.View()
@@ -378,15 +409,27 @@ func (k *connection) again(st *stint) *session.Lease {
 func (c *crashes) enter(st *stint) {
 	now := c.clock()
 	c.mu.Lock()
-	was, last := c.cur[st.name], c.last[st.name]
-	c.cur[st.name], c.last[st.name] = st, max(last, st.fence)
+	last := c.last[st.name]
+	c.last[st.name] = max(last, st.fence)
+	var others []*stint
+	for _, o := range c.stints[st.name] {
+		if !o.over && now < o.until {
+			others = append(others, o)
+		}
+	}
+	c.stints[st.name] = append(others, st)
 	c.grants++
 	c.mu.Unlock()
 	c.say("%s holds %s with fence %d until %v", st.by, st.name, st.fence, st.until)
-	if was != nil && !was.over && now < was.until {
-		c.fault("%s has %s, and %s until %v", st.by, st.name, was.by, was.until)
+	for _, o := range others {
+		if st.excludes(o, len(others)) {
+			c.fault("%s has %s, and %s until %v", st.by, st.name, o.by, o.until)
+		}
+		if st.fence == o.fence {
+			c.fault("%s has fence %d of %s, and %s", st.by, st.fence, st.name, o.by)
+		}
 	}
-	if st.fence <= last {
+	if alone := !st.mode.Shared && st.mode.Limit == 0; alone && st.fence <= last {
 		c.fault("%s has fence %d of %s after %d", st.by, st.fence, st.name, last)
 	}
 }
