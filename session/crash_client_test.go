@@ -1,0 +1,169 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// client takes names, goes on with them over the deaths of its gateway, and gives them back. One
+// that lives by its connections deserts now and then.
+func (c *crashes) client(t *testing.T, n *mortal, id int, byConns bool) {
+	for round := range crashRounds {
+		by := fmt.Sprintf("client %d round %d", id, round)
+		deserts := byConns && c.random(3) == 0
+		name := []string{"x", "x", "y", permits}[c.random(4)]
+		if deserts {
+			name = fmt.Sprintf("deserted-%d-%d", id, round)
+		}
+		o := session.Options{Peer: session.NoPeer(), Keepalive: 10 * time.Minute}
+		if byConns {
+			o.Keepalive, o.Conns = 0, true
+		}
+		p := n.alive()
+		s, token, err := p.Open(o)
+		if err == nil && byConns {
+			err = s.Attach()
+		}
+		if n.now() != p {
+			continue
+		}
+		if err != nil {
+			c.fault("%s: open: %v", by, err)
+			return
+		}
+		k := &connection{c: c, n: n, p: p, s: s, token: token, by: by, byConns: byConns}
+		k.work(t, name, deserts)
+	}
+}
+
+// connection is a client's, with its session.
+type connection struct {
+	c       *crashes
+	n       *mortal
+	p       *process
+	s       *session.Session
+	token   session.Token
+	by      string
+	byConns bool
+}
+
+func (k *connection) work(t *testing.T, name string, deserts bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	a := session.Acquire{Wait: time.Duration(k.c.random(8000)) * time.Millisecond, Shared: name == "y" && k.c.random(2) == 0}
+	if name == permits {
+		a.Limit = mostPermits
+	}
+	if k.c.random(2) == 0 {
+		a.Key = "once"
+	}
+	g, err := k.s.Acquire(ctx, name, a)
+	switch {
+	case k.n.now() != k.p: // nobody has heard the answer
+		if !k.join() {
+			return
+		}
+		g, err = session.Grant{}, nil
+		for _, l := range k.s.Leases() {
+			g.Lease = l
+		}
+		if a.Key != "" {
+			g, err = k.s.Acquire(ctx, name, a)
+		}
+		if k.n.now() != k.p || err != nil || g.Lease == nil {
+			k.leave()
+			return
+		}
+	case err != nil:
+		k.c.say("%s: %v", k.by, err)
+		k.leave()
+		return
+	}
+	k.hold(t, g.Lease, a, deserts)
+}
+
+// join goes on with the session at the gateway's next process; false: it is gone.
+func (k *connection) join() bool {
+	for {
+		p := k.n.alive()
+		s, err := p.Lookup(k.token)
+		if err == nil && k.byConns {
+			err = s.Attach()
+		}
+		if k.n.now() != p {
+			continue
+		}
+		k.p, k.s = p, s
+		return err == nil
+	}
+}
+
+func (k *connection) leave() {
+	if k.s == nil || k.n.now() != k.p {
+		return
+	}
+	if k.byConns {
+		k.s.Detach("done")
+		return
+	}
+	k.s.Close(context.Background(), "done")
+}
+
+// hold counts on l for a while, and gives it back.
+func (k *connection) hold(t *testing.T, l *session.Lease, a session.Acquire, deserts bool) {
+	v, err := l.View()
+	if err != nil || k.n.now() != k.p {
+		k.leave()
+		return
+	}
+	st := &stint{by: k.by, name: v.Name, mode: a, fence: v.Fence, until: v.Deadline}
+	k.c.enter(st)
+	for end := k.c.clock() + time.Duration(k.c.random(6000))*time.Millisecond; k.c.clock() < end; k.c.pause(200 * time.Millisecond) {
+		v, err := l.View()
+		switch {
+		case k.n.now() != k.p && deserts:
+			k.c.deserted(k.n, st)
+			return
+		case k.n.now() != k.p:
+			if l = k.again(st); l == nil {
+				return
+			}
+		case err != nil:
+			k.c.lost(st, err)
+			k.leave()
+			return
+		default:
+			k.c.told(st, v.Deadline)
+		}
+	}
+	k.c.leave(st)
+	if k.c.random(4) > 0 {
+		_, _ = k.s.Release(context.Background(), st.name, 1, true, "") // or the end of the session does
+	}
+	k.leave()
+}
+
+// again is the hold as the next process has it; nil: it is lost.
+func (k *connection) again(st *stint) *session.Lease {
+	why := errors.New("its session is gone")
+	if k.join() {
+		for _, l := range k.s.Leases() {
+			v, err := l.View()
+			if k.n.now() != k.p {
+				return k.again(st)
+			}
+			if why = err; err == nil && v.Fence == st.fence {
+				k.c.told(st, v.Deadline)
+				return l
+			}
+		}
+	}
+	k.c.lost(st, fmt.Errorf("after a restart: %w", why))
+	k.leave()
+	return nil
+}
