@@ -63,6 +63,7 @@ func (k *connection) work(t *testing.T, name string, deserts bool) {
 		a.Key = "once"
 	}
 	g, err := k.s.Acquire(ctx, name, a)
+	k.unheard()
 	switch {
 	case k.n.now() != k.p: // nobody has heard the answer
 		if !k.join() {
@@ -85,6 +86,13 @@ func (k *connection) work(t *testing.T, name string, deserts bool) {
 		return
 	}
 	k.hold(t, g.Lease, a, deserts)
+}
+
+// unheard has the gateway killed, now and then, when it has answered and before that is heard.
+func (k *connection) unheard() {
+	if k.c.random(8) == 0 {
+		k.n.kill(k.p)
+	}
 }
 
 // join goes on with the session at the gateway's next process; false: it is gone.
@@ -123,6 +131,9 @@ func (k *connection) hold(t *testing.T, l *session.Lease, a session.Acquire, des
 	}
 	st := &stint{by: k.by, name: v.Name, mode: a, fence: v.Fence, until: v.Deadline}
 	k.c.enter(st)
+	if l = k.enterAgain(st, l, a); l == nil {
+		return
+	}
 	for end := k.c.clock() + time.Duration(k.c.random(6000))*time.Millisecond; k.c.clock() < end; k.c.pause(200 * time.Millisecond) {
 		v, err := l.View()
 		switch {
@@ -146,6 +157,45 @@ func (k *connection) hold(t *testing.T, l *session.Lease, a session.Acquire, des
 		_, _ = k.s.Release(context.Background(), st.name, 1, true, "") // or the end of the session does
 	}
 	k.leave()
+}
+
+// enterAgain enters l some times and leaves it as often, by requests with keys that are repeated
+// until somebody has heard the answer. nil: it is lost.
+func (k *connection) enterAgain(st *stint, l *session.Lease, a session.Acquire) *session.Lease {
+	entries := 1
+	once := func(change int, do func() error) bool {
+		var err error
+		for {
+			err = do()
+			if k.unheard(); k.n.now() == k.p {
+				break
+			}
+			if l = k.again(st); l == nil {
+				return false
+			}
+		}
+		v, gone := l.View()
+		if entries += change; k.n.now() == k.p && err == nil && gone == nil && v.Count != entries {
+			k.c.fault("%s has entered %s %d times, and %d are counted", k.by, st.name, entries, v.Count)
+		}
+		return err == nil
+	}
+	n := k.c.random(3)
+	for i := range 2 * n {
+		key := fmt.Sprint("entry ", i)
+		ok := false
+		if i < n {
+			b := a
+			b.Key = key
+			ok = once(1, func() error { _, err := k.s.Acquire(context.Background(), st.name, b); return err })
+		} else {
+			ok = once(-1, func() error { _, err := k.s.Release(context.Background(), st.name, 1, false, key); return err })
+		}
+		if !ok {
+			break
+		}
+	}
+	return l
 }
 
 // again is the hold as the next process has it; nil: it is lost.
