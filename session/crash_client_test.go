@@ -29,7 +29,7 @@ func (c *crashes) client(t *testing.T, n *mortal, id int, byConns bool) {
 		if err == nil && byConns {
 			err = s.Attach()
 		}
-		if n.now() != p {
+		if n.now() != p || stopping(err) {
 			continue
 		}
 		if err != nil {
@@ -40,6 +40,9 @@ func (c *crashes) client(t *testing.T, n *mortal, id int, byConns bool) {
 		k.work(t, name, deserts)
 	}
 }
+
+// stopping: the gateway is about to end, and the next one is to be asked.
+func stopping(err error) bool { return session.CodeOf(err) == session.CodeDraining }
 
 // connection is a client's, with its session.
 type connection struct {
@@ -103,7 +106,8 @@ func (k *connection) join() bool {
 		if err == nil && k.byConns {
 			err = s.Attach()
 		}
-		if k.n.now() != p {
+		if k.n.now() != p || stopping(err) {
+			time.Sleep(5 * time.Millisecond)
 			continue
 		}
 		k.p, k.s = p, s
@@ -144,6 +148,7 @@ func (k *connection) hold(t *testing.T, l *session.Lease, a session.Acquire, des
 			if l = k.again(st); l == nil {
 				return
 			}
+		case stopping(err):
 		case err != nil:
 			k.c.lost(st, err)
 			k.leave()
@@ -167,7 +172,7 @@ func (k *connection) enterAgain(st *stint, l *session.Lease, a session.Acquire) 
 		var err error
 		for {
 			err = do()
-			if k.unheard(); k.n.now() == k.p {
+			if k.unheard(); k.n.now() == k.p && !stopping(err) {
 				break
 			}
 			if l = k.again(st); l == nil {
@@ -204,7 +209,7 @@ func (k *connection) again(st *stint) *session.Lease {
 	if k.join() {
 		for _, l := range k.s.Leases() {
 			v, err := l.View()
-			if k.n.now() != k.p {
+			if k.n.now() != k.p || stopping(err) {
 				return k.again(st)
 			}
 			if why = err; err == nil && v.Fence == st.fence {

@@ -21,7 +21,7 @@ var (
 	crashSeed  = flag.Uint64("crash-seed", 1, "the first of them")
 )
 
-// Whenever gateways are killed, no two clients count on a name at once, and its fences grow. Where
+// Whenever gateways are killed or stopped, no two clients count on a name at once, and its fences grow. Where
 // the store answers, and they are back before a lease is over, who comes back holds what it held,
 // and who does not is waited for.
 func TestCrashes(t *testing.T) {
@@ -225,7 +225,12 @@ func (n *mortal) dieAgain(over <-chan struct{}) {
 		case <-over:
 			return
 		case <-time.After(time.Duration(n.c.random(4000*(1+3*n.c.random(2)))) * time.Millisecond):
-			n.kill(n.now())
+			p := n.now()
+			if p != nil && n.c.random(3) == 0 {
+				n.c.say("%s is stopped", n.name)
+				_ = p.Close(context.Background()) // a store that does not answer is why it is not whole
+			}
+			n.kill(p)
 		}
 	}
 }
