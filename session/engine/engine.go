@@ -10,6 +10,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -227,12 +229,10 @@ func (e *Engine) heard(m ledger.Addressed) {
 func (e *Engine) all() []*Name {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := make([]*Name, 0, len(e.names))
-	for _, n := range e.names {
-		out = append(out, n)
-	}
-	return out
+	return e.allLocked()
 }
+
+func (e *Engine) allLocked() []*Name { return slices.Collect(maps.Values(e.names)) }
 
 // Names is how many names are in use or remembered.
 func (e *Engine) Names() int {
@@ -265,9 +265,9 @@ func (e *Engine) Close(ctx context.Context) (err error) {
 // Abandon stops where it is, as if the process had ended: what is held stays in the
 // store until the leases run out, or until the next process takes it up.
 func (e *Engine) Abandon() {
-	all := e.all()
 	e.mu.Lock()
 	e.closed = true
+	all := e.allLocked() // none comes after them
 	clear(e.names)
 	clear(e.idle)
 	e.mu.Unlock()

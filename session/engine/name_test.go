@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -208,6 +210,43 @@ func TestGivenEndsWithTheEngine(t *testing.T) {
 		t.Errorf("prolonged on a name that was dropped: %v", err)
 	}
 	n.See(func(*contender.Contender, time.Duration) { t.Error("a name that was dropped is shown") })
+}
+
+// Who comes while the Engine is given up is refused, or left with what is dropped: nothing is done
+// for a name after that.
+func TestAbandonLeavesNoName(t *testing.T) {
+	for range 100 {
+		g, _ := start(t, memory.NewRows(), "a", nil)
+		var came sync.WaitGroup
+		var mu sync.Mutex
+		var names []*engine.Name
+		entered := make(chan struct{}, 4)
+		for i := range 4 {
+			came.Go(func() {
+				for k := 0; ; k++ {
+					n, errand, err := g.Enter(fmt.Sprint(i, ".", k), &contender.Caller{Owner: "u:1", TTL: time.Second, NoWait: true})
+					if err != nil {
+						return
+					}
+					errand.Launch()
+					mu.Lock()
+					names = append(names, n)
+					mu.Unlock()
+					if k == 2 {
+						entered <- struct{}{}
+					}
+				}
+			})
+		}
+		<-entered
+		g.Abandon()
+		came.Wait()
+		for _, n := range names {
+			if !n.Gone() {
+				t.Fatalf("%s is not dropped", n.Title())
+			}
+		}
+	}
 }
 
 func TestFind(t *testing.T) {
