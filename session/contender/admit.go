@@ -17,9 +17,6 @@ func (c *Contender) admit() {
 		w.Fence = c.hold.block + backend.Fence(c.hold.used) - 1
 		c.top = max(c.top, w.Fence)
 		w.began, w.MinHoldAt, w.MaxHoldAt, w.Until, w.Kept = c.now, 0, 0, 0, false
-		if w.MinHold > 0 {
-			w.MinHoldAt = c.now + w.MinHold
-		}
 		c.given = max(c.given, w.Fence)
 		w.settle = c.settles(w)
 		c.hold.fresh, c.hold.last, w.Since = false, w.Fence, c.shownTime()

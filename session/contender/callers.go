@@ -78,6 +78,9 @@ func (c *Contender) Accept(now time.Duration, w *Caller) (bool, Effects) {
 		if w.MaxHold > 0 {
 			w.MaxHoldAt = now + w.MaxHold
 		}
+		if w.MinHold > 0 {
+			w.MinHoldAt = now + w.MinHold
+		}
 		c.journal(LetIn, w)
 	}
 	return ok, c.advance()

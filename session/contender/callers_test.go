@@ -47,6 +47,21 @@ func TestJournalHasWhoWasTold(t *testing.T) {
 	}
 }
 
+// A name is kept for MinHold from when its holder was told, as it can see, not from when the store was asked.
+func TestMinHoldCountsFromWhenItIsTold(t *testing.T) {
+	b := newBench(t, nil)
+	w := exclusive()
+	w.MinHold = 2 * time.Second
+	b.enter(w)
+	b.answer()
+	b.now += time.Second
+	b.accept(w)
+	b.now += 1500 * time.Millisecond
+	if b.did(b.c.Release(b.now, w)); !w.Kept {
+		t.Error("the name is free 1.5 s after its holder was told, want 2 s")
+	}
+}
+
 func TestJournalSaysWhyAHoldWasLost(t *testing.T) {
 	b := newBench(t, nil)
 	w := b.enter(exclusive())
