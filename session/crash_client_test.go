@@ -58,12 +58,10 @@ type connection struct {
 func (k *connection) work(t *testing.T, name string, deserts bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	a := session.Acquire{Wait: time.Duration(k.c.random(8000)) * time.Millisecond, Shared: name == "y" && k.c.random(2) == 0}
-	if name == permits {
-		a.Limit = mostPermits
-	}
-	if k.c.random(2) == 0 {
-		a.Key = "once"
+	a := k.c.wish(name)
+	if !deserts && k.c.random(5) == 0 {
+		k.workAll(ctx, t, a)
+		return
 	}
 	g, err := k.s.Acquire(ctx, name, a)
 	k.unheard()
@@ -89,6 +87,22 @@ func (k *connection) work(t *testing.T, name string, deserts bool) {
 		return
 	}
 	k.hold(t, g.Lease, a, deserts)
+}
+
+// wish is how a client wants name, in any way that there is.
+func (c *crashes) wish(name string) session.Acquire {
+	a := session.Acquire{Wait: time.Duration(c.random(8000)) * time.Millisecond, Shared: name == "y" && c.random(2) == 0}
+	if name == permits {
+		a.Limit = mostPermits
+	}
+	if c.random(2) == 0 {
+		a.Key = "once"
+	}
+	if c.random(4) == 0 {
+		a.MinHold = time.Duration(c.random(5000)) * time.Millisecond
+	}
+	a.Fixed = c.random(6) == 0
+	return a
 }
 
 // unheard has the gateway killed, now and then, when it has answered and before that is heard.
@@ -133,8 +147,7 @@ func (k *connection) hold(t *testing.T, l *session.Lease, a session.Acquire, des
 		k.leave()
 		return
 	}
-	st := &stint{by: k.by, name: v.Name, mode: a, fence: v.Fence, until: v.Deadline}
-	k.c.enter(st)
+	st := k.c.counted(k.by, v, a)
 	if l = k.enterAgain(st, l, a); l == nil {
 		return
 	}
@@ -155,6 +168,9 @@ func (k *connection) hold(t *testing.T, l *session.Lease, a session.Acquire, des
 			return
 		default:
 			k.c.told(st, v.Deadline)
+			if k.c.random(8) == 0 {
+				_, _ = k.s.Renew(context.Background(), st.name, 1, 0) // the next look tells
+			}
 		}
 	}
 	k.c.leave(st)
@@ -162,6 +178,13 @@ func (k *connection) hold(t *testing.T, l *session.Lease, a session.Acquire, des
 		_, _ = k.s.Release(context.Background(), st.name, 1, true, "") // or the end of the session does
 	}
 	k.leave()
+}
+
+// counted: a client counts on what v is a view of.
+func (c *crashes) counted(by string, v session.View, a session.Acquire) *stint {
+	st := &stint{by: by, name: v.Name, mode: a, fence: v.Fence, since: c.clock() - time.Since(v.Since), until: v.Deadline}
+	c.enter(st)
+	return st
 }
 
 // enterAgain enters l some times and leaves it as often, by requests with keys that are repeated
@@ -221,4 +244,48 @@ func (k *connection) again(st *stint) *session.Lease {
 	k.c.lost(st, fmt.Errorf("after a restart: %w", why))
 	k.leave()
 	return nil
+}
+
+// workAll takes two names at once, repeats that and their release until somebody has heard the
+// answer, and counts on both as long as it has them.
+func (k *connection) workAll(ctx context.Context, t *testing.T, a session.Acquire) {
+	names := []string{"y", "x"}
+	a.Key, a.Limit, a.Shared, a.Fixed = "all", 0, false, false
+	var gs []session.Grant
+	heard := k.until(func() (err error) { gs, err = k.s.AcquireAll(ctx, names, a); return err })
+	if heard != nil {
+		k.c.say("%s: %v", k.by, heard)
+		k.leave()
+		return
+	}
+	var stints []*stint
+	for _, g := range gs {
+		v, err := g.Lease.View()
+		if err != nil || k.n.now() != k.p {
+			break
+		}
+		stints = append(stints, k.c.counted(k.by, v, a))
+	}
+	k.c.pause(4 * time.Second)
+	for _, st := range stints {
+		k.c.leave(st)
+	}
+	err := k.until(func() error { _, err := k.s.ReleaseAll(context.Background(), names, 1, "none"); return err })
+	if k.c.say("%s: release of all: %v", k.by, err); err != nil && k.c.calm && len(stints) == len(names) {
+		k.c.fault("%s: release of all: %v", k.by, err)
+	}
+	k.leave()
+}
+
+// until repeats do at the gateway's next process until its answer is heard.
+func (k *connection) until(do func() error) error {
+	for {
+		err := do()
+		if k.unheard(); k.n.now() == k.p && !stopping(err) {
+			return err
+		}
+		if !k.join() {
+			return errors.New("its session is gone")
+		}
+	}
 }

@@ -68,6 +68,7 @@ type stint struct {
 	by, name string
 	mode     session.Acquire
 	fence    backend.Fence
+	since    time.Duration
 	until    time.Duration // as it was last told
 	over     bool
 }
@@ -123,7 +124,10 @@ func (c *crashes) run(t *testing.T) {
 		n := &mortal{c: c, name: fmt.Sprint("n", i)}
 		cfg := session.Config{
 			TTL: crashTTL, Timeout: time.Second, Clock: c.clock, Session: session.Lifetime{Reattach: crashReattach},
-			Fairness: session.Fairness{MaxTurns: 3, Retain: time.Duration(c.random(2)) * 300 * time.Millisecond},
+			Fairness: session.Fairness{
+				MaxTurns: 3, Retain: time.Duration(c.random(2)) * 300 * time.Millisecond,
+				Strict: c.random(4) == 0, ExactOwner: c.random(4) == 0,
+			},
 		}
 		n.begun(begin(t, store, cfg))
 		c.nodes = append(c.nodes, n)
@@ -286,16 +290,20 @@ func (c *crashes) told(st *stint, until time.Duration) {
 	st.until = max(st.until, until)
 }
 
+// leave: the client does not count on st any more. Nobody else is let in before its time.
 func (c *crashes) leave(st *stint) {
 	c.mu.Lock()
-	st.over = true
+	st.until = min(st.until, st.since+st.mode.MinHold)
 	c.mu.Unlock()
-	c.say("%s gives %s back", st.by, st.name)
+	c.say("%s gives %s back, kept until %v", st.by, st.name, st.until)
 }
 
 func (c *crashes) lost(st *stint, why error) {
-	c.leave(st)
-	if c.say("%s has lost %s: %v", st.by, st.name, why); c.calm {
+	c.mu.Lock()
+	expired := st.mode.Fixed && st.until <= c.clock()
+	st.over = true
+	c.mu.Unlock()
+	if c.say("%s has lost %s: %v", st.by, st.name, why); c.calm && !expired {
 		c.fault("%s has lost %s: %v", st.by, st.name, why)
 	}
 }
@@ -313,8 +321,12 @@ func (c *crashes) deserted(n *mortal, st *stint) {
 		if n.now() != p {
 			continue
 		}
+		expired := st.mode.Fixed && c.clock() >= st.until
 		switch free := err == nil && info.State == session.StateFree; {
-		case free && (whole || since >= crashReattach):
+		case free && c.clock() < st.since+st.mode.MinHold:
+			c.fault("%s is free before its time", st.name)
+			return
+		case free && (expired || whole || since >= crashReattach):
 			c.leave(st)
 			return
 		case free && (c.calm || c.clock() < st.until):
