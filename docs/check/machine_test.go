@@ -25,16 +25,15 @@ echo $! > gateway
 until curl -fs -o /dev/null --unix-socket "$LOCKGW_SOCKET_DIR/http.sock" http://lockgw/readyz; do sleep 0.05; done
 `
 
-// aptGet stands in for the package manager: the program is there already.
-const aptGet = "#!/bin/sh\nexit 0\n"
+// aptGet stands in for the package manager: the program is there already, and what else
+// the package brings is the directory of the configuration.
+const aptGet = "#!/bin/sh\nmkdir -p \"$(dirname \"$LOCKGW_CONFIG\")\"\n"
 
 func newMachine(t *testing.T, dir, name string, number int, apart bool) *machine {
 	t.Helper()
 	m := &machine{dir: dir, name: name}
-	for _, sub := range []string{"bin", "etc"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	for program, text := range map[string]string{"systemctl": systemctl, "apt-get": aptGet} {
 		if err := os.WriteFile(filepath.Join(dir, "bin", program), []byte(text), 0o700); err != nil {

@@ -122,6 +122,9 @@ func (n *network) checkPage(t *testing.T, text string) {
 	setup := blocks[slices.IndexFunc(blocks, isSetup)]
 	for _, name := range []string{hostA, hostB} {
 		m := n.machines[name]
+		if err := os.RemoveAll(filepath.Join(m.dir, "etc")); err != nil { // as where lockgw never was
+			t.Fatal(err)
+		}
 		if out, err := m.bash(m.here(strings.ReplaceAll(setup.code, storeHost+":6379", n.store))).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %s: %v\n%s", name, setup.code, err, out)
 		}
