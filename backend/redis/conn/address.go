@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,8 +39,8 @@ func Options(rawurl string) (*goredis.Options, error) {
 	if err := checkQuery(q); err != nil {
 		return nil, err
 	}
-	files := TLSFiles{CA: q.Get("ca_file"), Cert: q.Get("cert_file"), Key: q.Get("key_file")}
-	for _, name := range []string{"ca_file", "cert_file", "key_file"} {
+	files := tlsFiles(q)
+	for _, name := range tlsSettings {
 		q.Del(name)
 	}
 	password, err := take(q, "password")
@@ -160,7 +161,15 @@ func CheckURL(rawurl string) error {
 	if !one && (kind != "redis" && kind != "rediss" || server != "sentinel" && server != "cluster") {
 		return fmt.Errorf("redis address: unknown scheme %q, want redis, rediss, redis+unix, redis+sentinel or redis+cluster", scheme)
 	}
-	return check(withoutFiles(rawurl))
+	if err := check(withoutFiles(rawurl)); err != nil {
+		return err
+	}
+	_, query, _ := strings.Cut(rawurl, "?")
+	q, _ := url.ParseQuery(query) // check has read it
+	if err := tlsFiles(q).check(kind == "rediss"); err != nil {
+		return fmt.Errorf("redis address: %w", err)
+	}
+	return nil
 }
 
 // withoutFiles is an address that says the same but for what is in files.
@@ -172,10 +181,11 @@ func withoutFiles(rawurl string) string {
 	}
 	for name := range q {
 		value, inFile := strings.CutSuffix(name, "_file")
+		login := inFile && (strings.HasSuffix(value, "password") || strings.HasSuffix(value, "username"))
 		switch {
-		case !inFile || len(q[name]) > 1 || q.Has(value):
+		case len(q[name]) > 1 || q.Has(value), !login && !slices.Contains(tlsSettings, name):
 			continue // refused likewise, if it is wrong
-		case strings.HasSuffix(value, "password"), strings.HasSuffix(value, "username"):
+		case login:
 			q.Set(value, "in-a-file")
 		}
 		q.Del(name)

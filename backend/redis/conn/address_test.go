@@ -134,7 +134,8 @@ func TestCheckURLReadsNoFile(t *testing.T) {
 	}
 	for _, url := range []string{
 		"redis://u:p@h?password_file=" + none, "redis://h?password=p&password_file=" + none, "redis+sentinel://h1,h2", "redis+cluster://h1,h2?colour=red",
-		"redis://h?password_file=a&password_file=b", "redis+sentinel://h1/m?sentinel_username=u",
+		"redis://h?password_file=a&password_file=b", "redis+sentinel://h1/m?sentinel_username=u", "redis://h?colour_file=" + none,
+		"redis://h?ca_file=" + none, "redis+cluster://h1,h2?ca_file=" + none, "rediss://h?cert_file=" + none, "rediss+sentinel://h1/m?key_file=" + none,
 	} {
 		if err := CheckURL(url); err == nil {
 			t.Errorf("CheckURL(%q) = nil, want an error", url)

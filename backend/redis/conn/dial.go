@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"time"
 
@@ -37,13 +38,28 @@ func Dialer(timeout time.Duration, config *tls.Config) func(context.Context, str
 // TLSFiles are PEM files, "" where not given.
 type TLSFiles struct{ CA, Cert, Key string }
 
-// Apply puts the files into config, which is nil for a connection without TLS.
-func (f TLSFiles) Apply(config *tls.Config) error {
-	if f == (TLSFiles{}) {
+var tlsSettings = []string{"ca_file", "cert_file", "key_file"}
+
+func tlsFiles(q url.Values) TLSFiles {
+	return TLSFiles{CA: q.Get("ca_file"), Cert: q.Get("cert_file"), Key: q.Get("key_file")}
+}
+
+// check says what is wrong with the settings, without a look at the files.
+func (f TLSFiles) check(encrypted bool) error {
+	switch {
+	case f != (TLSFiles{}) && !encrypted:
+		return errors.New("ca_file, cert_file and key_file need rediss://")
+	case (f.Cert == "") != (f.Key == ""):
+		return errors.New("cert_file and key_file go together, but one is missing")
+	default:
 		return nil
 	}
-	if config == nil {
-		return errors.New("ca_file, cert_file and key_file need rediss://")
+}
+
+// Apply puts the files into config, which is nil for a connection without TLS.
+func (f TLSFiles) Apply(config *tls.Config) error {
+	if err := f.check(config != nil); err != nil {
+		return err
 	}
 	if f.CA != "" {
 		pem, err := os.ReadFile(f.CA)
@@ -55,11 +71,8 @@ func (f TLSFiles) Apply(config *tls.Config) error {
 			return fmt.Errorf("ca_file: no certificate in %s, which has to be PEM", f.CA)
 		}
 	}
-	if f.Cert == "" && f.Key == "" {
+	if f.Cert == "" {
 		return nil
-	}
-	if f.Cert == "" || f.Key == "" {
-		return errors.New("cert_file and key_file go together, but one is missing")
 	}
 	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 	if err != nil {
