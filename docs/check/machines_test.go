@@ -125,8 +125,9 @@ func (n *network) checkPage(t *testing.T, text string) {
 		if err := os.RemoveAll(filepath.Join(m.dir, "etc")); err != nil { // as where lockgw never was
 			t.Fatal(err)
 		}
-		if out, err := m.bash(m.here(strings.ReplaceAll(setup.code, storeHost+":6379", n.store))).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %s: %v\n%s", name, setup.code, err, out)
+		out, err := m.bash(m.here(strings.ReplaceAll(setup.code, storeHost+":6379", n.store))).CombinedOutput()
+		if first, _, _ := strings.Cut(string(out), "\n"); err != nil || !strings.Contains(first, n.store+", every machine") {
+			t.Fatalf("%s: %s: %v, want the store and its reach in the first line\n%s", name, setup.code, err, out)
 		}
 	}
 	n.try(t, blocks[slices.IndexFunc(blocks, func(b block) bool { return b.lang == "machines" })])
