@@ -101,7 +101,7 @@ func checkPersistence(f serverFacts) Finding {
 	case !told:
 		return Finding{}
 	case save == "":
-		return Finding{Warn, "persistence", "none: a restart of the server forgets every lock and every fence", remedy}
+		return Finding{Warn, "persistence", "none: a restart of the server forgets every lock", remedy}
 	default:
 		return Finding{Warn, "persistence", "snapshots alone (save " + save + "): a restart of the server forgets the locks taken since the last one", remedy}
 	}
