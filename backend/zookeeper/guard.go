@@ -32,7 +32,7 @@ type guard struct {
 	pulse int32      // version of the last one that was written; -1: there is none yet
 	known bool       // this process has written one
 	birth int32      // version that was seen
-	born  int64      // and the znode's czxid
+	seen  [2]int64   // and when the znode was made, and written; 0: none was seen yet
 	until time.Duration
 }
 
@@ -183,16 +183,20 @@ func (s *session) trust(ctx context.Context) error {
 	return nil
 }
 
-// see notes the znode birth; g.mu is locked. Whoever sees an alarm for the first time cannot
-// know how old it is, unless it is long over by the clock of the store, too.
+// see notes the znode birth; g.mu is locked. The same copy may be put in place twice, so that a
+// version says nothing alone. Whoever sees an alarm before anything else cannot know how old it
+// is, unless it is long over by the clock of the store, too.
 func (g *guard) see(st *zk.Stat, x birth) {
-	if st.Version == g.birth && st.Czxid == g.born {
+	was, is := g.seen, [2]int64{st.Czxid, st.Mtime}
+	if st.Version == g.birth && is == was {
 		return
 	}
-	g.birth, g.born = st.Version, st.Czxid
-	lease := time.Duration(x.Lease) * time.Millisecond
-	left := time.Duration(st.Mtime*1000-quorum.Clock())*time.Microsecond + 2*lease
-	g.until = max(g.until, now()+min(lease, left))
+	g.birth, g.seen = st.Version, is
+	left := time.Duration(x.Lease) * time.Millisecond
+	if was[0] == 0 {
+		left = min(left, time.Duration(st.Mtime*1000-quorum.Clock())*time.Microsecond+2*left)
+	}
+	g.until = max(g.until, now()+left)
 }
 
 // verify is why a grant was not carried out that compares birth and pulse; nil: there is no

@@ -2,8 +2,11 @@ package zookeeper
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -110,6 +113,51 @@ func TestRemembered(t *testing.T) {
 	})
 	if err != nil || r.Written || r.Record.Firm("b") == nil {
 		t.Errorf("it was swapped for what b has: %+v, %v", r, err)
+	}
+}
+
+// Every time that a copy is put in place is noticed, also if it is the same copy again, in which
+// znodes get the versions that they had after the time before.
+func TestRestoredAgain(t *testing.T) {
+	t.Parallel()
+	s := zktest.Start(t)
+	a := listen(t, brief(zktest.URL("again", s)), "a", func(c *Config) { c.Lease = 2 * time.Second })
+	a.Take("before")
+	s.Kill()
+	copied := s.Copy()
+	s.Restart()
+	for i := range 2 {
+		until(t, "nothing is granted any more", func() bool { return a.distrust() == nil })
+		held := fmt.Sprint("held-", i)
+		a.TakeFor(held, time.Hour)
+		until(t, "the pulse is not written", func() bool { is := a.listening.Present(); return is != nil && is.beat(t.Context()) == nil })
+		s.Restore(copied)
+		var late *backend.Later
+		until(t, "nobody says for how long nothing is granted", func() bool {
+			r, err := a.Try("other", ledger.Op{Want: 1})
+			if err == nil && r.Record.Firm("a") != nil {
+				t.Fatalf("restored for the %d. time, and it grants", i+1)
+			}
+			return errors.As(err, &late)
+		})
+	}
+}
+
+// Who was there before an alarm waits for it, whatever the clocks say; who begins long after one
+// does not.
+func TestAlarm(t *testing.T) {
+	t.Parallel()
+	hourOld := zk.Stat{Czxid: 1, Version: 1, Mtime: time.Now().Add(-time.Hour).UnixMilli()}
+	alarm := birth{Lease: time.Minute.Milliseconds()}
+	for begun, want := range map[bool]bool{true: true, false: false} {
+		var g guard
+		if begun {
+			g.see(&zk.Stat{Czxid: 1}, birth{})
+		}
+		g.see(&hourOld, alarm)
+		if waits := g.until > now(); waits != want {
+			t.Errorf("begun before: %v; it waits: %v", begun, waits)
+		}
 	}
 }
 

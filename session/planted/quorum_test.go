@@ -53,8 +53,13 @@ var quorumBugs = []bug{
 	},
 	{
 		name: "a gateway that begins after ZooKeeper was restored grants", file: "backend/zookeeper/guard.go",
-		old: "g.until = max(g.until, now()+min(lease, left))", new: "_, _ = lease, left",
+		old: "g.until = max(g.until, now()+left)", new: "_ = left",
 		test: zookeeper, run: "^TestRestored$",
+	},
+	{
+		name: "a copy of ZooKeeper that is put in place again is trusted", file: "backend/zookeeper/guard.go",
+		old: "if st.Version == g.birth && is == was {", new: "if st.Version == g.birth && is[0] == was[0] {",
+		test: zookeeper, run: "^TestRestoredAgain$",
 	},
 	{
 		name: "a message in ZooKeeper that was overwritten is not missed", file: "backend/zookeeper/mail.go",
