@@ -26,10 +26,18 @@ type content struct {
 	Row string `json:"row,omitempty"`
 }
 
+// mostCopies bounds how much of a write are copies of its record, in bytes: etcd takes 1.5 MiB in a
+// request. Where there are more, each node reads it.
+const mostCopies = 256 << 10
+
 // letters are ms by node. text is the row of the name that they are about.
 func letters(ms []ledger.Addressed, text string) ([]letter, error) {
 	var out []letter
-	for _, l := range quorum.Letters(ms) {
+	all := quorum.Letters(ms)
+	if len(all)*len(text) > mostCopies {
+		text = ""
+	}
+	for _, l := range all {
 		value, err := json.Marshal(content{l.Notes, text})
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
@@ -38,6 +46,10 @@ func letters(ms []ledger.Addressed, text string) ([]letter, error) {
 	}
 	return out, nil
 }
+
+// mailTogether is how many letters of a write go into one of its parts: etcd takes 128 in a
+// transaction, with those around it, and transactions for parts.
+const mailTogether = 60
 
 // op writes l if its node listens. Its answer says so.
 func (l letter) op(k keys) clientv3.Op {

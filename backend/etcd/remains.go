@@ -3,10 +3,13 @@ package etcd
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgw/lockgw/backend"
@@ -104,4 +107,18 @@ func (r *remains) ask(ctx context.Context, c *clientv3.Client, lease string) err
 	}
 	r.leases[lease] = x
 	return nil
+}
+
+// mostProofs is how many leases a write compares: etcd takes 128 comparisons. Where it ends more,
+// they are looked for before, which does as well: one that is gone never comes back.
+const mostProofs = 100
+
+func (t *Table) anyAlive(ctx context.Context, c *clientv3.Client, leases []string) (bool, error) {
+	r, err := c.Get(ctx, t.keys.alive(""), clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return false, outcome(ctx, err)
+	}
+	return slices.ContainsFunc(r.Kvs, func(kv *mvccpb.KeyValue) bool {
+		return slices.Contains(leases, strings.TrimPrefix(string(kv.Key), t.keys.alive("")))
+	}), nil
 }

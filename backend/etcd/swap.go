@@ -2,13 +2,11 @@ package etcd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -68,8 +66,12 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (is there, err e
 		when = append(when, t.proof()...)
 	}
 	first := len(then)
-	for _, m := range w.mail {
-		then = append(then, m.op(t.keys))
+	for some := range slices.Chunk(w.mail, mailTogether) {
+		ops := make([]clientv3.Op, len(some))
+		for i, m := range some {
+			ops[i] = m.op(t.keys)
+		}
+		then = append(then, clientv3.OpTxn(nil, ops, nil))
 	}
 	r, err := c.Txn(ctx).If(when...).Then(then...).
 		Else(clientv3.OpGet(key), clientv3.OpGet(alive, clientv3.WithCountOnly()), clientv3.OpGet(t.keys.mark()),
@@ -87,7 +89,8 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (is there, err e
 		t.guard.saw(r.Header)
 		w.own.made()
 		for i, m := range w.mail {
-			if !r.Responses[first+i].GetResponseTxn().Succeeded {
+			some := r.Responses[first+i/mailTogether].GetResponseTxn()
+			if !some.Responses[i%mailTogether].GetResponseTxn().Succeeded {
 				is.unheard = append(is.unheard, m.node)
 			}
 		}
@@ -216,15 +219,25 @@ func (t *Table) granting(w *write, is there) error {
 // it ends by clocks is over.
 func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, base at, was quorum.Ends) (w *write, over bool, err error) {
 	w = &write{t: t, name: s.Name, base: base, fresh: s.Base == "" && !s.Absolute, grants: s.Effects.Grants}
+	var ended []string
 	for _, id := range s.Effects.Ended {
 		e, ok := was.Find(id)
 		switch {
 		case !ok:
 		case e.Under != "":
-			w.proof = append(w.proof, clientv3.Compare(clientv3.CreateRevision(t.keys.alive(e.Under)), "=", 0))
+			ended = append(ended, e.Under)
 		case t.remains.clocks.Left(s.Name, e) > 0:
 			return nil, false, nil
 		}
+	}
+	if len(ended) > mostProofs {
+		if is, err := t.anyAlive(ctx, c, ended); err != nil || is {
+			return nil, false, quorum.Unasked(err)
+		}
+		ended = nil
+	}
+	for _, lease := range ended {
+		w.proof = append(w.proof, clientv3.Compare(clientv3.CreateRevision(t.keys.alive(lease)), "=", 0))
 	}
 	var top backend.Fence
 	w.mark, top = t.mark.get()
@@ -260,29 +273,4 @@ func (t *Table) reply(ctx context.Context, c *clientv3.Client, name string, is r
 func (t *Table) tell(ctx context.Context, c *clientv3.Client, name string, is row, fresh bool) (ledger.Reply, error) {
 	r := is.Reply(is.version())
 	return r, t.remains.fill(ctx, c, name, is.Ends, &r.Record, fresh)
-}
-
-// mark is what no fence of a record that was deleted is above, as far as it is known here.
-type mark struct {
-	mu    sync.Mutex // guards the fields below
-	at    at         // of the key
-	fence backend.Fence
-}
-
-func (m *mark) get() (is at, fence backend.Fence) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.at, m.fence
-}
-
-// found: that is at the key.
-func (m *mark) found(r *pb.RangeResponse) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.at = at{}
-	if kv := only(r.Kvs); kv != nil {
-		var f backend.Fence
-		_ = json.Unmarshal(kv.Value, &f) // if that is no number, what was known stays
-		m.at, m.fence = at{kv.ModRevision, string(kv.Value)}, max(m.fence, f)
-	}
 }

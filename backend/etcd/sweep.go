@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -164,4 +165,29 @@ func (t *Table) delete(ctx context.Context, some map[string]leftover) error {
 		t.mark.found(r.Responses[0].GetResponseRange())
 	}
 	return backend.ErrRefused
+}
+
+// mark is what no fence of a record that was deleted is above, as far as it is known here.
+type mark struct {
+	mu    sync.Mutex // guards the fields below
+	at    at         // of the key
+	fence backend.Fence
+}
+
+func (m *mark) get() (is at, fence backend.Fence) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at, m.fence
+}
+
+// found: that is at the key.
+func (m *mark) found(r *pb.RangeResponse) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = at{}
+	if kv := only(r.Kvs); kv != nil {
+		var f backend.Fence
+		_ = json.Unmarshal(kv.Value, &f) // if that is no number, what was known stays
+		m.at, m.fence = at{kv.ModRevision, string(kv.Value)}, max(m.fence, f)
+	}
 }
