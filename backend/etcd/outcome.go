@@ -61,11 +61,14 @@ func refusal(err error) string {
 	return ""
 }
 
-// toEtcd is err as package rpctypes has it.
+// toEtcd is err as package rpctypes has it, also where grpc itself refuses to send what is too large.
 func toEtcd(err error) error {
 	var e rpctypes.EtcdError
 	if errors.As(err, &e) {
 		return e
+	}
+	if status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "trying to send message larger") {
+		return rpctypes.ErrRequestTooLarge
 	}
 	return rpctypes.Error(err)
 }

@@ -60,3 +60,17 @@ func TestQuota(t *testing.T) {
 		t.Errorf("with the quota used up: %v, want %v", err, rpctypes.ErrNoSpace)
 	}
 }
+
+// What is too large for etcd is refused, be it by etcd or by the library, and says so.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	a := guarded(t, etcdtest.Start(t), "a", time.Minute)
+	a.Take("other")
+	for _, size := range []int{1600 << 10, 3 << 20} {
+		record := ledger.Record{Top: 1, Queue: []ledger.Entry{{Node: strings.Repeat("x", size), Want: 1}}}
+		_, err := a.Swap(t.Context(), ledger.Swap{Name: "n", Absolute: true, Record: record})
+		if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "larger than etcd takes") {
+			t.Errorf("with %d bytes: %v", size, err)
+		}
+	}
+}
