@@ -267,3 +267,19 @@ func TestRequestsWaitForTheSession(t *testing.T) {
 		}
 	}
 }
+
+// The session of a gateway that begins another one is left to expire, also if nothing is held: what
+// is granted at that moment relies on it.
+func TestSessionIsLeft(t *testing.T) {
+	t.Parallel()
+	a := listen(t, zktest.URL(chroot("left"), zktest.Shared(t)), "a")
+	a.Take("n")
+	a.Leave("n")
+	before := a.listening.Present()
+	a.listening.Lost(before)
+	until(t, "no other session begins", func() bool { is := a.listening.Present(); return is != nil && is != before })
+	<-before.c.over
+	if _, _, err := a.listening.Present().get(t.Context(), before.alive()); err != nil {
+		t.Errorf("the znode of the session before: %v", err)
+	}
+}

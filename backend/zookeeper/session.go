@@ -245,14 +245,18 @@ func (s *session) announce(ctx context.Context) error {
 // trial is what may be tried of the store before the node listens.
 func (s *session) trial() selftest.Store { return selftest.Store{Look: s.look, Swap: s.swap} }
 
-// finish ends the session, or lets it expire if something is held under it.
+// finish leaves the session to expire: a grant may be under way that relies on it, and the next
+// session, or the next process of the node, goes on with what is held under it. Only when the
+// Table is closed and nothing is held, it is ended.
 func (s *session) finish() {
+	if s.t.Life.Err() == nil {
+		s.c.abandon()
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Life), closeTime)
 	defer cancel()
 	if !s.t.stakes.any() {
-		if s.t.Life.Err() != nil {
-			s.still(ctx)
-		}
+		s.still(ctx)
 		s.c.close()
 		return
 	}
