@@ -24,7 +24,7 @@ import (
 // every ten seconds at least.
 type guard struct {
 	mu      sync.Mutex // guards the fields below
-	newest  int64      // revision that the answer to a write had
+	newest  int64      // revision that this process has seen
 	cluster uint64     // 0: not known yet
 	pulse   int64      // revision of the key of this node's messages
 	until   time.Duration
@@ -41,6 +41,7 @@ func (g *guard) saw(h *pb.ResponseHeader) {
 func (g *guard) beat(rev int64, anew bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.newest = max(g.newest, rev)
 	if anew || rev > g.pulse {
 		g.pulse = rev
 	}
@@ -71,7 +72,7 @@ func (g *guard) take(h *pb.ResponseHeader, back bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cluster = h.ClusterId; back {
-		g.newest = h.Revision
+		g.newest, g.pulse = h.Revision, 0 // until the key of this node's messages is made anew
 	}
 }
 
@@ -94,8 +95,12 @@ func (t *Table) distrust() error {
 
 // inspect compares etcd with what this process and the key cluster know of it.
 func (t *Table) inspect(ctx context.Context, c *clientv3.Client) error {
-	newest := t.guard.seen()
+	newest, pulse := t.guard.seen(), t.guard.last()
 	r, err := c.Get(ctx, t.keys.cluster())
+	if err != nil {
+		return outcome(ctx, err)
+	}
+	own, err := c.Get(ctx, t.keys.mail(t.Node()), clientv3.WithKeysOnly())
 	if err != nil {
 		return outcome(ctx, err)
 	}
@@ -105,7 +110,8 @@ func (t *Table) inspect(ctx context.Context, c *clientv3.Client) error {
 		rev = was.ModRevision
 	}
 	before := clientv3.Compare(clientv3.ModRevision(t.keys.cluster()), "=", rev)
-	back := t.guard.older(r.Header, newest)
+	kv := only(own.Kvs)
+	back := t.guard.older(r.Header, newest) || kv != nil && kv.ModRevision < pulse
 	switch {
 	case was != nil && string(was.Value) != is, back:
 		t.Log.Warn("etcd was restored from an older copy; no new locks are granted until all that may have been forgotten is over", "for", t.Lease)

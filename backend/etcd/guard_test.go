@@ -92,6 +92,31 @@ func TestRestored(t *testing.T) {
 	}
 }
 
+// A gateway that has written nothing since the copy was made, but for the key of its messages, knows
+// by that alone. It waits, too, also where nobody else is there to notice.
+func TestRestoredBeforeTheIdle(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	a, b := guarded(t, s, "a", 6*time.Second), guarded(t, s, "b", 6*time.Second)
+	a.Take("before")
+	b.Take("else") // later than what a has written
+	s.Kill()
+	copied := s.Copy()
+	s.Restart()
+	b.TakeFor("n", time.Minute)
+	b.Reach(a.Client) // as after ten seconds by itself
+	_ = b.Close()
+	s.Restore(copied)
+	for end := time.Now().Add(patience); a.distrust() == nil; time.Sleep(20 * time.Millisecond) {
+		if r, err := a.Try("n", ledger.Op{Want: 1}); err == nil && r.Record.Firm("a") != nil {
+			t.Fatal("what is held is granted again")
+		}
+		if time.Now().After(end) {
+			t.Fatal("it is not noticed")
+		}
+	}
+}
+
 // What a node remembers of a store that was restored since is not taken for what is there now,
 // although it stands at the same revision again.
 func TestRemembered(t *testing.T) {
@@ -187,15 +212,23 @@ func TestRemembered(t *testing.T) {
 }
 
 // A gateway that has seen what etcd has not come to notices, also if nothing was written to its
-// own key meanwhile.
+// own key meanwhile; and one whose key has gone back, also if etcd has come further since.
 func TestGoneBack(t *testing.T) {
 	t.Parallel()
-	a := guarded(t, etcdtest.Start(t), "a", time.Minute)
-	a.Take("n")
-	a.guard.saw(&pb.ResponseHeader{Revision: 1 << 40})
-	for end := time.Now().Add(patience); a.distrust() == nil; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("a trusts what is older than what it has seen")
+	s := etcdtest.Start(t)
+	for name, before := range map[string]func(g *guard){
+		"revision": func(g *guard) { g.newest = 1 << 40 },
+		"key":      func(g *guard) { g.pulse = 1 << 40 },
+	} {
+		a := listen(t, etcdtest.URL(s)+"/"+name, "a")
+		a.Take("n")
+		a.guard.mu.Lock()
+		before(&a.guard)
+		a.guard.mu.Unlock()
+		for end := time.Now().Add(patience); a.distrust() == nil; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: a trusts what is older than what it has seen", name)
+			}
 		}
 	}
 }

@@ -42,6 +42,11 @@ var quorumBugs = []bug{
 		test: "./backend/etcd", run: "^TestRemembered$",
 	},
 	{
+		name: "an etcd in which the key of a node has gone back is trusted", file: "backend/etcd/guard.go",
+		old: "|| kv != nil && kv.ModRevision < pulse", new: "&& kv != nil && pulse > 0",
+		test: "./backend/etcd", run: "^TestGoneBack$",
+	},
+	{
 		name: "fences over ZooKeeper begin anew after a record was deleted", file: "backend/zookeeper/sweep.go",
 		old: "top := max(in.top, is.in.top, is.Record.Top)", new: "top := max(in.top, is.in.top)",
 		test: zookeeper, run: "^TestSweep$",
