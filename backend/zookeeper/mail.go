@@ -101,13 +101,7 @@ func (s *session) letters(ms []ledger.Addressed, w *write) ([]letter, error) {
 		}
 		x := content{serial: l.serial, Notes: append(before, l.notes...)}
 		if w != nil {
-			x.Row, x.Born, x.Version, x.Bucket = w.row.Text(), w.base.born, w.base.version+1, w.in.version
-			if w.base.born == 0 || w.turn() {
-				x.Born, x.Version = 0, 1
-			}
-			if w.turn() {
-				x.Bucket++
-			}
+			x.Row, x.Born, x.Version, x.Bucket = w.row.Text(), w.base.born, w.next(), w.in.version
 		}
 		value, err := json.Marshal(x)
 		if err != nil {

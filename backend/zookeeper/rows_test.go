@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -139,35 +140,41 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A znode that was written so often that its version turns over is made anew, and what was
-// seen before is not taken for it.
-func TestTurnover(t *testing.T) {
-	// Not in parallel: the bound is everybody's.
-	defer func(was int32) { turnover = was }(turnover)
-	turnover = 4
-	url := zktest.URL(chroot("turn"), zktest.Shared(t))
+// A znode that was written so often that it comes to the version that means any goes past it,
+// whichever write that is.
+func TestSkippedVersion(t *testing.T) {
+	// Not in parallel: the version is everybody's.
+	defer func(was int32) { skipped = was }(skipped)
+	skipped = 5
+	url := zktest.URL(chroot("skip"), zktest.Shared(t))
 	a, b := listen(t, url, "a"), listen(t, url, "b")
-	seen := map[ledger.Version]bool{}
-	var wg sync.WaitGroup
-	for range 6 {
-		r := a.Take("n")
-		if seen[r.Version] {
-			t.Fatalf("version %s again", r.Version)
+	for before := range skipped {
+		name := fmt.Sprint("n-", before)
+		for range before {
+			a.Ask(name, ledger.Op{Want: 1, TTL: time.Minute})
 		}
-		seen[r.Version] = true
-		if at, _, err := parseVersion(r.Version); err != nil || at.version > turnover {
-			t.Errorf("%s, %v: the znode was not made anew", r.Version, err)
+		seen := map[ledger.Version]bool{}
+		last := int32(0)
+		wrote := func(r ledger.Reply) {
+			at, _, err := parseVersion(r.Version)
+			if err != nil || at.version == skipped || at.version <= last || seen[r.Version] {
+				t.Errorf("after %d writes and version %d there is %s, %v", before, last, r.Version, err)
+			}
+			last, seen[r.Version] = at.version, true
 		}
-		wg.Go(func() { b.Ask("n", ledger.Op{Want: 1, Lapse: true}) })
-		wg.Wait()
+		wrote(a.TakeFor(name, time.Minute))
+		wrote(b.Ask(name, ledger.Op{Want: 1}))
 		a.Hears(ledger.Waits)
-		a.Leave("n")
+		a.Leave(name)
 		if m := b.Hears(ledger.Look); m.Reply != nil {
-			if now, err := b.Look(t.Context(), "n"); err != nil || now.Version != m.Reply.Version {
+			if now, err := b.Look(t.Context(), name); err != nil || now.Version != m.Reply.Version {
 				t.Errorf("the message brings %s, there is %s, %v", m.Reply.Version, now.Version, err)
 			}
 		}
-		b.Leave("n")
+		b.Leave(name)
+		if wrote(a.TakeFor(name, time.Minute)); last <= skipped {
+			t.Errorf("version %d is not past %d", last, skipped)
+		}
 	}
 }
 

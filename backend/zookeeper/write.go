@@ -58,13 +58,16 @@ const (
 	opBytes   = 64 // beside value and path
 )
 
-// turnover is the version from which on a znode is made anew. At -1 there would be no
-// comparison: that means any.
-var turnover int32 = 1 << 30
+// skipped is a version at which a znode does not stay: at -1 there would be no comparison, for that
+// means any.
+var skipped int32 = -1
 
-// turn: the znode is made anew by this write.
-func (w *write) turn() bool {
-	return w.base.born != 0 && (w.base.version >= turnover || w.base.version < 0)
+// next is the version of the znode once w is written.
+func (w *write) next() int32 {
+	if next := w.base.version + 1; next != skipped {
+		return next
+	}
+	return skipped + 1
 }
 
 func (w *write) op(what what, whom string, ops ...any) {
@@ -83,16 +86,16 @@ func (w *write) build() error {
 	t, p := w.s.t, w.s.t.paths
 	bucket, path := p.bucket(w.name), p.record(w.name)
 	w.ops, w.parts = nil, nil
-	node := &zk.CreateRequest{Path: path, Acl: t.acl}
-	switch { // a create does not tell when the znode was made, and the write after it does
-	case w.turn():
-		w.op(moved, "", &zk.SetDataRequest{Path: bucket, Data: fmt.Append(nil, uint64(w.in.top)), Version: w.in.version},
-			&zk.DeleteRequest{Path: path, Version: w.base.version}, node, &zk.SetDataRequest{Path: path, Data: text})
-	case w.base.born == 0:
-		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, node, &zk.SetDataRequest{Path: path, Data: text})
-	default:
-		w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version}, &zk.SetDataRequest{Path: path, Data: text, Version: w.base.version})
+	set := &zk.SetDataRequest{Path: path, Data: text, Version: w.base.version}
+	w.op(moved, "", &zk.CheckVersionRequest{Path: bucket, Version: w.in.version})
+	switch {
+	case w.base.born == 0: // a create does not tell when the znode was made, and the write after it does
+		w.op(moved, "", &zk.CreateRequest{Path: path, Acl: t.acl})
+	case w.base.version+1 == skipped:
+		w.op(moved, "", &zk.SetDataRequest{Path: path, Version: w.base.version})
+		set.Version = skipped
 	}
+	w.op(moved, "", set)
 	w.put = len(w.ops) - 1
 	for _, id := range w.dead { // no znode is made where there is one
 		w.op(living, id, &zk.CreateRequest{Path: p.alive(id), Acl: t.acl}, &zk.DeleteRequest{Path: p.alive(id), Version: -1})
@@ -137,14 +140,8 @@ func (w *write) commit(ctx context.Context) (failed *part, err error) {
 
 // written notes that the row stands there now.
 func (w *write) written(at place) {
-	b := &w.s.buckets
 	w.row.place = at
-	version := w.in.version
-	if w.turn() {
-		version++
-		b.forget(w.s.t.paths.bucket(w.name))
-	}
-	b.saw(w.name, at.born, version)
+	w.s.buckets.saw(w.name, at.born, w.in.version)
 	for _, l := range w.mail {
 		w.s.t.posted.done(l)
 	}
@@ -164,8 +161,7 @@ func (w *write) resolve(ctx context.Context, err error) error {
 	if err2 != nil || string(value) != w.row.Text() {
 		return err
 	}
-	next := place{w.base.born, w.base.version + 1}
-	if at := placeOf(st); at == next || (w.base.born == 0 || w.turn()) && at.version == 1 && st.Czxid == st.Mzxid {
+	if at := placeOf(st); at.version == w.next() && (at.born == w.base.born || w.base.born == 0 && st.Czxid == st.Mzxid) {
 		w.written(at)
 		return nil
 	}
