@@ -22,8 +22,9 @@ type bucket struct {
 // buckets are what is known of them in one session. The next one may meet a store that was
 // restored from an older copy, in which other znodes have the same versions.
 type buckets struct {
-	mu sync.Mutex // guards the fields below
-	of map[string]bucket
+	of sync.Map // bucket by path
+
+	mu sync.Mutex // guards the field below
 	// seen is under which version of its bucket a znode was seen.
 	seen map[string]sighting
 }
@@ -36,18 +37,7 @@ type sighting struct {
 // mostSeen bounds how many names are remembered. What is forgotten is read again.
 const mostSeen = 10_000
 
-func (b *buckets) get(path string) (bucket, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	is, ok := b.of[path]
-	return is, ok
-}
-
-func (b *buckets) forget(path string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.of, path)
-}
+func (b *buckets) forget(path string) { b.of.Delete(path) }
 
 // saw: the znode of name was that of born while its bucket had the version.
 func (b *buckets) saw(name string, born int64, version int32) {
@@ -82,20 +72,13 @@ func (s *session) bucket(ctx context.Context, name string) (bucket, error) {
 // peek is bucket, but makes none. false: there is none, nor a record below it.
 func (s *session) peek(ctx context.Context, name string) (is bucket, ok bool, err error) {
 	path := s.t.paths.bucket(name)
-	if is, ok := s.buckets.get(path); ok {
-		return is, true, nil
+	if is, ok := s.buckets.of.Load(path); ok {
+		return is.(bucket), true, nil
 	}
-	is, ok, err = s.parent(ctx, path)
-	if err != nil || !ok {
-		return bucket{}, false, err
+	if is, ok, err = s.parent(ctx, path); err == nil && ok {
+		s.buckets.of.Store(path, is)
 	}
-	s.buckets.mu.Lock()
-	defer s.buckets.mu.Unlock()
-	if s.buckets.of == nil {
-		s.buckets.of = map[string]bucket{}
-	}
-	s.buckets.of[path] = is
-	return is, true, nil
+	return is, ok, err
 }
 
 // parent reads the bucket at path. false: there is none.

@@ -92,7 +92,6 @@ func (s *session) delete(ctx context.Context, names map[string]place) error {
 		if len(ops) == 0 {
 			return nil
 		}
-		s.buckets.forget(path)
 		ops = append([]any{&zk.SetDataRequest{Path: path, Data: fmt.Append(nil, uint64(in.top)), Version: in.version}}, ops...)
 		_, failed, err := s.multi(ctx, ops)
 		s.buckets.forget(path)
