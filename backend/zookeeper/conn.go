@@ -42,15 +42,12 @@ type conn struct {
 // connect begins a session. It does not wait for a member to be there.
 func connect(a address, session time.Duration) (*conn, error) {
 	c := &conn{a: a, changed: make(chan struct{}), over: make(chan struct{})}
-	z, _, err := zk.Connect(a.Members, session, zk.WithDialer(c.dial), zk.WithHostProvider(&members{c: c, next: rand.IntN(len(a.Members))}),
+	c.mu.Lock() // the library tells nothing before z is there
+	defer c.mu.Unlock()
+	var err error
+	c.z, _, err = zk.Connect(a.Members, session, zk.WithDialer(c.dial), zk.WithHostProvider(&members{c: c, next: rand.IntN(len(a.Members))}),
 		zk.WithEventCallback(c.event), zk.WithLogger(silent{}), zk.WithLogInfo(false))
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	c.z = z
-	c.mu.Unlock()
-	return c, nil
+	return c, err
 }
 
 type silent struct{}
@@ -171,33 +168,21 @@ func (c *conn) cut() {
 
 // abandon closes the conn and leaves the session to expire.
 func (c *conn) abandon() {
-	c.mu.Lock()
 	c.shut()
-	if c.tcp != nil {
-		_ = c.tcp.Close()
-	}
-	c.mu.Unlock()
+	c.cut()
 	go c.z.Close() // which tells the server nothing any more, but waits for its answer
 }
 
 // close ends the session.
 func (c *conn) close() {
-	c.mu.Lock()
 	c.shut()
-	z := c.z
-	c.mu.Unlock()
-	if z != nil {
-		z.Close()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.tcp != nil {
-		_ = c.tcp.Close()
-	}
+	c.z.Close()
+	c.cut()
 }
 
-// shut marks the conn as closed; c.mu is locked.
 func (c *conn) shut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !c.closed {
 		c.closed = true
 		close(c.over)
