@@ -27,20 +27,17 @@ type guard struct {
 	since int64  // when it began, by its clock
 
 	mu    sync.Mutex // guards the fields below
-	n     int64      // of the last pulse that was sent
-	sure  int64      // of the last one of which it is known that it was written
-	pulse int32      // version of the last one that was written; -1: there is none yet
+	pulse int32      // version of the last pulse of which it is known that it was written; -1: there is none yet
 	known bool       // this process has written one
 	birth int32      // version that was seen
 	seen  [2]int64   // and when the znode was made, and written; 0: none was seen yet
 	until time.Duration
 }
 
-// pulse is what stands in the znode: whose it is, of which process, and the how manieth.
+// pulse is what stands in the znode: of which process it is.
 type pulse struct {
 	Process string `json:"process"`
 	Since   int64  `json:"since"`
-	N       int64  `json:"n"`
 }
 
 // birth is what stands in the znode: for how long nobody must trust what is there.
@@ -95,25 +92,19 @@ func (s *session) felt(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var x pulse
-	none := err != nil
-	if !none {
+	is := int32(-1)
+	if err == nil {
 		_ = json.Unmarshal(value, &x) // what is no pulse is not this process's
+		is = st.Version
 	}
-	switch {
-	case none && g.known:
-		g.pulse = -1
-		return errBack
-	case none:
-		g.pulse = -1
-	case x.Process == g.me && x.N >= g.sure: // the answer to one may have been lost
-		g.pulse, g.sure, g.known = st.Version, x.N, true
-	case g.known && x.Process != g.me && x.Since > g.since:
+	own := x.Process == g.me
+	back := g.known && !(own && is >= g.pulse) // it may be later: the answer to one may have been lost
+	if back && x.Since > g.since {
 		return backend.NotSent("another process is the same node; is there another gateway with the same state_dir?")
-	case g.known:
-		g.pulse = st.Version
+	}
+	g.pulse, g.known = is, g.known || own
+	if back {
 		return errBack
-	default:
-		g.pulse = st.Version
 	}
 	return nil
 }
@@ -122,11 +113,8 @@ func (s *session) felt(ctx context.Context) error {
 func (s *session) beat(ctx context.Context) error {
 	g := &s.t.guard
 	path := s.t.paths.pulse(s.t.Node())
-	g.mu.Lock()
-	g.n++
-	n, version := g.n, g.pulse
-	value, err := json.Marshal(pulse{g.me, g.since, n})
-	g.mu.Unlock()
+	_, version := g.proof()
+	value, err := json.Marshal(pulse{g.me, g.since})
 	if err != nil {
 		return err
 	}
@@ -145,7 +133,7 @@ func (s *session) beat(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.pulse, g.sure, g.known = st.Version, n, true
+	g.pulse, g.known = st.Version, true
 	return nil
 }
 

@@ -53,7 +53,7 @@ var quorumBugs = []bug{
 	},
 	{
 		name: "an older copy of ZooKeeper is trusted", file: "backend/zookeeper/guard.go",
-		old: "case x.Process == g.me && x.N >= g.sure:", new: "case x.Process == g.me:",
+		old: "back := g.known && !(own && is >= g.pulse)", new: "back := g.known && !own",
 		test: zookeeper, run: "^TestRestored$",
 	},
 	{
