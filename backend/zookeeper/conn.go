@@ -105,7 +105,7 @@ func (c *conn) event(e zk.Event) {
 		c.change(func() {
 			c.up = false
 			if c.last == nil {
-				c.last = errors.New("the connection was closed")
+				c.last = errors.New("the server has ended the connection, or does not answer")
 			}
 		})
 	case zk.StateExpired:
@@ -149,8 +149,8 @@ func secured(tcp net.Conn, cfg *tls.Config, addr string, timeout time.Duration) 
 	return s, nil
 }
 
-// dialTime bounds a handshake: the library has a second for it all, which is short for a
-// server that has just started.
+// dialTime bounds a handshake, and the wait for the first answer: the library has a second for
+// the one, which is short for a server that has just started, and minutes for the other.
 const dialTime = 3 * time.Second
 
 // timeout of the session.
@@ -186,29 +186,6 @@ func (c *conn) shut() {
 	if !c.closed {
 		c.closed = true
 		close(c.over)
-	}
-}
-
-// hurry ends connections to members that take them and then do not answer, until the session
-// has one that does or ctx ends.
-func (c *conn) hurry(ctx context.Context) {
-	tick := time.NewTicker(dialTime)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-c.over:
-			return
-		case <-tick.C:
-		}
-		c.mu.Lock()
-		up := c.up
-		c.mu.Unlock()
-		if up {
-			return
-		}
-		c.cut()
 	}
 }
 

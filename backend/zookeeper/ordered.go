@@ -65,6 +65,14 @@ func (o *ordered) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// SetReadDeadline implements net.Conn, by the goroutine that reads.
+func (o *ordered) SetReadDeadline(t time.Time) error {
+	if o.packets == 0 {
+		t = time.Now().Add(dialTime)
+	}
+	return o.Conn.SetReadDeadline(t)
+}
+
 func (o *ordered) took(b []byte) {
 	o.head = append(o.head, b[:min(len(b), headBytes-len(o.head))]...)
 	if o.left -= len(b); o.left == 0 && !o.sized {

@@ -133,3 +133,22 @@ func TestNoWaitOnceClosed(t *testing.T) {
 		}
 	})
 }
+
+// A server that takes a connection and says nothing is left soon, whatever the library allows it.
+func TestFirstAnswerHasATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, server := net.Pipe()
+		defer server.Close()
+		o := inOrder(c, new(atomic.Int32))
+		defer o.Close()
+		begin := time.Now()
+		for _, deadline := range []time.Time{time.Now().Add(time.Hour), {}} {
+			if err := o.SetReadDeadline(deadline); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := o.Read(make([]byte, sizeBytes)); err == nil || time.Since(begin) != dialTime {
+			t.Errorf("it waits for %v: %v", time.Since(begin), err)
+		}
+	})
+}

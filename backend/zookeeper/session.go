@@ -167,7 +167,6 @@ func (t *Table) begin(ctx context.Context, first bool) (s *session, err error) {
 			s, err = nil, settled(err)
 		}
 	}()
-	go c.hurry(ctx)
 	if err := c.wait(ctx); err != nil {
 		return s, err
 	}
