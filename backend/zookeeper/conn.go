@@ -34,6 +34,8 @@ type conn struct {
 	up      bool       // the session goes over tcp
 	why     error      // of the last round in which no member could be reached; nil: there is hope
 	last    error      // of the last attempt
+	next    int        // member
+	tried   int        // members since the last session
 	changed chan struct{}
 	closed  bool
 	over    chan struct{} // closed when the session has expired, or the conn was closed
@@ -41,11 +43,11 @@ type conn struct {
 
 // connect begins a session. It does not wait for a member to be there.
 func connect(a address, session time.Duration) (*conn, error) {
-	c := &conn{a: a, changed: make(chan struct{}), over: make(chan struct{})}
+	c := &conn{a: a, next: rand.IntN(len(a.Members)), changed: make(chan struct{}), over: make(chan struct{})}
 	c.mu.Lock() // the library tells nothing before z is there
 	defer c.mu.Unlock()
 	var err error
-	c.z, _, err = zk.Connect(a.Members, session, zk.WithDialer(c.dial), zk.WithHostProvider(&members{c: c, next: rand.IntN(len(a.Members))}),
+	c.z, _, err = zk.Connect(a.Members, session, zk.WithDialer(c.dial), zk.WithHostProvider(members{c}),
 		zk.WithEventCallback(c.event), zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	return c, err
 }
@@ -55,35 +57,26 @@ type silent struct{}
 func (silent) Printf(string, ...any) {}
 
 // members gives them in turn. Names are looked up at every attempt.
-type members struct {
-	c     *conn
-	mu    sync.Mutex // guards the fields below
-	next  int
-	tried int
-}
+type members struct{ *conn }
 
 // Init implements zk.HostProvider, as do the others.
-func (*members) Init([]string) error { return nil }
+func (members) Init([]string) error { return nil }
 
-func (m *members) Len() int { return len(m.c.a.Members) }
+func (m members) Len() int { return len(m.a.Members) }
 
-func (m *members) Next() (server string, around bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if around = m.tried == m.Len(); around {
-		m.tried = 0
-		m.c.change(func() { m.c.why = m.c.last })
-	}
-	m.tried++
-	m.next = (m.next + 1) % m.Len()
-	return m.c.a.Members[m.next], around
+func (m members) Next() (server string, around bool) {
+	m.change(func() {
+		if around = m.tried == m.Len(); around {
+			m.tried, m.why = 0, m.last
+		}
+		m.tried++
+		m.next = (m.next + 1) % m.Len()
+		server = m.a.Members[m.next]
+	})
+	return server, around
 }
 
-func (m *members) Connected() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.tried = 0
-}
+func (m members) Connected() { m.change(func() { m.tried = 0 }) }
 
 func (c *conn) change(f func()) {
 	c.mu.Lock()

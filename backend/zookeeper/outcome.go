@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -12,6 +13,10 @@ import (
 
 // answers of ZooKeeper that say how something is; they are told as they come.
 var plain = []error{zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty}
+
+func isPlain(err error) bool {
+	return slices.ContainsFunc(plain, func(p error) bool { return errors.Is(err, p) })
+}
 
 // refusals are why ZooKeeper has not done what it was asked to do, for certain.
 var refusals = []struct {
@@ -32,13 +37,8 @@ var refusals = []struct {
 // outcome is err as a Table tells it, unless it is one of plain: ErrRefused if nothing was
 // changed for certain, or ErrUnavailable.
 func outcome(err error) error {
-	if err == nil || errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrRefused) {
+	if err == nil || isPlain(err) {
 		return err
-	}
-	for _, p := range plain {
-		if errors.Is(err, p) {
-			return err
-		}
 	}
 	for _, r := range refusals {
 		if errors.Is(err, r.err) {

@@ -130,7 +130,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("fence %d comes after %d", r.Record.Top, ahead)
 	}
 	until(t, "what a dead node held stays", func() bool { // what the dead have left
-		if err := errors.Join(of.scan(t.Context()), of.deleteAll(t.Context(), a.due(0))); err != nil {
+		if err := errors.Join(a.scan(t.Context()), of.deleteAll(t.Context(), a.due(0))); err != nil {
 			t.Fatal(err)
 		}
 		return gone("dead")

@@ -69,23 +69,19 @@ func (s *session) endOf(ttl time.Duration) quorum.End {
 // alive is the znode of the session.
 func (s *session) alive() string { return s.t.paths.alive(s.id) }
 
-func (s *session) get(ctx context.Context, path string) ([]byte, *zk.Stat, error) {
-	type answer struct {
-		value []byte
-		st    *zk.Stat
-	}
-	a, err := do(ctx, s.c, func(z *zk.Conn) (answer, error) {
-		value, st, err := z.Get(path)
-		return answer{value, st}, err
-	})
-	return a.value, a.st, err
-}
-
 // watched is a value, and where a later one is told of, once.
 type watched struct {
 	value  []byte
 	st     *zk.Stat
 	events <-chan zk.Event
+}
+
+func (s *session) get(ctx context.Context, path string) ([]byte, *zk.Stat, error) {
+	w, err := do(ctx, s.c, func(z *zk.Conn) (w watched, err error) {
+		w.value, w.st, err = z.Get(path)
+		return w, err
+	})
+	return w.value, w.st, err
 }
 
 func (s *session) watch(ctx context.Context, path string) (watched, error) {
@@ -144,12 +140,10 @@ func (s *session) multi(ctx context.Context, ops []any) (results []zk.MultiRespo
 // settled is err where an answer of plain was not expected: somebody else has made or deleted
 // a znode of lockgw's.
 func settled(err error) error {
-	for _, p := range plain {
-		if errors.Is(err, p) {
-			return fmt.Errorf("%w: the znodes below the chroot are not as lockgw has made them: %s", backend.ErrRefused, strings.TrimPrefix(err.Error(), "zk: "))
-		}
+	if !isPlain(err) {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: the znodes below the chroot are not as lockgw has made them: %s", backend.ErrRefused, strings.TrimPrefix(err.Error(), "zk: "))
 }
 
 // begin makes a session with all that has to be there. The caller closes it, or abandons it.

@@ -45,14 +45,6 @@ func (t *Table) sweep(ctx context.Context) error {
 	return s.deleteAll(ctx, t.due(quorum.SweepAfter)) // they stay until somebody uses them again, or a scan finds them
 }
 
-func (t *Table) scan(ctx context.Context) error {
-	s, err := t.listening.Wait(ctx)
-	if err != nil {
-		return err
-	}
-	return s.scan(ctx)
-}
-
 func (s *session) deleteAll(ctx context.Context, some map[string]map[string]place) error {
 	var errs []error
 	for _, names := range some {
@@ -103,11 +95,15 @@ func (s *session) delete(ctx context.Context, names map[string]place) error {
 }
 
 // scan looks through all records for those that nobody uses, or of which all who do are dead.
-func (s *session) scan(ctx context.Context) error {
-	_, err := s.each(ctx, func(name string, is *row) error {
+func (t *Table) scan(ctx context.Context) error {
+	s, err := t.listening.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.each(ctx, func(name string, is *row) error {
 		over, err := s.over(ctx, name, is)
 		if over {
-			s.t.unused.Found(name, is.place)
+			t.unused.Found(name, is.place)
 		}
 		return err
 	})

@@ -124,7 +124,7 @@ func (w *write) commit(ctx context.Context) (failed *part, err error) {
 	}
 	results, i, err := w.s.multi(ctx, w.ops)
 	switch {
-	case i >= 0 && (isGone(err) || errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists) || errors.Is(err, zk.ErrNotEmpty)):
+	case i >= 0 && isPlain(err):
 		if w.parts[i].what == moved {
 			w.s.buckets.forget(w.s.t.paths.bucket(w.name))
 		}
