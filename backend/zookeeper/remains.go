@@ -28,8 +28,8 @@ type life struct {
 	names map[string]bool
 }
 
-// mostRemains bounds what is remembered of sessions, and of the names under one. What is
-// forgotten is asked for again.
+// mostRemains bounds what is remembered of sessions, and of the names under one: all that were
+// looked at, as by a list. What is forgotten is asked for again.
 const mostRemains = 10_000
 
 // left is how long the hold e lasts at most. ZooKeeper is asked about a session of which it
@@ -67,12 +67,24 @@ func (r *remains) fill(name string, es quorum.Ends, record *ledger.Record) {
 // knows: the session is known to be gone, or is watched; then name is looked at when it goes.
 func (r *remains) knows(id, name string) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	l := r.sessions[id]
-	if l != nil && !l.gone && len(l.names) < mostRemains {
+	var most map[string]bool
+	if l != nil && !l.gone {
+		if len(l.names) >= mostRemains { // whoever still waits for one of them asks again
+			most, l.names = l.names, map[string]bool{}
+		}
 		l.names[name] = true
 	}
+	r.mu.Unlock()
+	r.lookAt(most)
 	return l != nil
+}
+
+// lookAt has this node look at names.
+func (r *remains) lookAt(names map[string]bool) {
+	for name := range names {
+		r.t.told(ledger.Addressed{Name: name, Message: ledger.Message{Node: r.t.Node(), Kind: ledger.Look}})
+	}
 }
 
 // lives: the session is there after all.
@@ -146,7 +158,5 @@ func (r *remains) await(s *session, l *life, id string, events <-chan zk.Event) 
 	}
 	names := l.names
 	r.mu.Unlock()
-	for name := range names {
-		r.t.told(ledger.Addressed{Name: name, Message: ledger.Message{Node: r.t.Node(), Kind: ledger.Look}})
-	}
+	r.lookAt(names)
 }

@@ -325,6 +325,35 @@ func TestWatchEndsWithItsSession(t *testing.T) {
 	}
 }
 
+// Whatever was looked at before, such as by a list of very many names, who waits for one is told when
+// the session goes that has it; and those that are forgotten are looked at again.
+func TestManyNamesUnderASession(t *testing.T) {
+	t.Parallel()
+	table := new(Table)
+	table.Init(Config{}, "zookeeper")
+	defer table.Stop()
+	looked := map[string]bool{}
+	table.told = func(m ledger.Addressed) { looked[m.Name] = true }
+	r := &table.remains
+	r.t = table
+	s := &session{t: table, c: &conn{over: make(chan struct{})}}
+	l := &life{names: map[string]bool{"first": true}}
+	r.sessions = map[string]*life{"holder": l}
+	for i := range 2 * mostRemains {
+		r.knows("holder", fmt.Sprint("n-", i))
+	}
+	r.knows("holder", "last")
+	if !looked["first"] {
+		t.Error("the first one was forgotten, and nobody looks at it")
+	}
+	gone := make(chan zk.Event, 1)
+	gone <- zk.Event{Type: zk.EventNodeDeleted}
+	r.await(s, l, "holder", gone)
+	if len(looked) != 2*mostRemains+2 {
+		t.Errorf("%d of %d names were looked at, the last one: %v", len(looked), 2*mostRemains+2, looked["last"])
+	}
+}
+
 // Many nodes write to one at the same time: it hears of all, or knows that it did not.
 func TestCrowdedMailbox(t *testing.T) {
 	t.Parallel()
