@@ -125,7 +125,7 @@ func (c *conn) dial(network, addr string, timeout time.Duration) (net.Conn, erro
 	if c.tcp != nil {
 		_ = c.tcp.Close()
 	}
-	c.tcp = inOrder(tcp, &c.given)
+	c.tcp = inOrder(tcp, &c.given, c.a.User != "")
 	return c.tcp, nil
 }
 

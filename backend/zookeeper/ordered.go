@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"encoding/binary"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -26,9 +27,9 @@ type ordered struct {
 	sized   bool   // its length is known
 	left    int    // bytes that are to come of the packet, or of its length
 
+	most    int           // packets that may be read before the library has asked for its watches
 	sent    bool          // the first request, which begins the session or takes it up
-	logins  chan struct{} // has an element for each login that was sent
-	watches chan struct{} // closed when nothing is held back any more
+	watches chan struct{} // closed when the library has asked for them
 	free    func()        // closes it
 }
 
@@ -40,24 +41,27 @@ const (
 	headBytes = 12
 	headPart  = 8
 
-	askLogin   = 100
 	askWatches = 101
 	// watchesTime is for how long they are waited for: there may be none to ask for.
 	watchesTime = time.Second / 2
 )
 
-func inOrder(c net.Conn, timeout *atomic.Int32) *ordered {
-	o := &ordered{Conn: c, timeout: timeout, left: sizeBytes, logins: make(chan struct{}, 8), watches: make(chan struct{})}
+// inOrder lets the answer to a login through: it comes before the watches, and has no number of a
+// transaction.
+func inOrder(c net.Conn, timeout *atomic.Int32, login bool) *ordered {
+	o := &ordered{Conn: c, timeout: timeout, left: sizeBytes, most: 1, watches: make(chan struct{})}
 	o.free = sync.OnceFunc(func() { close(o.watches) })
 	if timeout.Load() == 0 {
-		o.free()
+		o.most = math.MaxInt
+	} else if login {
+		o.most++
 	}
 	return o
 }
 
 // Read implements net.Conn. It never returns parts of two packets.
 func (o *ordered) Read(b []byte) (int, error) {
-	if o.packets > 0 && len(o.head) == 0 {
+	if o.packets == o.most && len(o.head) == 0 {
 		o.hold()
 	}
 	n, err := o.Conn.Read(b[:min(len(b), o.left)])
@@ -88,40 +92,25 @@ func (o *ordered) took(b []byte) {
 	o.head, o.sized, o.left = o.head[:0], false, sizeBytes
 }
 
-// hold waits until the next packet may be read. The answer to a login may: it comes before
-// the watches, and has no number of a transaction.
+// hold waits until the rest may be read.
 func (o *ordered) hold() {
-	select {
-	case <-o.watches:
-		return
-	default:
-	}
 	timeout := time.Duration(o.timeout.Load()) * time.Millisecond
 	late := time.NewTimer(min(watchesTime, timeout/4)) // the library gives up after two thirds
 	defer late.Stop()
 	select {
 	case <-o.watches:
-	case <-o.logins:
 	case <-late.C:
-		o.free()
 	}
+	o.most = math.MaxInt
 }
 
 // Write implements net.Conn. The library writes a request at a time, by one goroutine.
 func (o *ordered) Write(b []byte) (int, error) {
 	n, err := o.Conn.Write(b)
-	switch {
-	case !o.sent:
-		o.sent = true
-	case len(b) < headBytes:
-	case binary.BigEndian.Uint32(b[headPart:]) == askWatches:
+	if o.sent && len(b) >= headBytes && binary.BigEndian.Uint32(b[headPart:]) == askWatches {
 		o.free()
-	case binary.BigEndian.Uint32(b[headPart:]) == askLogin:
-		select {
-		case o.logins <- struct{}{}:
-		case <-o.watches:
-		}
 	}
+	o.sent = true
 	return n, err
 }
 
