@@ -81,6 +81,14 @@ func (x expiry) left(ttl time.Duration) time.Duration {
 	return max(left, 0)
 }
 
+// expiryOf is what etcd has said of a lease. Its ttl is rounded down; and what has expired is seen
+// to twice in a second. Until then it is not gone, though its time is below 0: the next leader lets
+// it live on. One that has just begun tells 292 years.
+func expiryOf(a *clientv3.LeaseTimeToLiveResponse) expiry {
+	left := min(max(a.TTL, 0), a.GrantedTTL) + 1
+	return expiry{at: now() + time.Duration(left)*time.Second, ttl: time.Duration(a.GrantedTTL) * time.Second, gone: a.GrantedTTL == 0}
+}
+
 func (r *remains) known(lease string) (expiry, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,8 +106,7 @@ func (r *remains) ask(ctx context.Context, c *clientv3.Client, lease string) err
 	if err != nil {
 		return outcome(ctx, err)
 	}
-	// The ttl is rounded down; and what has expired is seen to twice in a second.
-	x := expiry{at: now() + time.Duration(a.TTL+1)*time.Second, ttl: time.Duration(a.GrantedTTL) * time.Second, gone: a.TTL < 0}
+	x := expiryOf(a)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.leases) >= mostRemains || r.leases == nil {
