@@ -68,7 +68,8 @@ type answers struct {
 }
 
 // wait takes results until enough, until all are there, until the last ones have had their
-// time, or until a majority cannot come about any more.
+// time, or until a majority cannot come about any more. Where a majority would answer another
+// round, the last ones are not waited for longer.
 func (t *Table) wait(ctx context.Context, results <-chan result, enough func(*answers) bool) *answers {
 	a := &answers{}
 	var late <-chan time.Time
@@ -87,13 +88,11 @@ func (t *Table) wait(ctx context.Context, results <-chan result, enough func(*an
 			a.errs = append(a.errs, fmt.Errorf("%w: no answer in time: %w", backend.ErrUnavailable, ctx.Err()))
 			return a
 		}
-		if len(a.rows) >= t.quorum {
-			if enough(a) {
-				return a
-			}
-			if late == nil {
-				late = time.After(grace)
-			}
+		if len(a.rows) >= t.quorum && enough(a) {
+			return a
+		}
+		if late == nil && len(a.rows)+overtaken(a.errs) >= t.quorum {
+			late = time.After(grace)
 		}
 		if len(t.tables)-len(a.errs) < t.quorum {
 			return a
@@ -103,6 +102,16 @@ func (t *Table) wait(ctx context.Context, results <-chan result, enough func(*an
 }
 
 func always(*answers) bool { return true }
+
+// overtaken is at how many servers somebody else was faster: they would answer another round.
+func overtaken(errs []error) (n int) {
+	for _, err := range errs {
+		if errors.As(err, new(*nack)) || errors.Is(err, errBusy) {
+			n++
+		}
+	}
+	return n
+}
 
 // trouble is why no majority has come about. unknown: a write may have been carried out.
 func (t *Table) trouble(name string, errs []error, unknown bool) error {

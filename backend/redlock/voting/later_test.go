@@ -127,3 +127,26 @@ func TestServersThatHang(t *testing.T) {
 		})
 	}
 }
+
+// Where another round has come between, a server that hangs is not waited for: those that
+// answer are enough for the next round.
+func TestContentionBesideServerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tables []ledger.Table
+		for range 3 {
+			tables = append(tables, memory.OpenTable(memory.NewRows(), "a"))
+		}
+		other := acceptor{table: tables[0], name: "x"}
+		if err := other.promise(t.Context(), ballot{7, "other"}); err != nil {
+			t.Fatal(err)
+		}
+		tables[2] = silent{tables[2]}
+		all := New(tables)
+		defer all.Close()
+		began := time.Now()
+		r, err := all.Swap(t.Context(), ledger.Swap{Name: "x", Record: ledger.Record{Top: 1, Holds: []ledger.Hold{{Node: "a", Count: 1, ID: 1}}}, Absolute: true})
+		if d := time.Since(began); err != nil || !r.Written || d > time.Second {
+			t.Errorf("after %v: %+v, %v", d, r, err)
+		}
+	})
+}
