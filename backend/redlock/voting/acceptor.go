@@ -70,8 +70,8 @@ func (n *nack) Error() string { return "it takes part in another round about the
 func (n *nack) Unwrap() error { return backend.ErrRefused }
 
 var (
-	// errOwn: a hold that the write ends is not over by the clock of this server, or its
-	// lock is not as the record has it.
+	// errOwn: a hold that the write ends is not over by the clock of this server, its lock is
+	// not as the record has it, or was deleted since the record was written there.
 	errOwn = fmt.Errorf("%w: a hold is not over there, or somebody outside lockgw has the lock", backend.ErrRefused)
 	// errBusy: the row has changed again and again.
 	errBusy = fmt.Errorf("%w: others write the same name", backend.ErrRefused)
@@ -120,7 +120,11 @@ func (a *acceptor) accept(ctx context.Context, b ballot, v *value) (unheard []st
 		}
 		s := ledger.Swap{Record: v.record.Clone(), Absolute: true, Effects: ledger.Effects{Stamps: slices.Clone(v.stamps), Ended: v.ended, Messages: v.messages, Frees: v.frees}}
 		for _, h := range s.Record.Holds {
-			if was := r.hold(h.ID); !stamped(v.stamps, h.ID) && v.rest[h.ID] > 0 && (was == nil || was.End <= 0) {
+			was := r.hold(h.ID)
+			if was == nil && v.first == r.first && slices.Contains(r.holds, h.ID) { // somebody may have seen the version without it
+				return ledger.Swap{}, vote{}, errOwn
+			}
+			if !stamped(v.stamps, h.ID) && v.rest[h.ID] > 0 && (was == nil || was.End <= 0) {
 				s.Effects.Stamps = append(s.Effects.Stamps, ledger.Stamp{ID: h.ID, TTL: v.rest[h.ID]}) // this server has missed it, or its renewals
 			}
 		}

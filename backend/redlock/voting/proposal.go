@@ -112,7 +112,7 @@ func (p *proposal) round(ctx context.Context) (r ledger.Reply, busy bool, err er
 		return r, p.failed < patientRounds, p.trouble(append(given.errs, errLost))
 	}
 	x := read(given.rows, newest(given.rows), len(t.tables))
-	v, followed, known := x.same(), false, true
+	v, followed, known := x.same(b), false, true
 	if p.sent {
 		followed, known = x.follows(p.value.first, p.swap.Base)
 	}

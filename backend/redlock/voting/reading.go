@@ -13,7 +13,8 @@ import (
 // reading is what the rows of several servers say together about one accepted record.
 type reading struct {
 	vote
-	votes int // how many of the rows have it
+	votes   int  // how many of the rows have it
+	deleted bool // a row that has this version lacks a hold of it
 	// record as of at, without holds that most servers do not have any more, and with a
 	// holder outside lockgw if most servers have one.
 	record ledger.Record
@@ -83,6 +84,7 @@ func read(rows []*row, v vote, servers int) reading {
 				x.rest[h.ID], left[h.ID] = max(h.End, last), max(now, left[h.ID])
 			}
 		}
+		x.deleted = x.deleted || r.first == v.first && slices.ContainsFunc(r.holds, func(id backend.Fence) bool { return r.hold(id) == nil })
 		if r.accepted != v.accepted {
 			continue
 		}
@@ -158,9 +160,14 @@ func (x *reading) reply() ledger.Reply {
 // between what servers say of a lock of a program outside lockgw.
 const between = "\n"
 
-// same is the value that leaves everything as it was read.
-func (x *reading) same() *value {
-	return &value{first: x.first, past: x.past, record: inside(x.record), outsider: holdOf(&x.record, 0), rest: x.rest, frees: true}
+// same is the value that leaves everything as it was read. Where locks were deleted it is another
+// version: who has seen this one without them does not know whether they are written again.
+func (x *reading) same(first ballot) *value {
+	v := &value{first: x.first, past: x.past, record: inside(x.record), outsider: holdOf(&x.record, 0), rest: x.rest, frees: true}
+	if x.deleted {
+		v.first, v.past = first, x.after()
+	}
+	return v
 }
 
 // inside is r without holders outside lockgw.
