@@ -44,6 +44,11 @@ func (r *row) hold(id backend.Fence) *ledger.Hold {
 	return nil
 }
 
+// locked: the row has the same locks as was, which nobody has deleted or taken since.
+func (r *row) locked(was *row) bool {
+	return slices.EqualFunc(r.record.Holds, was.record.Holds, func(a, b ledger.Hold) bool { return a.ID == b.ID })
+}
+
 // value is a record that is proposed.
 type value struct {
 	first    ballot
@@ -187,7 +192,7 @@ func (a *acceptor) write(ctx context.Context, next func(*row) (ledger.Swap, vote
 			return ledger.Reply{}, err
 		case written:
 			return r, nil
-		case a.row.local == was.local:
+		case a.row.local == was.local && a.row.locked(was):
 			return ledger.Reply{}, errOwn
 		}
 	}

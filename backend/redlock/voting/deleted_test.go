@@ -52,6 +52,21 @@ func (w *world) renew(all *Table, r ledger.Renewal) error {
 	return errs[0]
 }
 
+// A lock that was deleted on one server is written there again at once, where another server
+// hangs and a majority needs it.
+func TestDeletedBesideServerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := three()
+		a := w.table(t, "a")
+		r := w.granted(t, a)
+		w.servers[0].unlock()
+		w.servers[2].hang(time.Second)
+		if err := w.renew(a, r); err != nil {
+			t.Errorf("renewed beside a server that hangs: %v", err)
+		}
+	})
+}
+
 // Who has seen that a majority lacks a lock does not write over it when it is there again.
 func TestDeletedAndWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
