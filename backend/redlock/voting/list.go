@@ -34,12 +34,13 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 		}
 	}
 	var rows []ledger.Named
-	var err error
+	var errs []error
 	earlier := failed[:server:server] // those of the calls before
 	for server < len(t.tables) && len(rows) < limit {
-		var found []ledger.Named
-		if found, cursor, err = t.listOne(ctx, server, prefix, cursor, limit-len(rows)); err != nil && !errors.Is(err, backend.ErrPartly) {
+		found, next, err := t.listOne(ctx, server, prefix, cursor, limit-len(rows))
+		if cursor = next; err != nil && !errors.Is(err, backend.ErrPartly) {
 			failed[server], cursor = true, ""
+			errs = append(errs, fmt.Errorf("server %d: %w", server+1, err))
 		}
 		found = slices.DeleteFunc(found, func(n ledger.Named) bool {
 			return slices.ContainsFunc(rows, func(r ledger.Named) bool { return r.Name == n.Name })
@@ -62,7 +63,8 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	case server < len(t.tables):
 		return rows, fmt.Sprint(server, " ", state, " ", cursor), nil
 	case good < t.quorum:
-		return rows, "", fmt.Errorf("%w: %d of %d servers have told which names they have, and %d are needed: %w", backend.ErrPartly, good, len(t.tables), t.quorum, err)
+		err := fmt.Errorf("%w: %d of %d servers have told which names they have, and %d are needed", backend.ErrPartly, good, len(t.tables), t.quorum)
+		return rows, "", errors.Join(append([]error{err}, errs...)...)
 	}
 	return rows, "", nil
 }
