@@ -185,6 +185,29 @@ func TestSelfTestIsTold(t *testing.T) {
 	}
 }
 
+// While a majority may have forgotten, who asks whether the store is ready is told until when.
+func TestQuarantineIsTold(t *testing.T) {
+	t.Parallel()
+	all, url := servers(t, 3)
+	trusted(t, all, url)
+	table := gatewayTable{openTable(t, url, "a"), 3}
+	table.Listen(func(ledger.Addressed) {})
+	all[0].RestartEmpty()
+	redistest.Await(t, "two of three are ready", func() bool { return table.Ping(t.Context()) == nil })
+	all[1].RestartEmpty()
+	var later *backend.Later
+	redistest.Await(t, "the end of the quarantine is told", func() bool {
+		err := table.Ping(t.Context())
+		if err == nil {
+			t.Fatal("one server of three is ready, and that is enough")
+		}
+		return errors.As(err, &later)
+	})
+	if later.After <= time.Minute || later.After > 70*time.Second {
+		t.Errorf("ready in %v, want max_ttl and ten seconds", later.After)
+	}
+}
+
 // While the servers are full, nobody is granted anything or queues, and nobody is kept from
 // giving back, also not by a gateway that has just been refused, or has just been started.
 func TestTableFull(t *testing.T) {

@@ -119,22 +119,28 @@ func (t *Table) trouble(name string, errs []error, unknown bool) error {
 	if unknown {
 		return fmt.Errorf("%w: %s", backend.ErrUnavailable, text)
 	}
-	var waits []time.Duration
 	silent := 0
 	for _, e := range errs {
 		if errors.Is(e, backend.ErrUnavailable) || errors.Is(e, backend.ErrUnreachable) {
 			silent++
-		}
-		var later *backend.Later
-		if errors.As(e, &later) {
-			waits = append(waits, later.After)
 		}
 	}
 	why := backend.ErrRefused
 	if silent > 0 && len(t.tables)-(len(errs)-silent) >= t.quorum { // those that answer are not the reason
 		why = backend.ErrUnreachable
 	}
-	err := fmt.Errorf("%w: %s", why, text)
+	return t.later(fmt.Errorf("%w: %s", why, text), errs)
+}
+
+// later is err with when enough servers will serve, if that is what errs are about.
+func (t *Table) later(err error, errs []error) error {
+	var waits []time.Duration
+	for _, e := range errs {
+		var later *backend.Later
+		if errors.As(e, &later) {
+			waits = append(waits, later.After)
+		}
+	}
 	if missing := t.quorum - (len(t.tables) - len(waits)); missing > 0 { // of those that will serve later
 		slices.Sort(waits)
 		return &backend.Later{Err: err, After: waits[missing-1]}

@@ -223,29 +223,24 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 	return errors.Join(errs...)
 }
 
-// Ping implements ledger.Table: a majority can serve.
+// Ping implements ledger.Table: a majority can serve. One in quarantine cannot yet.
 func (t *Table) Ping(ctx context.Context) error {
-	pinged := t.each(ctx, func(ctx context.Context, s ledger.Table) error {
-		if err := s.Ping(ctx); !errors.Is(err, backend.ErrPartly) {
-			return err
-		}
-		return nil
-	})
+	pinged := t.each(ctx, func(ctx context.Context, s ledger.Table) error { return s.Ping(ctx) })
 	good, errs := 0, []error(nil)
 	for range t.tables {
+		var err error
 		select {
-		case err := <-pinged:
-			if err != nil {
-				errs = append(errs, err)
-			} else if good++; good == t.quorum {
-				return nil
-			}
+		case err = <-pinged:
 		case <-ctx.Done():
-			errs = append(errs, ctx.Err())
-			return fmt.Errorf("redlock: %d of %d servers are ready, %d are needed: %w", good, len(t.tables), t.quorum, errors.Join(errs...))
+			err = ctx.Err()
+		}
+		if err != nil {
+			errs = append(errs, err)
+		} else if good++; good == t.quorum {
+			return nil
 		}
 	}
-	return fmt.Errorf("redlock: %d of %d servers are ready, %d are needed: %w", good, len(t.tables), t.quorum, errors.Join(errs...))
+	return t.later(fmt.Errorf("redlock: %d of %d servers are ready, %d are needed: %w", good, len(t.tables), t.quorum, errors.Join(errs...)), errs)
 }
 
 // Close implements ledger.Table. It waits for what is under way.
