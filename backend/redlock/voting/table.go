@@ -17,7 +17,8 @@
 // the next ballot together with accepting the last one.
 //
 // The version of a record is the ballot at which it was first proposed. It stays when the
-// record is accepted again at another one. Whoever sees another version than the one that
+// record is accepted again at another one, unless the lock of a hold was deleted on a server:
+// it is written there again with another version alone. Whoever sees another version than the one that
 // its unanswered write was based on may be sure that the write will not be carried out any
 // more: a majority has promised a higher ballot.
 //
