@@ -182,8 +182,8 @@ func (x *reading) carriesOut(s *ledger.Swap) bool {
 	if s.Base != x.version() {
 		return false
 	}
-	for _, id := range s.Effects.Ended {
-		if h := holdOf(&x.record, id); h != nil && h.End > 0 {
+	for _, id := range s.Effects.Ended { // what lasted when its server was read may have been renewed since
+		if holdOf(&x.record, id) != nil && x.rest[id] > 0 {
 			return false
 		}
 	}
