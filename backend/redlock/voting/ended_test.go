@@ -2,11 +2,14 @@ package voting
 
 import (
 	"context"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/memory"
 )
 
 // deaf is a server that no renewal reaches.
@@ -52,4 +55,71 @@ func TestRenewedWhileOthersAreAsked(t *testing.T) {
 	if w.since() < ends && (err != nil || got.Record.Firm("a") == nil) {
 		t.Errorf("the hold of a was ended, and goes on: %+v, %v", got, err)
 	}
+}
+
+// taken is a server on which a program outside lockgw has the lock, until it gives it back.
+type taken struct {
+	ledger.Table
+	back *bool
+}
+
+func (s taken) tell(r ledger.Reply, err error) (ledger.Reply, error) {
+	if !*s.back {
+		r.Record.Holds = append(slices.Clone(r.Record.Holds), ledger.Hold{Count: 1, End: time.Minute})
+	}
+	return r, err
+}
+
+func (s taken) Look(ctx context.Context, name string) (ledger.Reply, error) {
+	return s.tell(s.Table.Look(ctx, name))
+}
+
+func (s taken) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
+	w.Record = inside(w.Record)
+	return s.tell(s.Table.Swap(ctx, w))
+}
+
+// A write that one server has accepted, and that others cannot be had for any more, is not told
+// as one that was not made and made later.
+func TestWriteThatIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stores := []*memory.Rows{memory.NewRows(), memory.NewRows(), memory.NewRows()}
+		free := false
+		open := func(node string, silence int) *Table {
+			n := over(t, stores, node)
+			for i, s := range n.tables {
+				if i < 2 {
+					n.tables[i] = taken{s, &free}
+				}
+			}
+			if silence >= 0 {
+				n.tables[silence] = silent{n.tables[silence]}
+			}
+			return n
+		}
+		free = true
+		first, err := open("a", -1).Swap(t.Context(), ledger.Swap{Name: "x", Record: ledger.Record{Queue: []ledger.Entry{{Node: "a", Want: 1}}}})
+		if err != nil || !first.Written {
+			t.Fatalf("no record: %+v, %v", first, err)
+		}
+		next, effects := ledger.Step(first.Record, ledger.Op{Node: "b", Want: 1, Turns: 4, TTL: time.Minute}, 0)
+		b := &proposal{t: open("b", 2), name: "x", swap: &ledger.Swap{Name: "x", Base: first.Version, Record: next, Effects: effects}}
+		rows := b.t.look(t.Context(), "x").rows
+		x := read(rows, newest(rows), 3)
+		b.value, b.sent, b.above = x.value(ballot{50, "b"}, b.swap), true, 50
+		one := acceptor{table: memory.OpenTable(stores[2], "b"), name: "x", server: 2}
+		if err := one.promise(t.Context(), b.value.first); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := one.accept(t.Context(), b.value.first, b.value); err != nil {
+			t.Fatal(err)
+		}
+		free = false
+		told, err := b.run(t.Context())
+		free = true
+		later, failed := open("c", 0).Look(t.Context(), "x")
+		if err != nil || told.Written || failed != nil || later.Record.Has("b") {
+			t.Errorf("told %+v, %v; later there is %+v, %v", told, err, later, failed)
+		}
+	})
 }
