@@ -21,9 +21,19 @@ func (deaf) Renew(context.Context, []ledger.Renewal) ([]error, error) {
 
 // A hold is ended for its time only where a majority has said that it is up: not where one of
 // them has said that it goes on for a while, the next one took that long to answer, and the hold
-// was renewed meanwhile. The time that passes is not that of synctest.
+// was renewed meanwhile. The time that passes is not that of synctest, so that a busy machine may
+// be too slow to renew in time.
 func TestRenewedWhileOthersAreAsked(t *testing.T) {
 	t.Parallel()
+	for range 10 {
+		if renewedWhileOthersAreAsked(t) {
+			return
+		}
+	}
+	t.Error("the hold was never renewed in time")
+}
+
+func renewedWhileOthersAreAsked(t *testing.T) (inTime bool) {
 	w := three()
 	a := w.table(t, "a")
 	without := func(node string, i int) *Table {
@@ -46,15 +56,19 @@ func TestRenewedWhileOthersAreAsked(t *testing.T) {
 		_, _ = b.Swap(ctx, ledger.Swap{Name: "x", Base: seen.Version, Record: next, Effects: effects})
 	}()
 	time.Sleep(leaseOf / 2)
-	if err := w.renew(a, r); err != nil {
-		t.Skipf("the machine is too slow to renew in time: %v", err)
+	if w.renew(a, r) != nil {
+		return false
 	}
 	ends := w.since() + leaseOf - marginOf
 	time.Sleep(leaseOf * 3 / 4)
 	got, err := c.Look(t.Context(), "x")
-	if w.since() < ends && (err != nil || got.Record.Firm("a") == nil) {
+	if w.since() >= ends {
+		return false
+	}
+	if err != nil || got.Record.Firm("a") == nil {
 		t.Errorf("the hold of a was ended, and goes on: %+v, %v", got, err)
 	}
+	return true
 }
 
 // taken is a server on which a program outside lockgw has the lock, until it gives it back.
