@@ -46,6 +46,8 @@ func checkConn(w http.ResponseWriter, r *http.Request) error {
 		return crowded
 	case twoLengths:
 		return session.Invalid("Content-Length", "was sent together with Transfer-Encoding, or not as one short line; a body has one length, so send one of them")
+	case c.Coded() && !r.ProtoAtLeast(1, 1):
+		return session.Invalid("Transfer-Encoding", "is not for HTTP/1.0; send the body with its Content-Length, or by HTTP/1.1")
 	default:
 		return nil
 	}

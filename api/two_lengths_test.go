@@ -44,3 +44,23 @@ func TestChunkedEndsConnection(t *testing.T) {
 		t.Errorf("status = %d, close %v, want 201 and the connection closed", a.status, a.close)
 	}
 }
+
+// HTTP/1.0 has no Transfer-Encoding: net/http would see no body, and read it as the next request.
+func TestChunkedInOldHTTP(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	for _, before := range []string{"", "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"} {
+		g.unchanged(func() {
+			w := g.wire()
+			w.send(before + "PUT /v1/locks/a HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n" +
+				"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nf\r\n{\"renew\":false}\r\n0\r\n\r\n")
+			a := w.answer()
+			if before != "" {
+				a = w.answer()
+			}
+			p := refused(t, a, 400, session.CodeInvalid)
+			if !strings.Contains(p.Detail, "Transfer-Encoding: is not for HTTP/1.0") || !w.closed() {
+				t.Errorf("detail = %q, want what is wrong, and the connection closed", p.Detail)
+			}
+		})
+	}
+}

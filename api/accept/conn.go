@@ -71,6 +71,10 @@ func (c *Conn) Identify(as peer.Owner) error { return c.use.Identify(as) }
 // for every other client.
 func (c *Conn) Crowded() error { return c.use.Crowded() }
 
+// Coded tells whether the request that began last was sent with Transfer-Encoding. net/http
+// does not tell that of HTTP/1.0, where it takes the body for the next request.
+func (c *Conn) Coded() bool { return c.frames.coded.Load() == c.requests.Load() }
+
 // Begin counts a request. twoLengths: this request or one before it states its length in two
 // ways, or in one that may be read in two.
 func (c *Conn) Begin() (twoLengths bool) {

@@ -19,6 +19,7 @@ import (
 // request the connection is closed.
 type frames struct {
 	ambiguous atomic.Int64 // which request it is, from 1 on; 0: none
+	coded     atomic.Int64 // likewise, the first one with Transfer-Encoding
 
 	// Of the goroutine that reads.
 	heads   int64  // begun
@@ -88,6 +89,9 @@ func (f *frames) header(line string) {
 // end of the headers.
 func (f *frames) end() {
 	f.blinded = f.coding || f.unclear
+	if f.coding {
+		f.coded.Store(f.heads)
+	}
 	if f.coding && f.length || f.unclear {
 		f.ambiguous.Store(f.heads)
 	}
