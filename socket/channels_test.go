@@ -110,6 +110,7 @@ func TestSubscribedRESP2(t *testing.T) {
 	w := start(t).dial()
 	w.want([]any{"subscribe", "lock:a", int64(1)}, "SUBSCRIBE", "lock:a")
 	w.wantError("ERR Can't execute 'lock': only (P|S)SUBSCRIBE", "LOCK", "a")
+	w.wantError("ERR unknown command 'GET', with args beginning with: 'a' ", "GET", "a")
 	w.wantError("ERR Can't execute 'hello'", "HELLO", "3")
 	w.want([]any{"pong", ""}, "PING")
 	w.want([]any{"pong", "x"}, "PING", "x")

@@ -58,7 +58,7 @@ func (c *conn) check(cmd *command, args []string) error {
 	if n := len(args) - 1; n < cmd.least || n > cmd.most {
 		return wrongArguments(args[0])
 	}
-	if c.subs != nil && !c.w.RESP3 && !whileSubscribed(cmd.name) {
+	if cmd != unknown && c.subs != nil && !c.w.RESP3 && !whileSubscribed(cmd.name) {
 		return replyError{"ERR", fmt.Sprintf("Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context", strings.ToLower(cmd.name))}
 	}
 	return nil
