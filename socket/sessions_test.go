@@ -295,6 +295,13 @@ func TestSessionShow(t *testing.T) {
 	if holder["pid"] != int64(cmd.Process.Pid) || holder["command"] != "sleep" || by["pid"] != int64(os.Getpid()) {
 		t.Errorf("holder %v, want pid %d (sleep), asked for by this process", holder, cmd.Process.Pid)
 	}
+	listener := g.dial()
+	listener.do("SUBSCRIBE", "lock:a")
+	w.want(int64(0), "UNLOCK", "a")
+	told := listener.event("message", "lock:a").Holder
+	if told == nil || told.PID != cmd.Process.Pid || told.AskedBy == nil || *told.AskedBy != (session.Peer{PID: os.Getpid(), UID: os.Getuid(), Command: told.AskedBy.Command}) {
+		t.Errorf("the event is of %+v, want the same holder, and who asked", told)
+	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	for _, bad := range []string{"1", "pid:", "pid:0", fmt.Sprintf("pid:%d", cmd.Process.Pid)} {

@@ -49,6 +49,7 @@ type eventHolder struct {
 	PID     int           `json:"pid,omitempty"`
 	UID     *int          `json:"uid,omitempty"` // nil: not known
 	Command string        `json:"command,omitempty"`
+	AskedBy *session.Peer `json:"asked_by,omitempty"` // always of a known user
 	Note    string        `json:"note,omitempty"`
 	Since   time.Time     `json:"since,omitzero"`
 }
@@ -57,7 +58,9 @@ func eventHolderOf(h *session.Holder) *eventHolder {
 	if h == nil {
 		return nil
 	}
-	e := &eventHolder{Owner: h.Owner, Node: h.Node, Session: h.Session, PID: h.PID, Command: h.Command, Note: h.Note, Since: h.Since}
+	e := &eventHolder{
+		Owner: h.Owner, Node: h.Node, Session: h.Session, PID: h.PID, Command: h.Command, AskedBy: h.AskedBy, Note: h.Note, Since: h.Since.UTC(),
+	}
 	if h.UID >= 0 {
 		e.UID = &h.UID
 	}
