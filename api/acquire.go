@@ -48,6 +48,9 @@ func (h *Handler) acquire(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if cl.acquire.Wait > 0 {
+		watch(c)
+	}
 	if err := h.begin(c, cl, nil); err != nil {
 		return err
 	}

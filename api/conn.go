@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/gin-gonic/gin"
 
 	"github.com/lockgw/lockgw/api/accept"
 	"github.com/lockgw/lockgw/session"
@@ -50,6 +53,16 @@ func checkConn(w http.ResponseWriter, r *http.Request) error {
 		return session.Invalid("Transfer-Encoding", "is not for HTTP/1.0; send the body with its Content-Length, or by HTTP/1.1")
 	default:
 		return nil
+	}
+}
+
+// watch has the context of c's request end when its client hangs up, also where net/http does
+// not see that. It is for requests that may take long.
+func watch(c *gin.Context) {
+	if shared := connectionOf(c.Request.Context()).shared; shared != nil {
+		ctx, gone := context.WithCancel(c.Request.Context())
+		shared.Watch(ctx, gone)
+		c.Request = c.Request.WithContext(ctx)
 	}
 }
 

@@ -21,6 +21,7 @@ func (h *Handler) hold(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	watch(c)
 	ctx := c.Request.Context()
 	if err := h.begin(c, cl, connected(ctx)); err != nil {
 		return err

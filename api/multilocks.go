@@ -32,6 +32,9 @@ func (h *Handler) acquireAll(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if cl.acquire.Wait > 0 {
+		watch(c)
+	}
 	if err := h.begin(c, cl, nil); err != nil {
 		return err
 	}

@@ -260,3 +260,39 @@ func TestHalfClosed(t *testing.T) {
 	}
 	until(t, "nobody waits", func() bool { return g.m.Stats().Waiters == 0 })
 }
+
+// A client that has sent a byte too many is not read any more by net/http. That it hangs up
+// ends its wait and its hold all the same, as soon as that of any other client.
+func TestHangUpBehindMore(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	const head = " HTTP/1.1\r\nHost: localhost\r\n"
+	dial := func(network, addr string) *wire {
+		c, err := net.Dial(network, addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &wire{c, t, bufio.NewReader(c)}
+	}
+	for network, addr := range map[string]string{"tcp": g.tcp, "unix": g.unix} {
+		held := g.acquire("a", "")
+		for _, raw := range []string{
+			"PUT /v1/locks/a?wait=2m" + head + "\r\n",
+			"POST /v1/locks/a/hold" + head + "\r\n",
+			"POST /v1/multilocks" + head + "Content-Type: application/json\r\nContent-Length: 27\r\n\r\n" + `{"names":["a"],"wait":"2m"}`,
+		} {
+			w := dial(network, addr)
+			w.send(raw)
+			until(t, "the caller waits", func() bool { return g.m.Stats().Waiters == 1 })
+			w.send("\r\n")
+			w.Close()
+			until(t, "nobody waits", func() bool { return g.m.Stats() == session.Stats{Sessions: 1, Holds: 1} })
+		}
+		g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: held.Token})
+		w := dial(network, addr)
+		w.send("POST /v1/locks/a/hold" + head + "\r\n")
+		until(t, "the lock is held", func() bool { return g.m.Stats().Holds == 1 })
+		w.send("\r\n")
+		w.Close()
+		until(t, "the lock is free", func() bool { return g.m.Stats() == session.Stats{} })
+	}
+}

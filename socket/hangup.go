@@ -7,8 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/lockgw/lockgw/session/peer"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -72,7 +71,7 @@ func (c *conn) gone() {
 // hungUp tells whether the client has closed both directions of its connection.
 func hungUp(nc net.Conn) bool {
 	gone := true
-	onDescriptor(nc, func(fd uintptr) bool { gone = closedBothWays(fd); return true })
+	onDescriptor(nc, func(fd uintptr) bool { gone = peer.Closed(fd); return true })
 	return gone
 }
 
@@ -80,7 +79,7 @@ func hungUp(nc net.Conn) bool {
 // on this side.
 func awaitHangUp(nc net.Conn) {
 	if nc.SetReadDeadline(time.Time{}) == nil {
-		onDescriptor(nc, closedBothWays)
+		onDescriptor(nc, peer.Closed)
 	}
 }
 
@@ -94,12 +93,6 @@ func onDescriptor(nc net.Conn, f func(fd uintptr) bool) {
 	if raw, err := s.SyscallConn(); err == nil {
 		_ = raw.Read(f) // the error says that nc is closed
 	}
-}
-
-func closedBothWays(fd uintptr) bool {
-	fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP and POLLERR need not be asked for
-	_, err := unix.Poll(fds, 0)
-	return err == nil && fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 }
 
 // lastLine is what the client is told when its connection is closed for err.

@@ -1,9 +1,12 @@
 package accept
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lockgw/lockgw/session/peer"
 )
@@ -15,13 +18,64 @@ type Conn struct {
 	use      *peer.Use
 	frames   frames
 	requests atomic.Int64 // that were handled, the present one included
+
+	mu      sync.Mutex // guards the fields below
+	ahead   bool       // something was sent before the request before it was answered
+	watched *watched   // nil: nothing, or it is watched already
+}
+
+// watched is a request that ends when its client is gone.
+type watched struct {
+	ctx  context.Context
+	gone func()
 }
 
 // Read implements net.Conn.
 func (c *Conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.frames.read(b[:n])
+	if n > 0 && len(b) == 1 { // net/http looks for a hang-up, and looks no more
+		c.sentAhead()
+	}
 	return n, err
+}
+
+// Watch calls gone when the client hangs up before ctx is done, if net/http does not see that:
+// it does not read on when a client has sent something behind its request.
+func (c *Conn) Watch(ctx context.Context, gone func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watched = &watched{ctx, gone}
+	c.lookLocked()
+}
+
+func (c *Conn) sentAhead() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead = true
+	c.lookLocked()
+}
+
+func (c *Conn) lookLocked() {
+	if w := c.watched; c.ahead && w != nil {
+		c.watched = nil
+		go c.look(w)
+	}
+}
+
+// lookEvery is how often it is looked whether a client is gone that net/http does not watch.
+const lookEvery = 250 * time.Millisecond
+
+func (c *Conn) look(w *watched) {
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	for w.ctx.Err() == nil && !peer.HungUp(c.kernel) {
+		select {
+		case <-w.ctx.Done():
+		case <-t.C:
+		}
+	}
+	w.gone()
 }
 
 // Close implements net.Conn.

@@ -3,19 +3,30 @@ package peer
 import (
 	"crypto/tls"
 	"net"
+
+	"golang.org/x/sys/unix"
 )
 
-// HungUp says whether the client of a TCP connection has closed it or will send nothing more,
-// whether there is data left to read or not. On a Unix socket the next write tells.
+// HungUp says whether the client of a connection has closed it, whether there is data left to
+// read or not; over TCP also whether it will send nothing more.
 func HungUp(c net.Conn) bool {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
-	t, ok := c.(*net.TCPConn)
-	if !ok {
-		return false
-	}
 	closed := false
-	err := control(t, func(fd int) error { closed = !established(fd); return nil })
-	return closed || err != nil // an error: closed on this side
+	var err error // closed on this side
+	switch c := c.(type) {
+	case *net.TCPConn:
+		err = control(c, func(fd int) error { closed = !established(fd); return nil })
+	case *net.UnixConn:
+		err = control(c, func(fd int) error { closed = Closed(uintptr(fd)); return nil })
+	}
+	return closed || err != nil
+}
+
+// Closed says whether the client has closed both directions of the connection fd.
+func Closed(fd uintptr) bool {
+	fds := []unix.PollFd{{Fd: int32(fd)}} // POLLHUP and POLLERR need not be asked for
+	_, err := unix.Poll(fds, 0)
+	return err == nil && fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
 }
