@@ -71,8 +71,8 @@ func (h *Handler) relay(c *gin.Context, s *session.Session, sees func(session.Ev
 			if !ok {
 				return nil // too slow
 			}
-			if sees(e) {
-				out.send(e.ID, e.Type, eventOf(e))
+			if sees(*e) {
+				out.send(e.ID, e.Type, eventOf(*e))
 			}
 			if s != nil && e.Type == session.EventSessionEnded {
 				return nil

@@ -112,7 +112,7 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 
 // follow sends the events of the hold with that fence, until it is over or the client is
 // gone.
-func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backend.Fence, events <-chan session.Event) {
+func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backend.Fence, events <-chan *session.Event) {
 	tick := time.NewTicker(h.commentEvery)
 	defer tick.Stop()
 	ended := cl.sess.Done()
@@ -137,9 +137,9 @@ func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backen
 			case e.Fence != fence:
 				// of an earlier hold of the same owner
 			case e.Type == session.EventJeopardy:
-				s.send(session.EventID{}, e.Type, eventOf(e))
+				s.send(session.EventID{}, e.Type, eventOf(*e))
 			case e.Type == session.EventLost, e.Type == session.EventReleased:
-				s.send(session.EventID{}, e.Type, eventOf(e))
+				s.send(session.EventID{}, e.Type, eventOf(*e))
 				return
 			}
 		}

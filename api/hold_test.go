@@ -254,11 +254,11 @@ func TestHoldConcerns(t *testing.T) {
 		}
 	}
 	// nor of an earlier hold of the same owner
-	events := make(chan session.Event, 2)
-	lost.Fence = 4
-	events <- lost
-	lost.Fence = 5
-	events <- lost
+	events := make(chan *session.Event, 2)
+	earlier := lost
+	earlier.Fence, lost.Fence = 4, 5
+	events <- &earlier
+	events <- &lost
 	c, rec := ginContext(g.request(request{method: "POST", path: "/v1/locks/a/hold"}))
 	New(Config{Manager: g.m}).follow(t.Context(), newStream(c), cl, 5, events)
 	if b := rec.Body.String(); strings.Count(b, "event: ") != 1 || !strings.Contains(b, `"fence":5`) {

@@ -12,9 +12,10 @@ const keptEvents = 1024
 // Subscription delivers events until it is closed.
 type Subscription struct {
 	// C is closed when the subscription ends: by Close, or because its reader
-	// fell too far behind.
-	C       <-chan Event
-	c       chan Event
+	// fell too far behind. An event is the same for all subscriptions, and is not changed:
+	// each has room for many, and there may be thousands of them.
+	C       <-chan *Event
+	c       chan *Event
 	session string // "": all
 	want    func(Event) bool
 	bus     *bus
@@ -74,7 +75,7 @@ func (b *bus) Resume(id string, buffer int, seen EventID) (s *Subscription, miss
 
 func (b *bus) followLocked(id string, buffer int, want func(Event) bool) *Subscription {
 	b.beginLocked()
-	c := make(chan Event, buffer)
+	c := make(chan *Event, buffer)
 	s := &Subscription{C: c, c: c, session: id, want: want, bus: b}
 	if id == "" {
 		b.all[s] = struct{}{}
@@ -142,12 +143,17 @@ func (b *bus) keepLocked(e Event) {
 func at(n uint64) uint64 { return (n - 1) % keptEvents }
 
 func (b *bus) tellLocked(subs subscribers, e Event) {
+	var told *Event // made for the first who wants it
 	for s := range subs {
 		if !s.want(e) {
 			continue
 		}
+		if told == nil {
+			once := e
+			told = &once
+		}
 		select {
-		case s.c <- e:
+		case s.c <- told:
 		default:
 			b.dropLocked(s)
 		}

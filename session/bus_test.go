@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -169,5 +170,34 @@ func BenchmarkPublish(b *testing.B) {
 				bus.publish(e)
 			}
 		})
+	}
+}
+
+// Thousands of clients may listen, and what one event takes does not depend on how many do.
+func TestSubscriptionsAreSmall(t *testing.T) {
+	const subscriptions, buffer = 1000, 1024
+	var b bus
+	all := make([]*Subscription, subscriptions)
+	used := func(f func()) int {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return int(after.TotalAlloc - before.TotalAlloc)
+	}
+	n := used(func() {
+		for i := range all {
+			all[i] = b.Subscribe(buffer, every)
+		}
+	})
+	if n /= subscriptions; n > 16*buffer {
+		t.Errorf("a subscription takes %d bytes, want about 8 for each of %d events", n, buffer)
+	}
+	if n := used(func() { b.tell("s", 0, 100) }) / 100; n > 4<<10 {
+		t.Errorf("an event takes %d bytes", n)
+	}
+	first, last := <-all[0].C, <-all[subscriptions-1].C
+	if first != last || first.Lock != "0" {
+		t.Errorf("told %+v and %+v, want the same", first, last)
 	}
 }

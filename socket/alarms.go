@@ -78,7 +78,7 @@ func (a *alarms) subscribe() *session.Subscription {
 
 func (a *alarms) deliver(sub *session.Subscription) {
 	for e := range sub.C {
-		a.tell(e)
+		a.tell(*e)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

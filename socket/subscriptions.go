@@ -97,7 +97,7 @@ func (c *conn) unsubscribeAll() {
 
 func (c *conn) deliver(s *subscriptions) {
 	for e := range s.events.C {
-		if s.add(c.out, e) || len(s.events.C) == 0 {
+		if s.add(c.out, *e) || len(s.events.C) == 0 {
 			c.out.flush()
 		}
 	}
