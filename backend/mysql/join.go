@@ -88,10 +88,9 @@ func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.E
 		_, _, err = c.exec(ctx, "ROLLBACK"+lockedSQL)
 		return seen, err
 	}
-	w.locked = true
 	var s statement
 	nodes := w.request(&s)
-	s.add(lockedSQL)
+	s.add(lockedSQL + commit)
 	if a, err = t.answered(ctx, c, w, &s, nodes); err != nil {
 		return r, err
 	}

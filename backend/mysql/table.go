@@ -124,10 +124,9 @@ func (t *Table) carryOut(ctx context.Context, c *conn, w *write) (a answer, err 
 		return t.carryOutAlone(ctx, c, w)
 	}
 	var s statement
-	if w.together() {
-		s.add(begin)
-	}
+	s.add(begin)
 	nodes := w.request(&s)
+	s.add(commit)
 	return t.answered(ctx, c, w, &s, nodes)
 }
 
@@ -145,20 +144,14 @@ func (t *Table) carryOutAlone(ctx context.Context, c *conn, w *write) (a answer,
 	return lookBy(ctx, c, w.raw)
 }
 
-// together: no other write may come between w and the question what is there then. It makes a
-// row, whose fences only the row tells, or has messages.
-func (w *write) together() bool { return w.base == 0 || w.locked || len(w.Effects.Messages) > 0 }
-
-// request adds w, the question what is there then, and the messages, which are committed
-// together with it. nodes are those that have any.
+// request adds w, the question what is there then, before another write can come, the messages,
+// which are committed together with it, and the question where the nodes sleep that have any.
+// Nothing is asked after the commit: an error there would say of what stands that it was refused.
 func (w *write) request(s *statement) (nodes []any) {
 	w.put(s)
 	s.add(";\n"+wroteSQL, []byte(w.raw))
 	for _, m := range w.Effects.Messages {
 		s.add(";\n"+postSQL, []byte(m.Node), int(m.Kind), []byte(m.Text), []byte(w.raw), w.next)
-	}
-	if w.together() {
-		s.add(";\nCOMMIT")
 	}
 	if nodes = w.nodes(); len(nodes) > 0 {
 		s.add(";\n"+bellsSQL+marks(len(nodes)), nodes...)

@@ -18,8 +18,6 @@ type write struct {
 	text  string
 	joins bool         // the ends stay as they are
 	run   sqltable.Run // that it needs; ID "": any
-
-	locked bool // the row is, in a transaction that is under way
 }
 
 // write makes what carries out s if the server is trusted under run.
