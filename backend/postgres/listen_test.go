@@ -179,7 +179,7 @@ func pgbouncer(t *testing.T, s *pgtest.Server, mode string) string {
 // Through a pooler no messages arrive. It is found, and one has to say how to get around it.
 func TestPooler(t *testing.T) {
 	t.Parallel()
-	s := pgtest.Start(t)
+	s := pgtest.Start(t, serializable)
 	pooled := pgbouncer(t, s, "transaction")
 	a, _ := listening(t, pooled, "a")
 	sqltest.Until(t, a, "backend.postgres.listen_url")
@@ -191,6 +191,9 @@ func TestPooler(t *testing.T) {
 	r, err := sqltest.Step(t, b, "n", ledger.Op{Want: 1})
 	if err != nil || r.Record.Firm("b") == nil {
 		t.Fatalf("%+v, %v", r, err)
+	}
+	if got, err := b.requests.send(t.Context(), newStatement("SHOW transaction_isolation")); err != nil || string(got[0][0][0]) != "read committed" {
+		t.Errorf("through a pooler the isolation is %s, %v", got, err)
 	}
 	for range 20 { // by one server connection, and by another
 		if errs, err := b.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: r.Record.Firm("b").ID, TTL: time.Minute}}); err != nil || errs[0] != nil {

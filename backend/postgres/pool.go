@@ -75,7 +75,7 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 		switch direct, err = isDirect(ctx, pc); {
 		case err != nil:
 		case direct:
-			_, err = pc.Exec(ctx, planOnce).ReadAll()
+			_, err = pc.Exec(ctx, settled).ReadAll()
 		default:
 			p.pooled.Store(true)
 		}
@@ -99,11 +99,15 @@ func serves(c *pgconn.PgConn) error {
 	return nil
 }
 
-// planOnce has each statement planned once for a connection, and not anew each time, which
-// takes longer than to carry it out: all of them find rows by their names. Such a plan is made
-// while a table is perhaps empty, so it is told to use the index then, too; and what reads
-// whole tables, now and then, is not worth compiling.
-const planOnce = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off"
+// readCommitted has a statement that has waited for a row look at what is there then, whatever the
+// server is set up to: else it fails, and so do others that only seem to meet.
+const readCommitted = "SET transaction_isolation = 'read committed'"
+
+// settled has all transactions of a connection be so, and each statement planned once for it, and
+// not anew each time, which takes longer than to carry it out: all of them find rows by their
+// names. Such a plan is made while a table is perhaps empty, so it is told to use the index then,
+// too; and what reads whole tables, now and then, is not worth compiling.
+const settled = "SET default_transaction_isolation = 'read committed'; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off"
 
 // isDirect: the connection is to the backend that it was begun with. A pooler gives others.
 func isDirect(ctx context.Context, c *pgconn.PgConn) (bool, error) {
@@ -139,9 +143,12 @@ func (p *pool) send(ctx context.Context, ss ...statement) (out []rows, err error
 }
 
 func (p *pool) over(ctx context.Context, c *conn, ss []statement) ([]rows, error) {
-	batch := &pgconn.Batch{}
+	batch, pooled := &pgconn.Batch{}, p.pooled.Load()
+	if pooled {
+		batch.ExecParams(readCommitted, nil, nil, nil, nil)
+	}
 	for _, s := range ss {
-		if p.pooled.Load() {
+		if pooled {
 			batch.ExecParams(p.of(s.sql), s.args, nil, nil, nil)
 			continue
 		}
@@ -161,8 +168,8 @@ func (p *pool) over(ctx context.Context, c *conn, ss []statement) ([]rows, error
 		}
 		return nil, outcome(err)
 	}
-	out := make([]rows, len(results))
-	for i, r := range results {
+	out := make([]rows, len(ss))
+	for i, r := range results[len(results)-len(ss):] {
 		out[i] = r.Rows
 	}
 	return out, nil

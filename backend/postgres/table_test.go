@@ -10,8 +10,11 @@ import (
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
+const serializable = "default_transaction_isolation=serializable"
+
+// Whatever a server is set up to, writes that meet wait for each other, and none fails.
 func TestTable(t *testing.T) {
-	s := pgtest.Start(t, "max_connections=400")
+	s := pgtest.Start(t, "max_connections=400", serializable)
 	tabletest.Run(t, func(t *testing.T, node string) ledger.Table {
 		return open(t, s.URL()+"&pool_max_conns=3", node)
 	})
