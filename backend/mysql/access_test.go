@@ -179,5 +179,21 @@ func TestAnotherConnection(t *testing.T) {
 	if _, err := a.Swap(t.Context(), ledger.Swap{Name: "m", Record: ledger.Record{Top: 1}, Absolute: true}); !errors.Is(err, backend.ErrRefused) || !contains(err, "a proxy in between") {
 		t.Errorf("err = %v", err)
 	}
-	sqltest.Held(t, a, "m") // over a new one
+	id := sqltest.Held(t, a, "m") // over a new one
+	renew := func() error {
+		errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "m", ID: id, TTL: time.Minute}})
+		return errors.Join(append(errs, err)...)
+	}
+	if err := renew(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.renewals.query(t.Context(), "SET @lockgw_session = NULL"); err != nil {
+		t.Fatal(err)
+	}
+	if err := renew(); !errors.Is(err, backend.ErrUnavailable) || !contains(err, "a proxy in between") {
+		t.Errorf("renewed elsewhere: %v", err)
+	}
+	if err := renew(); err != nil { // over a new one
+		t.Error(err)
+	}
 }

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -95,7 +94,7 @@ func (t *Table) joinLocked(ctx context.Context, c *conn, name string, e ledger.E
 		return r, err
 	}
 	if !a.written {
-		return r, fmt.Errorf("%w: %s", backend.ErrRefused, anotherServerWords)
+		return r, t.elsewhere(backend.ErrRefused)
 	}
 	r, err = w.reply(a)
 	r.Written = false

@@ -111,3 +111,10 @@ func (t *Table) noticed(err error) error {
 	}
 	return err
 }
+
+// elsewhere is the error, of that kind, of a request whose connection does not lead any more where it
+// led. Others may not either; so all are made anew.
+func (t *Table) elsewhere(kind error) error {
+	t.Reset()
+	return fmt.Errorf("%w: %s", kind, anotherServerWords)
+}

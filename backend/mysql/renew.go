@@ -60,7 +60,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 		case r.Err != nil:
 			errs[i] = r.Err
 		case !same:
-			errs[i] = fmt.Errorf("%w: %s", backend.ErrUnavailable, anotherServerWords)
+			errs[i] = t.elsewhere(backend.ErrUnavailable)
 		case there && end < now+(rs[i].TTL-time.Since(began)).Microseconds():
 			errs[i] = fmt.Errorf("%w: the lease was not renewed", backend.ErrUnavailable)
 		case there:

@@ -107,7 +107,7 @@ func (t *Table) submit(ctx context.Context, w *write) (r ledger.Reply, trusted b
 	case err != nil:
 		return ledger.Reply{}, true, t.noticed(err)
 	case !a.written && !a.same:
-		return ledger.Reply{}, true, fmt.Errorf("%w: %s", backend.ErrRefused, anotherServerWords)
+		return ledger.Reply{}, true, t.elsewhere(backend.ErrRefused)
 	case a.strange, !a.written && w.run.ID != "" && a.run != w.run.ID && a.version == w.base:
 		return ledger.Reply{}, false, nil
 	case !a.written:
@@ -175,10 +175,7 @@ func (t *Table) answered(ctx context.Context, c *conn, w *write, s *statement, n
 	if want := min(len(nodes), 1) + 1; len(got) != want {
 		return a, fmt.Errorf("%w: the server has told %d results, and not %d", backend.ErrUnavailable, len(got), want)
 	}
-	if a, err = readAnswer(got[0], true); err == nil && !a.same {
-		c.broken = true
-	}
-	if err == nil && a.written && len(nodes) > 0 {
+	if a, err = readAnswer(got[0], true); err == nil && a.written && len(nodes) > 0 {
 		a.unheard = t.ring(ctx, c, w.Effects.Messages, got[1])
 	}
 	return a, err
@@ -218,7 +215,7 @@ func (t *Table) look(ctx context.Context, raw string) (ledger.Reply, error) {
 	case err != nil:
 		return ledger.Reply{}, t.noticed(err)
 	case !a.same:
-		return ledger.Reply{}, fmt.Errorf("%w: %s", backend.ErrRefused, anotherServerWords)
+		return ledger.Reply{}, t.elsewhere(backend.ErrRefused)
 	}
 	return a.reply(raw)
 }
@@ -227,9 +224,6 @@ func lookBy(ctx context.Context, c *conn, raw string) (a answer, err error) {
 	got, err := c.query(ctx, lookSQL, []byte(raw))
 	if err == nil {
 		a, err = readAnswer(got[0], false)
-	}
-	if err == nil && !a.same {
-		c.broken = true
 	}
 	return a, err
 }
