@@ -166,6 +166,30 @@ func TestRefusals(t *testing.T) {
 	sqltest.Wrong(t, open(t, s.URL(), "c"), "without --sysdate-is-now")
 }
 
+// A server that has become a replica lets an administrator write on, over the connections that
+// there are. Whoever uses the new one does not see that.
+func TestReadOnlyForAll(t *testing.T) {
+	t.Parallel()
+	first, second := mysqltest.Start(t), mysqltest.Start(t)
+	a := open(t, strings.Replace(first.URL(), first.Addr, first.Addr+","+second.Addr, 1), "a")
+	id := sqltest.Held(t, a, "n")
+	lease := []ledger.Renewal{{Name: "n", ID: id, TTL: time.Minute}}
+	if errs, err := a.Renew(t.Context(), lease); err != nil || errs[0] != nil {
+		t.Fatal(errs, err)
+	}
+	sql(t, first, "SET GLOBAL read_only = 1")
+	sqltest.Held(t, open(t, second.URL(), "b"), "m")
+	if errs, err := a.Renew(t.Context(), lease); err == nil && errs[0] == nil {
+		t.Error("a lease is renewed at the old server")
+	}
+	for range 2 { // the first request may find out
+		r, err := sqltest.Step(t, a, "m", ledger.Op{Want: 1})
+		if r.Record.Firm("a") != nil || err != nil && !contains(err, "replica or read-only") {
+			t.Errorf("two have the same name: %+v, %v", r.Record, err)
+		}
+	}
+}
+
 // Through a proxy that sends requests over other connections than it was asked to settle them
 // on, nothing is written.
 func TestAnotherConnection(t *testing.T) {

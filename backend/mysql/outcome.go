@@ -18,7 +18,7 @@ var advice = []struct {
 	numbers []uint16
 	text    string
 }{
-	{readOnlyErrors, "this server " + readOnlyWords},
+	{readOnlyErrors, readOnlyWords},
 	{[]uint16{1045, 1698, 1862}, "the server does not let this user in: check user and password (backend.password_file), from which host it may come, and ssl-mode"},
 	{[]uint16{1130}, "the server does not let this machine in: GRANT the user from this host"},
 	{[]uint16{3159}, "the server wants TLS: set ssl-mode=verify_identity in backend.url"},
@@ -35,6 +35,8 @@ var advice = []struct {
 }
 
 var readOnlyErrors = []uint16{1290, 1792, 1836, 1874, 3100}
+
+var errReadOnly = fmt.Errorf("%w: %s", backend.ErrRefused, readOnlyWords)
 
 // races are errors of a statement that was rolled back because another one was before it.
 var races = []uint16{1020, 1213, 3101}
@@ -101,7 +103,7 @@ func (t *Table) noticed(err error) error {
 	switch {
 	case is(err, 1146, 1054): // the tables are gone, or others
 		t.PrepareAgain()
-	case is(err, readOnlyErrors...): // it took writes when the connection was made
+	case is(err, readOnlyErrors...), errors.Is(err, errReadOnly): // it took writes when the connection was made
 		t.Reset()
 	case errors.Is(err, context.DeadlineExceeded) && errors.Is(err, backend.ErrUnavailable):
 		signal(t.disk.asks)

@@ -15,9 +15,9 @@ var (
 	// may have no room.
 	renewSQL = of(fmt.Sprintf("UPDATE lockgw_names SET ends = INSERT(ends, LOCATE('%%[1]s', ends) + %[1]d, %[2]d, "+
 		"LPAD(GREATEST(CAST(SUBSTRING(ends, LOCATE('%%[1]s', ends) + %[1]d, %[2]d) AS SIGNED), {clock} + ?), %[2]d, '0')) "+
-		"WHERE name = ? AND LOCATE('%%[1]s', ends) > 0 AND {guard}", toEnd, digits))
+		"WHERE name = ? AND LOCATE('%%[1]s', ends) > 0 AND "+writes, toEnd, digits))
 	// renewedSQL is followed by names.
-	renewedSQL = of("SELECT n.name, n.ends, {clock}, {guard} FROM lockgw_names AS n WHERE n.name IN ")
+	renewedSQL = of("SELECT n.name, n.ends, {clock}, " + leads + " FROM lockgw_names AS n WHERE n.name IN ")
 )
 
 // renewal is the request that renews those of rs that group names, in its order.
@@ -54,11 +54,11 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	}
 	for _, r := range readers(got[0]) {
 		i := at[r.Text()]
-		ends, now, same := r.Text(), r.Number(), r.Is()
+		ends, now, same := r.Text(), r.Number(), readLeads(r)
 		end, there := endOf(ends, firmTag(rs[i].ID))
 		switch {
 		case r.Err != nil:
-			errs[i] = r.Err
+			errs[i] = t.noticed(r.Err)
 		case !same:
 			errs[i] = t.elsewhere(backend.ErrUnavailable)
 		case there && end < now+(rs[i].TTL-time.Since(began)).Microseconds():

@@ -71,9 +71,16 @@ func of(sql string) string {
 	return strings.NewReplacer("{clock}", clock, "{there}", there).Replace(sql)
 }
 
-// there are the columns of an answer about a name: what is there, the time, whether the
-// connection leads where it led, and which run is trusted, if it is.
-const there = "n.version, n.record, n.ends, {clock}, {guard}, IF(s.until <= {clock}, s.run, '')"
+// leads says of a connection that leads where it led whether the server is read-only; otherwise NULL.
+// writes is true if it is not: an administrator may write all the same.
+const (
+	leads  = "IF({guard}, CONCAT(@@read_only), NULL)"
+	writes = "{guard} AND CONCAT(@@read_only) IN ('0', 'OFF')"
+)
+
+// there are the columns of an answer about a name: what is there, the time, leads, and which run is
+// trusted, if it is.
+const there = "n.version, n.record, n.ends, {clock}, " + leads + ", IF(s.until <= {clock}, s.run, '')"
 
 var (
 	layoutSQL = "SELECT layout FROM lockgw_state"

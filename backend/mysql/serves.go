@@ -16,7 +16,7 @@ const (
 	durable            = "1"
 	flushAtCommit      = "innodb_flush_log_at_trx_commit"
 	oneServerRemedy    = "name one server that has the locks, and another one that follows it by replication"
-	readOnlyWords      = "is a replica or read-only, and takes no locks: name the server that takes writes, or all of them, in backend.url"
+	readOnlyWords      = "this server is a replica or read-only, and takes no locks: name the server that takes writes, or all of them, in backend.url"
 	anotherServerWords = "a request was sent to another server, or on another connection to it, than the gateway has settled with: " +
 		"there is a proxy in between, such as ProxySQL or MaxScale, that spreads requests; name MySQL itself in backend.url, or have the proxy keep a connection for each client"
 )
@@ -29,7 +29,7 @@ func (s *server) serves() error {
 	case s.old():
 		why = fmt.Sprintf("version %s is too old: it has to be MySQL %d.0 or MariaDB %d.%d, or newer", s.version, leastMySQL, leastMariaDB, leastMariaDBMinor)
 	case s.on("read_only"), s.on("super_read_only"), s.on("innodb_read_only"):
-		why = "this server " + readOnlyWords
+		return errReadOnly
 	case s.frozen:
 		why = "SYSDATE() is the time at which a statement began, so that a lease would be judged by a time before a wait: start the server without --sysdate-is-now"
 	case s.on("wsrep_on") && members > 1:

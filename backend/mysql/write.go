@@ -75,7 +75,7 @@ func (w *write) put(s *statement) {
 		s.add(", ends = ")
 		w.ends(s)
 	}
-	s.add(" WHERE name = ? AND version = ? AND {guard}", []byte(w.raw), w.base)
+	s.add(" WHERE name = ? AND version = ? AND "+writes, []byte(w.raw), w.base)
 	if w.run.ID != "" {
 		s.add(trustedSQL, []byte(w.run.ID))
 	}
@@ -128,7 +128,7 @@ func (w *write) insert(s *statement) {
 		}
 		s.add(")")
 	}
-	s.add(" FROM (SELECT IF(?, 0, GREATEST("+clock+", ?, s.mark)) AS base FROM lockgw_state AS s WHERE {guard}"+
+	s.add(" FROM (SELECT IF(?, 0, GREATEST("+clock+", ?, s.mark)) AS base FROM lockgw_state AS s WHERE "+writes+
 		" AND NOT EXISTS (SELECT 1 FROM lockgw_names AS was WHERE was.name = ?)", w.Absolute, int64(w.Floor), []byte(w.raw))
 	if w.run.ID != "" {
 		s.add(" AND s.run = ? AND s.until <= "+clock, []byte(w.run.ID))
@@ -162,8 +162,18 @@ func readAnswer(got rows, wrote bool) (answer, error) {
 
 // readThere reads the columns of what is there.
 func readThere(r *sqltable.Reader) (a answer) {
-	a.version, a.record, a.ends, a.clock, a.same, a.run = r.Number(), r.Text(), r.Text(), r.Number(), r.Is(), r.Text()
+	a.version, a.record, a.ends, a.clock, a.same, a.run = r.Number(), r.Text(), r.Text(), r.Number(), readLeads(r), r.Text()
 	return a
+}
+
+// readLeads reads whether the connection leads where it led. That the server has become read-only is
+// an error of r.
+func readLeads(r *sqltable.Reader) bool {
+	readOnly := r.Text()
+	if readOnly != "" && readOnly != "0" && readOnly != "OFF" && r.Err == nil {
+		r.Err = errReadOnly
+	}
+	return readOnly != ""
 }
 
 // readReply is that of sqltable.Database.
