@@ -71,6 +71,31 @@ func TestNoLimitOfTime(t *testing.T) {
 	}
 }
 
+// Whatever a server has all sessions do, a write is committed when it is answered, statements need
+// no key, and all rows are told.
+func TestPresets(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t, "--completion-type=CHAIN")
+	sql(t, s, "SET GLOBAL sql_safe_updates = 1", "SET GLOBAL sql_select_limit = 1")
+	a := open(t, s.URL()+"&pool_max_conns=1", "a", guarded)
+	var leases []ledger.Renewal
+	for _, name := range []string{"m", "n"} {
+		leases = append(leases, ledger.Renewal{Name: name, ID: sqltest.Held(t, a, name), TTL: time.Minute})
+	}
+	if errs, err := a.Renew(t.Context(), leases); err != nil || errors.Join(errs...) != nil {
+		t.Error(errs, err)
+	}
+	if _, err := sqltest.Step(t, a, "n", ledger.Op{Verb: ledger.Leave, Hold: leases[1].ID}); err != nil {
+		t.Fatal(err)
+	}
+	if got := sql(t, s, "SET sql_select_limit = 2", "SELECT ends FROM locks.lockgw_names WHERE name IN ('m', 'n') ORDER BY name"); len(got) != 2 || got[0][0].text == "" || got[1][0].text != "" {
+		t.Errorf("others see the holds %v, want that of m", got)
+	}
+	if err := a.sweep(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestServerThatHangsRefusesNothing(t *testing.T) { sqltest.Hangs(t, store) }
 
 func TestTablesAreMadeOnce(t *testing.T) {
