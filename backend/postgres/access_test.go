@@ -1,13 +1,7 @@
 package postgres
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,6 +11,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
+	"github.com/lockgw/lockgw/backend/servertest"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
 
@@ -114,50 +109,24 @@ func TestSweepWhileOneIsMade(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
-	ca := certify(t, s)
+	ca, key := servertest.Certificate(t)
 	s.Stop()
-	s.Set("ssl=on", "ssl_cert_file="+filepath.Join(s.Dir(), "cert.pem"), "ssl_key_file="+filepath.Join(s.Dir(), "key.pem"))
+	for setting, file := range map[string]string{"ssl_cert_file": ca, "ssl_key_file": key} {
+		own := filepath.Join(s.Dir(), setting)
+		text, err := os.ReadFile(file)
+		if err = errors.Join(err, os.WriteFile(own, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		s.Own(own)
+		s.Set(setting + "=" + own)
+	}
+	s.Set("ssl=on")
 	s.HBA("hostssl all tls 127.0.0.1/32 trust", "host all tls 127.0.0.1/32 reject")
 	s.Launch()
 	psql(t, s, "CREATE ROLE tls LOGIN; GRANT CREATE ON DATABASE postgres TO tls")
 	at := func(more string) string { return "postgres://tls@" + s.Addr + "/postgres?sslmode=" + more }
 	sqltest.Held(t, open(t, at("verify-full&sslrootcert="+ca), "a"), "n")
 	sqltest.Wrong(t, open(t, at("disable"), "b"), "pg_hba.conf")
-	other := pgtest.Start(t)
-	sqltest.Wrong(t, open(t, at("verify-full&sslrootcert="+certify(t, other)), "c"), "certificate")
-}
-
-// certify puts a key and a certificate of its own into the server's directory, and returns
-// the path of what to trust.
-func certify(t *testing.T, s *pgtest.Server) (ca string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "pgtest"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(path string, block *pem.Block) {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cert, private := filepath.Join(s.Dir(), "cert.pem"), filepath.Join(s.Dir(), "key.pem")
-	write(cert, &pem.Block{Type: "CERTIFICATE", Bytes: der})
-	write(private, &pem.Block{Type: "PRIVATE KEY", Bytes: secret})
-	s.Own(cert)
-	s.Own(private)
-	ca = filepath.Join(t.TempDir(), "ca.pem")
-	write(ca, &pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return ca
+	other, _ := servertest.Certificate(t)
+	sqltest.Wrong(t, open(t, at("verify-full&sslrootcert="+other), "c"), "certificate")
 }
