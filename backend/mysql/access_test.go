@@ -96,6 +96,13 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	examine := func() []backend.Finding { return Examine(t.Context(), Config{URL: s.URL()}) }
+	sqltest.Examine(t, s, examine, page, "connection", "durability", "requests", "lock", "push")
+}
+
 func TestServerThatHangsRefusesNothing(t *testing.T) { sqltest.Hangs(t, store) }
 
 func TestTablesAreMadeOnce(t *testing.T) {

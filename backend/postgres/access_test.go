@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
 	"github.com/lockgw/lockgw/backend/servertest"
@@ -56,6 +57,13 @@ func TestLeastRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	sqltest.Hears(t, told, ledger.Waits)
+}
+
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	examine := func() []backend.Finding { return Examine(t.Context(), Config{URL: s.URL()}) }
+	sqltest.Examine(t, s, examine, page, "connection", "durability", "messages", "lock", "push")
 }
 
 func TestServerThatHangsRefusesNothing(t *testing.T) { sqltest.Hangs(t, store) }
