@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -100,9 +99,6 @@ func (t *Table) submit(ctx context.Context, w *write) (r ledger.Reply, trusted b
 			return err
 		})
 	})
-	if errors.Is(err, backend.ErrUnavailable) {
-		a, err = t.resolve(ctx, w, err)
-	}
 	switch {
 	case err != nil:
 		return ledger.Reply{}, true, t.noticed(err)
@@ -152,17 +148,10 @@ func (w *write) request(s *statement) (nodes []any) {
 	s.add(";\n"+wroteSQL, []byte(w.raw))
 	for _, m := range w.Effects.Messages {
 		s.add(";\n"+postSQL, []byte(m.Node), int(m.Kind), []byte(m.Text), []byte(w.raw), w.next)
-	}
-	if nodes = w.nodes(); len(nodes) > 0 {
-		s.add(";\n"+bellsSQL+marks(len(nodes)), nodes...)
-	}
-	return nodes
-}
-
-// nodes are those that w has messages for.
-func (w *write) nodes() (nodes []any) {
-	for _, m := range w.Effects.Messages {
 		nodes = append(nodes, []byte(m.Node))
+	}
+	if len(nodes) > 0 {
+		s.add(";\n"+bellsSQL+marks(len(nodes)), nodes...)
 	}
 	return nodes
 }
@@ -179,30 +168,6 @@ func (t *Table) answered(ctx context.Context, c *conn, w *write, s *statement, n
 		a.unheard = t.ring(ctx, c, w.Effects.Messages, got[1])
 	}
 	return a, err
-}
-
-// resolve finds out what became of w, whose answer was lost. If it does not stand there it may
-// still be carried out, and err stays.
-func (t *Table) resolve(ctx context.Context, w *write, err error) (a answer, _ error) {
-	if ctx.Err() != nil {
-		return a, err
-	}
-	failed := t.requests.with(ctx, func(c *conn) (err error) {
-		nodes := w.nodes()
-		if a, err = lookBy(ctx, c, w.raw); err != nil || a.version != w.next || len(nodes) == 0 {
-			return err
-		}
-		bells, err := c.query(ctx, bellsSQL+marks(len(nodes)), nodes...)
-		if err == nil {
-			a.unheard = t.ring(ctx, c, w.Effects.Messages, bells[0])
-		}
-		return err
-	})
-	if failed != nil || a.version != w.next {
-		return answer{}, err
-	}
-	a.written = true
-	return a, nil
 }
 
 func (t *Table) look(ctx context.Context, raw string) (ledger.Reply, error) {

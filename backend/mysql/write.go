@@ -205,15 +205,11 @@ func (w *write) reply(a answer) (ledger.Reply, error) {
 		r.Written, r.Unheard = true, a.unheard
 		return r, err
 	}
-	// Another write has come since, or there was no need to read: what began is known, and of
-	// what stayed what is still there. So it is not with a new row.
-	r := ledger.Reply{Version: sqltable.Version(w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true, Unheard: a.unheard}
-	putEnds(&r.Record, a.ends, a.clock)
+	// There was no need to read: all that is held begins.
+	r := ledger.Reply{Version: sqltable.Version(w.next), Record: w.Record.Clone(), Clock: a.clock, Written: true}
 	for i := range r.Record.Holds {
-		h := &r.Record.Holds[i]
-		if ttl, begins := w.stamp(h.ID); begins {
-			h.End = sqltable.Duration(ttl)
-		}
+		ttl, _ := w.stamp(r.Record.Holds[i].ID)
+		r.Record.Holds[i].End = sqltable.Duration(ttl)
 	}
 	return r, nil
 }
