@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 // Look implements ledger.Table.
@@ -51,7 +50,7 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 		return ledger.Reply{}, err
 	}
 	look := func(ctx context.Context, name string) (ledger.Reply, error) { return t.look(ctx, c, name, false) }
-	return quorum.Join(ctx, name, e, look, t.swap)
+	return ledger.JoinBySwap(ctx, name, e, look, t.swap)
 }
 
 // List implements ledger.Table. The cursor is the last name told. A name that nobody uses

@@ -61,11 +61,8 @@ const maxNode = 64
 // clock is what the server says of the time, in microseconds since 1970. The session keeps UTC.
 const clock = "TIMESTAMPDIFF(MICROSECOND, TIMESTAMP'1970-01-01 00:00:00', SYSDATE(6))"
 
-// begin and commit are around the statements of a request that are carried out together.
-const (
-	begin  = "START TRANSACTION;\n"
-	commit = ";\nCOMMIT"
-)
+// begin is how a request of several writes begins that are carried out together.
+const begin = "START TRANSACTION;\n"
 
 func of(sql string) string {
 	return strings.NewReplacer("{clock}", clock, "{there}", there).Replace(sql)

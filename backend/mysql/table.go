@@ -76,17 +76,23 @@ func again(ctx context.Context, f func() error) (err error) {
 	return err
 }
 
+func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (ledger.Reply, error) {
+	if err := t.room(); err != nil {
+		return ledger.Reply{}, err
+	}
+	look := func(ctx context.Context, name string) (ledger.Reply, error) { return t.look(ctx, t.Raw(name)) }
+	return ledger.JoinBySwap(ctx, name, e, look, func(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+		r, _, err := t.swap(ctx, s, sqltable.Run{})
+		return r, err
+	})
+}
+
 // swap is that of sqltable.Database.
 func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r ledger.Reply, trusted bool, err error) {
 	w, err := t.write(s, run)
 	if err != nil {
 		return ledger.Reply{}, true, err
 	}
-	return t.submit(ctx, w)
-}
-
-// submit carries out w. trusted: if it was not written, that is not because of the server.
-func (t *Table) submit(ctx context.Context, w *write) (r ledger.Reply, trusted bool, err error) {
 	var a answer
 	err = again(ctx, func() error {
 		return t.requests.with(ctx, func(c *conn) (err error) {
@@ -116,14 +122,21 @@ func (t *Table) submit(ctx context.Context, w *write) (r ledger.Reply, trusted b
 
 // carryOut sends w over c, and wakes those whom it has messages for.
 func (t *Table) carryOut(ctx context.Context, c *conn, w *write) (a answer, err error) {
-	if w.base != 0 && !w.joins && !w.stays() && len(w.Effects.Messages) == 0 {
+	if w.base != 0 && !w.stays() && len(w.Effects.Messages) == 0 {
 		return t.carryOutAlone(ctx, c, w)
 	}
-	var s statement
-	s.add(begin)
-	nodes := w.request(&s)
-	s.add(commit)
-	return t.answered(ctx, c, w, &s, nodes)
+	s, nodes := w.request()
+	got, err := c.query(ctx, s.sql.String(), s.args...)
+	if err != nil {
+		return a, err
+	}
+	if want := min(len(nodes), 1) + 1; len(got) != want {
+		return a, fmt.Errorf("%w: the server has told %d results, and not %d", backend.ErrUnavailable, len(got), want)
+	}
+	if a, err = readAnswer(got[0], true); err == nil && a.written && len(nodes) > 0 {
+		a.unheard = t.ring(ctx, c, w.Effects.Messages, got[1])
+	}
+	return a, err
 }
 
 // carryOutAlone sends w by one statement, whose answer has all that has to be known.
@@ -140,11 +153,12 @@ func (t *Table) carryOutAlone(ctx context.Context, c *conn, w *write) (a answer,
 	return lookBy(ctx, c, w.raw)
 }
 
-// request adds w, the question what is there then, before another write can come, the messages,
+// request is w, the question what is there then, before another write can come, the messages,
 // which are committed together with it, and the question where the nodes sleep that have any.
 // Nothing is asked after the commit: an error there would say of what stands that it was refused.
-func (w *write) request(s *statement) (nodes []any) {
-	w.put(s)
+func (w *write) request() (s statement, nodes []any) {
+	s.add(begin)
+	w.put(&s)
 	s.add(";\n"+wroteSQL, []byte(w.raw))
 	for _, m := range w.Effects.Messages {
 		s.add(";\n"+postSQL, []byte(m.Node), int(m.Kind), []byte(m.Text), []byte(w.raw), w.next)
@@ -153,21 +167,8 @@ func (w *write) request(s *statement) (nodes []any) {
 	if len(nodes) > 0 {
 		s.add(";\n"+bellsSQL+marks(len(nodes)), nodes...)
 	}
-	return nodes
-}
-
-func (t *Table) answered(ctx context.Context, c *conn, w *write, s *statement, nodes []any) (a answer, err error) {
-	got, err := c.query(ctx, s.sql.String(), s.args...)
-	if err != nil {
-		return a, err
-	}
-	if want := min(len(nodes), 1) + 1; len(got) != want {
-		return a, fmt.Errorf("%w: the server has told %d results, and not %d", backend.ErrUnavailable, len(got), want)
-	}
-	if a, err = readAnswer(got[0], true); err == nil && a.written && len(nodes) > 0 {
-		a.unheard = t.ring(ctx, c, w.Effects.Messages, got[1])
-	}
-	return a, err
+	s.add(";\nCOMMIT")
+	return s, nodes
 }
 
 func (t *Table) look(ctx context.Context, raw string) (ledger.Reply, error) {

@@ -1,10 +1,10 @@
 package mysql
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,67 +15,25 @@ import (
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
-// Many gateways that want the same name are let in one after the other; and one that vanishes
-// while it has the row locked keeps the others from it for seconds.
-func TestJoinLocked(t *testing.T) {
+// Of gateways that come for a name at the same time each one is let in, whoever is beaten.
+func TestManyJoin(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	a := open(t, s.URL(), "a")
 	sqltest.Held(t, a, "n")
-	vanished, err := connectFirst(t.Context(), a.hosts.hosts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer vanished.Close()
-	if _, err := vanished.query(t.Context(), lockingSQL, []byte("n")); err != nil {
-		t.Fatal(err)
-	}
-	for n := range 3 {
-		node := fmt.Sprint("b", n)
-		b := open(t, s.URL()+"&pool_max_conns=1", node)
-		for end := time.Now().Add(time.Minute); ; {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			var r ledger.Reply
-			err := b.Prepare(ctx)
-			if err == nil {
-				err = b.requests.with(ctx, func(c *conn) (err error) {
-					r, err = b.joinLocked(ctx, c, "n", ledger.Entry{Node: node, Want: 1})
-					c.broken = c.broken || err != nil
-					return err
-				})
+	var wg sync.WaitGroup
+	for i := range 12 {
+		b := open(t, s.URL(), fmt.Sprint("b", i))
+		wg.Go(func() {
+			r, err := b.Join(t.Context(), "n", ledger.Entry{Node: b.Node(), Want: 1}, 0)
+			if err != nil || r.Written || r.Record.Entry(b.Node()) == nil {
+				t.Errorf("%s: %+v, %v", b.Node(), r, err)
 			}
-			cancel()
-			if err == nil && len(r.Record.Queue) == n+1 {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatalf("%s: %+v, %v", node, r.Record, err)
-			}
-		}
-		if got, err := b.requests.query(t.Context(), "SELECT @@SESSION.wait_timeout = @@GLOBAL.wait_timeout"); err != nil || got[0][0][0].text != "1" {
-			t.Errorf("the connection is left as it was for the locked row: %v, %v", got, err)
-		}
+		})
 	}
-}
-
-// Where the connection does not lead where it led, nobody has joined, also if the row was locked.
-func TestJoinElsewhere(t *testing.T) {
-	t.Parallel()
-	s := mysqltest.Start(t)
-	a, b := open(t, s.URL(), "a"), open(t, s.URL(), "b")
-	sqltest.Held(t, a, "n")
-	sqltest.Held(t, b, "m")
-	err := b.requests.with(t.Context(), func(c *conn) error {
-		c.guard = "(1 = 0)"
-		r, err := b.joinLocked(t.Context(), c, "n", ledger.Entry{Node: "b", Want: 1})
-		c.broken = true
-		if err == nil {
-			t.Errorf("nothing was written, and it is told %+v", r)
-		}
-		return err
-	})
-	if !errors.Is(err, backend.ErrRefused) {
-		t.Error(err)
+	wg.Wait()
+	if r, err := a.Look(t.Context(), "n"); err != nil || len(r.Record.Queue) != 12 {
+		t.Errorf("those wait: %+v, %v", r.Record.Queue, err)
 	}
 }
 

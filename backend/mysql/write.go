@@ -9,15 +9,14 @@ import (
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-// write is a Swap, or a Join, on its way.
+// write is a Swap on its way.
 type write struct {
 	ledger.Swap
-	raw   string // configured prefix and name
-	next  int64
-	base  int64 // 0: there was no record
-	text  string
-	joins bool         // the ends stay as they are
-	run   sqltable.Run // that it needs; ID "": any
+	raw  string // configured prefix and name
+	next int64
+	base int64 // 0: there was no record
+	text string
+	run  sqltable.Run // that it needs; ID "": any
 }
 
 // write makes what carries out s if the server is trusted under run.
@@ -70,11 +69,8 @@ func (w *write) put(s *statement) {
 		w.insert(s)
 		return
 	}
-	s.add("UPDATE lockgw_names SET version = ?, record = ?, busy = ?, used = LAST_INSERT_ID("+clock+")", w.next, w.text, w.busy())
-	if !w.joins {
-		s.add(", ends = ")
-		w.ends(s)
-	}
+	s.add("UPDATE lockgw_names SET version = ?, record = ?, busy = ?, used = LAST_INSERT_ID("+clock+"), ends = ", w.next, w.text, w.busy())
+	w.ends(s)
 	s.add(" WHERE name = ? AND version = ? AND "+writes, []byte(w.raw), w.base)
 	if w.run.ID != "" {
 		s.add(trustedSQL, []byte(w.run.ID))

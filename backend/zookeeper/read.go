@@ -69,7 +69,7 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 	if err != nil {
 		return ledger.Reply{}, err
 	}
-	return quorum.Join(ctx, name, e, s.look, s.swap)
+	return ledger.JoinBySwap(ctx, name, e, s.look, s.swap)
 }
 
 // listTogether is how many parents are asked at once.
