@@ -80,6 +80,7 @@ const (
 const there = "n.version, n.record, n.ends, {clock}, " + leads + ", IF(s.until <= {clock}, s.run, '')"
 
 var (
+	// layoutSQL asks the last table that is made.
 	layoutSQL = "SELECT layout FROM lockgw_state"
 
 	// lookSQL: name.
@@ -176,16 +177,4 @@ func (t *Table) create(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// layout is that of the row of the last table that is made.
-func (t *Table) layout(ctx context.Context) (int64, error) {
-	rows, err := t.rows(ctx, layoutSQL)
-	switch {
-	case is(err, 1146):
-		return 0, nil
-	case err != nil || len(rows) == 0:
-		return 0, err
-	}
-	return rows[0].Number(), rows[0].Err
 }

@@ -107,12 +107,6 @@ func unprepared(err error) error {
 	return sqltable.Unsent("the connection to PostgreSQL broke before the request was sent", outcome(err))
 }
 
-// staleStatement: what the connection has prepared is of no use any more.
-func staleStatement(err error) bool {
-	var server *pgconn.PgError
-	return errors.As(err, &server) && (server.Code == "26000" || server.Code == "0A000")
-}
-
 // unsure: what became of a transaction is not known after an error of this code: the server
 // is stopped or has crashed, the connection broke, or something happened in it that nobody
 // has thought of.
@@ -120,16 +114,20 @@ func unsure(code string) bool {
 	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "40003" || strings.HasPrefix(code, "XX")
 }
 
+// missing are the codes where the tables are not there.
+var missing = []string{"42P01", "3F000"}
+
+func is(err error, codes ...string) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && slices.Contains(codes, server.Code)
+}
+
 // noticed draws what has to be drawn from an error of a request.
 func (t *Table) noticed(err error) error {
-	var server *pgconn.PgError
-	if !errors.As(err, &server) {
-		return err
-	}
-	switch server.Code {
-	case "42P01", "3F000", "42703": // the tables are gone, or others
+	switch {
+	case is(err, missing...), is(err, "42703"): // or they are others
 		t.PrepareAgain()
-	case "25006": // it was a primary when the connection was made
+	case is(err, "25006"): // it was a primary when the connection was made
 		t.Reset()
 	}
 	return err

@@ -163,7 +163,7 @@ func (p *pool) over(ctx context.Context, c *conn, ss []statement) ([]rows, error
 	}
 	results, err := c.ExecBatch(ctx, batch).ReadAll()
 	if err != nil {
-		if staleStatement(err) { // the tables were changed, or the connection is another one
+		if is(err, "26000", "0A000") { // what was prepared is of no use: the tables were changed, or it is another connection
 			c.end()
 		}
 		return nil, outcome(err)

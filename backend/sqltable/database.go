@@ -42,10 +42,11 @@ type Database struct {
 	Product string // for people, such as PostgreSQL
 	MaxNode int    // bytes of the id of a node
 
-	// Layout is the version of the tables that are there; 0: there are none. Newer than Known,
-	// they are not touched.
-	Layout func(context.Context) (int64, error)
-	Known  int64
+	// Layout is the statement that tells the version of the tables that are there. Newer than
+	// Known, they are not touched. Missing: they are not there, which is why it has failed.
+	Layout  string
+	Known   int64
+	Missing func(error) bool
 	// Create makes the tables. No error: it may also be that others have, or are about to.
 	Create func(context.Context) error
 	// Ask looks at the run of the server, has judge say what is to be done, and does it.

@@ -85,7 +85,7 @@ func (t *Table) prepare(ctx context.Context) error {
 // migrate makes the tables. They may be there already: then the user needs no right to make any.
 func (t *Table) migrate(ctx context.Context) error {
 	for range creations {
-		layout, err := t.db.Layout(ctx)
+		layout, err := t.layout(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -99,6 +99,18 @@ func (t *Table) migrate(ctx context.Context) error {
 		}
 	}
 	return fmt.Errorf("%w: the tables of lockgw cannot be made, for others change them all the time", backend.ErrRefused)
+}
+
+// layout is the version of the tables; 0: there are none.
+func (t *Table) layout(ctx context.Context) (int64, error) {
+	rows, err := t.db.Rows(ctx, t.db.Layout)
+	switch {
+	case err != nil && t.db.Missing(err):
+		return 0, nil
+	case err != nil || len(rows) == 0:
+		return 0, err
+	}
+	return rows[0].Number(), rows[0].Err
 }
 
 // Decide finds out whether the server is trusted. nil: it is. A *backend.Later: not yet.

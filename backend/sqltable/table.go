@@ -255,7 +255,7 @@ func (t *Table) ping(ctx context.Context) error {
 		if err := t.Decide(ctx); err != nil {
 			return err
 		}
-	} else if _, err := t.db.Layout(ctx); err != nil { // nothing was asked yet
+	} else if _, err := t.layout(ctx); err != nil { // nothing was asked yet
 		return err
 	}
 	return t.db.Wrong()
