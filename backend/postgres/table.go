@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -161,8 +162,11 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	return nil
 }
 
+// mostName is more characters than a name has.
+const mostName = 256
+
 func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]*sqltable.Reader, error) {
-	return t.rows(ctx, listSQL, prefix, prefix+"\U0010ffff", after, limit)
+	return t.rows(ctx, listSQL, prefix, prefix+strings.Repeat("\U0010ffff", mostName), after, limit)
 }
 
 // rows are those of one statement.

@@ -34,6 +34,9 @@ func (e *env) list() {
 	name, want := e.name, map[string]bool{}
 	for i := range 25 {
 		e.name = fmt.Sprintf("%s:l:%02d", name, i)
+		if i == 24 {
+			e.name = name + ":l:\U0010ffff-" // there is no character after that
+		}
 		e.want(e.a, backend.Exclusive, 1)
 		want[e.name] = true
 	}
