@@ -20,6 +20,10 @@ const silence = sqltable.BeatPeriod + 2*time.Second
 // probe is the message of a gateway to itself. No kind of message is called so.
 const probe = "probe"
 
+// neverIdle has the server not end the session because it only listens, where the server knows of that
+// (PostgreSQL 14).
+const neverIdle = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'; "
+
 // listener hears the messages to the node, on a connection of its own.
 type listener struct {
 	t       *Table
@@ -73,7 +77,7 @@ func (l *listener) hear(ctx context.Context) error {
 	case !direct:
 		return errPooler
 	}
-	if _, err := c.Exec(connecting, "LISTEN "+quote(l.channel)).ReadAll(); err != nil {
+	if _, err := c.Exec(connecting, neverIdle+"LISTEN "+quote(l.channel)).ReadAll(); err != nil {
 		return outcome(err)
 	}
 	if err := l.t.requests.do(connecting, hearSQL, l.t.Node(), int64(c.PID())); err != nil {

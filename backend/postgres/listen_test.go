@@ -92,6 +92,19 @@ func TestListenerIsSilent(t *testing.T) {
 	}
 }
 
+// A server that ends sessions which ask for nothing does not end the one that listens.
+func TestListenerIsNotIdle(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t, "idle_session_timeout=1s")
+	a, _ := listening(t, s.URL(), "a")
+	sqltest.Until(t, a, "")
+	pid := a.listener.pid.Load()
+	sqltest.Pause(t, 3*time.Second)
+	if now := a.listener.pid.Load(); now != pid {
+		t.Errorf("it listened by backend %d, and does by %d", pid, now)
+	}
+}
+
 func psql(t *testing.T, s *pgtest.Server, sql string) {
 	t.Helper()
 	carryOut(t, connect(t, s.URL()), sql)
