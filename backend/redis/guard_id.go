@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
@@ -30,11 +32,22 @@ const runLength = 40
 // runOf is the first half of an id.
 func runOf(id string) string { return id[:min(runLength, len(id))] }
 
-// idOf asks the server for its id; "" if it does not tell.
-func idOf(ctx context.Context, c *goredis.Client) (string, error) {
+// errReplica: the server has no id, for it is no master.
+var errReplica = fmt.Errorf("%w: this Redis is a replica: connect to its master", backend.ErrRefused)
+
+// idOf asks the server for its id; noServer if it does not tell. The address may lead to another
+// server than it did when the connection was made. go-redis makes a new one where it hears
+// READONLY, so a replica is asked for something by which it says that.
+func idOf(ctx context.Context, c goredis.Cmdable) (string, error) {
 	said, err := conn.ReadInfo(ctx, c, "server", "replication")
-	if err != nil || said["run_id"] == "" {
-		return "", err
+	switch {
+	case err != nil && !conn.Forbidden(err):
+		return "", conn.Outcome(err)
+	case err != nil || said["run_id"] == "":
+		return noServer, nil
+	case said["role"] != "master":
+		_ = c.Eval(ctx, "#!lua\nreturn 0", nil).Err()
+		return "", errReplica
 	}
 	return said["run_id"] + said["master_replid"], nil
 }

@@ -18,9 +18,11 @@ import (
 func (g *guard) look(ctx context.Context, c *goredis.Client, unused bool) error {
 	id, err := idOf(ctx, c)
 	switch {
-	case err != nil && !conn.Forbidden(err):
-		return fmt.Errorf("answers, but not who it is: %w", conn.Outcome(err))
-	case id == "":
+	case errors.Is(err, errReplica):
+		return err
+	case err != nil:
+		return fmt.Errorf("answers, but not who it is: %w", err)
+	case id == noServer:
 		return nil
 	}
 	err = g.met(ctx, c, id, unused)
@@ -58,7 +60,7 @@ func (b *site) lookAtServers(again bool) {
 		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
 		err := b.guard.look(ctx, c, unused)
-		if err == nil || quarantined(err) {
+		if err == nil || quarantined(err) || errors.Is(err, errReplica) {
 			b.guard.looked.Store(true)
 		}
 		return err

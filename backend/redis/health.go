@@ -50,6 +50,9 @@ func (t *Table) serves(ctx context.Context, c *goredis.Client) error {
 		return errors.New("answers, but messages do not arrive")
 	}
 	if t.cfg.Guard != GuardQuarantine {
+		if _, err := idOf(ctx, c); errors.Is(err, errReplica) {
+			return err
+		}
 		return t.Try(ctx, c)
 	}
 	// A server that is restarted before it was looked at would be taken for a new one.

@@ -114,14 +114,13 @@ func (r *trust) look(ctx context.Context, c *goredis.Client, v *verdict) {
 	ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 	defer cancel()
 	began := boottime.Now()
-	said, err := conn.ReadInfo(ctx, c, "server", "replication")
+	id, err := idOf(ctx, c)
 	switch {
-	case errors.Is(err, goredis.ErrClosed):
+	case errors.Is(err, conn.ErrClosed):
 		r.drop(c)
-	case err != nil || v.id == noServer:
-	case said["run_id"]+said["master_replid"] != v.id || said["role"] != "master":
+	case errors.Is(err, errReplica) || err == nil && id != v.id:
 		r.forget(c)
-	default:
+	case err == nil:
 		v.at.Store(int64(began))
 	}
 }
@@ -221,18 +220,10 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	one := c.Conn()
 	defer one.Close()
 	began := boottime.Now()
-	text, err := one.Info(ctx, "server", "replication").Result()
-	if err != nil && !conn.Forbidden(err) {
-		return nil, notAsked(err)
-	}
-	said := conn.InfoLines(text)
-	id := said["run_id"] + said["master_replid"]
-	switch {
-	case said["run_id"] == "":
-		id = noServer
-	case said["role"] != "master":
+	id, err := idOf(ctx, one)
+	if err != nil {
 		t.servers.Failed(ctx)
-		return nil, fmt.Errorf("%w: this Redis is a replica: connect to its master", backend.ErrRefused)
+		return nil, notAsked(err)
 	}
 	err = t.guard.met(ctx, c, id, false)
 	var later *backend.Later
@@ -248,14 +239,14 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	if t.cfg.Voter {
 		v.frees = t.swaps.grantBy(id, "allow-oom")
 		if err := one.Eval(ctx, v.frees.Source, nil).Err(); err != nil {
-			return nil, notAsked(err)
+			return nil, notAsked(conn.Outcome(err))
 		}
 	}
 	if err := one.Eval(ctx, v.script.Source, nil).Err(); err != nil {
 		if v.frees == nil || !strings.HasPrefix(err.Error(), "OOM ") {
-			return nil, notAsked(err)
+			return nil, notAsked(conn.Outcome(err))
 		}
-		v.script, v.later, v.until = nil, notAsked(err), time.Now().Add(rest)
+		v.script, v.later, v.until = nil, notAsked(conn.Outcome(err)), time.Now().Add(rest)
 	}
 	return v, nil
 }
@@ -282,7 +273,7 @@ func (t *Table) refusing(ctx context.Context, raw string) string {
 // notAsked: whatever became of the question who a server is, nothing was granted. That it was
 // not answered is for the breaker to know.
 func notAsked(err error) error {
-	switch err = conn.Outcome(err); {
+	switch {
 	case errors.Is(err, backend.ErrRefused):
 		return err
 	case errors.Is(err, backend.ErrUnavailable):

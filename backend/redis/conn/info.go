@@ -8,7 +8,7 @@ import (
 )
 
 // ReadInfo asks c for INFO and takes the answer apart.
-func ReadInfo(ctx context.Context, c *goredis.Client, sections ...string) (map[string]string, error) {
+func ReadInfo(ctx context.Context, c goredis.Cmdable, sections ...string) (map[string]string, error) {
 	text, err := c.Info(ctx, sections...).Result()
 	return InfoLines(text), err
 }

@@ -31,11 +31,11 @@ const (
 type Link struct {
 	Addr string // host:port to connect to, on loopback
 
-	target string
-	ln     net.Listener
-	wg     sync.WaitGroup
+	ln net.Listener
+	wg sync.WaitGroup
 
 	mu     sync.Mutex // guards the fields below
+	target string     // of connections to come
 	fault  Fault      // of connections to come
 	delay  time.Duration
 	conns  map[*conn]struct{}
@@ -81,6 +81,13 @@ func (l *Link) SetPresent(f Fault) {
 	l.setPresentLocked(f)
 }
 
+// Lead has new connections go to another address; the present ones stay where they are.
+func (l *Link) Lead(addr string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.target = addr
+}
+
 // Delay holds each reply back for d.
 func (l *Link) Delay(d time.Duration) {
 	l.mu.Lock()
@@ -102,7 +109,10 @@ func (l *Link) accept() {
 		if err != nil {
 			return // closed
 		}
-		server, err := net.Dial("tcp", l.target)
+		l.mu.Lock()
+		target := l.target
+		l.mu.Unlock()
+		server, err := net.Dial("tcp", target)
 		if err != nil {
 			_ = client.Close()
 			continue
