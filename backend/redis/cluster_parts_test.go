@@ -32,6 +32,7 @@ func TestCluster(t *testing.T) {
 		{"what becomes of a string key is heard where its slot is", clusterKeyspace},
 		{"a request follows its slot", clusterFollows},
 		{"a slot that is stuck half-way", clusterStuckSlot},
+		{"names of a slot are renewed while some of them were moved", clusterRenewsHalfMoved},
 		{"any master may drop locks", clusterEviction},
 		{"doctor looks at all masters", clusterDoctor},
 		{"a subscription that is cut or half-dead", clusterSubscriptions},
@@ -142,6 +143,35 @@ func clusterStuckSlot(t *testing.T, c *redistest.Cluster) {
 		r, err := n.Swap(t.Context(), n.swapOf("{stuck}2", ledger.Reply{}, ledger.Op{Want: 1}))
 		return err == nil && r.Record.Firm("n") != nil
 	})
+}
+
+// Each lock whose keys are in one place is renewed, whatever others there are in its slot.
+func clusterRenewsHalfMoved(t *testing.T, c *redistest.Cluster) {
+	n := openNode(t, c.URL(), "n", redis.GuardNone)
+	var rs []ledger.Renewal
+	for i := range 8 {
+		name := fmt.Sprintf("{half}%d", i)
+		rs = append(rs, ledger.Renewal{Name: name, ID: n.takes(name).ID, TTL: time.Minute})
+	}
+	rs[1].ID++
+	from := c.Owner("half")
+	to := other(c, from)
+	c.OpenMove("half", from, to)
+	for _, r := range rs[:4] {
+		c.MoveKeys(from, to, r.Name, "lockgw:lockgw:"+r.Name)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	errs, err := n.Renew(ctx, rs)
+	if err != nil || len(errs) != len(rs) {
+		t.Fatalf("renew = %v, %v", errs, err)
+	}
+	for i, err := range errs {
+		if i == 1 && !errors.Is(err, backend.ErrNotHeld) || i != 1 && err != nil {
+			t.Errorf("renew %s: %v", rs[i].Name, err)
+		}
+	}
+	c.Move("half", from, to)
 }
 
 func clusterEviction(t *testing.T, c *redistest.Cluster) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/lockgw/lockgw/backend"
@@ -36,13 +37,15 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 		wg.Go(func() { t.prolong(ctx, rs, group, errs) })
 	}
 	wg.Wait()
-	if len(groups) == 1 && errs[0] != nil && !errors.Is(errs[0], backend.ErrNotHeld) {
+	answered := func(err error) bool { return err == nil || errors.Is(err, backend.ErrNotHeld) }
+	if len(groups) == 1 && !slices.ContainsFunc(errs, answered) {
 		return nil, errs[0]
 	}
 	return errs, nil
 }
 
-// prolong renews those of rs that group names.
+// prolong renews those of rs that group names. While a cluster moves their slot, only those are
+// together that are of one name, so each is renewed alone.
 func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) {
 	m := requests.NewMessage(2*len(group), 2*len(group))
 	for _, i := range group {
@@ -54,7 +57,18 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 		m.AddNumber(rs[i].TTL.Milliseconds())
 	}
 	raw := t.cfg.KeyPrefix + rs[group[0]].Name
-	v, err := t.renewRequests.Eval(ctx, raw, prolongScript, m)
+	eval := t.renewRequests.Eval
+	if len(group) > 1 {
+		eval = t.renewRequests.EvalThere
+	}
+	v, err := eval(ctx, raw, prolongScript, m)
+	if len(group) > 1 && requests.Elsewhere(err) {
+		_ = backend.Each(len(group), func(k int) error {
+			t.prolong(ctx, rs, group[k:k+1], errs)
+			return nil
+		})
+		return
+	}
 	a, err := t.answer(raw, v, err)
 	if err == nil && len(a) != len(group) {
 		err = fmt.Errorf("%w: %d answers to %d renewals", backend.ErrUnavailable, len(a), len(group))

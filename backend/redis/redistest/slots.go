@@ -40,17 +40,23 @@ func (c *Cluster) Move(key string, from, to *Server) {
 		if len(keys) == 0 {
 			break
 		}
-		migrate := []any{"migrate", "127.0.0.1", to.port(), "", 0, 30_000, "keys"}
-		for _, k := range keys {
-			migrate = append(migrate, k)
-		}
-		c.do(from, migrate...)
+		c.MoveKeys(from, to, keys...)
 	}
 	c.spreadEpochs()
 	c.do(to, "cluster", "setslot", slot, "node", c.ids[to])
 	c.do(from, "cluster", "setslot", slot, "node", c.ids[to])
 	c.spreadEpochs()
 	c.tellOwner(int(slot), to)
+}
+
+// MoveKeys moves keys of a slot whose move was begun.
+func (c *Cluster) MoveKeys(from, to *Server, keys ...string) {
+	c.t.Helper()
+	migrate := []any{"migrate", "127.0.0.1", to.port(), "", 0, 30_000, "keys"}
+	for _, k := range keys {
+		migrate = append(migrate, k)
+	}
+	c.do(from, migrate...)
 }
 
 // spreadEpochs has all masters know the newest epoch. Who is given a slot claims it with an

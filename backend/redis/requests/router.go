@@ -41,6 +41,20 @@ func New(s servers.Set) *Router {
 // or may still run, and backend.ErrRefused when it certainly has not run. Any other error is
 // a reply of the script itself. It does not wait beyond ctx's deadline.
 func (r *Router) Eval(ctx context.Context, key string, s *Script, m *Message) (any, error) {
+	v, err := r.EvalThere(ctx, key, s, m)
+	if !s.byHash && Elsewhere(err) {
+		return r.Follow(ctx, s, m, err)
+	}
+	return v, err
+}
+
+// Elsewhere says that the keys of the request are at another server, or on their way there.
+func Elsewhere(err error) bool {
+	return errors.Is(err, conn.ErrElsewhere) || errors.Is(err, conn.ErrHalfway)
+}
+
+// EvalThere is Eval, but that nobody follows where a cluster has moved keys; see Elsewhere.
+func (r *Router) EvalThere(ctx context.Context, key string, s *Script, m *Message) (any, error) {
 	client, err := r.servers.Of(ctx, key)
 	if err != nil {
 		return nil, err
@@ -50,13 +64,7 @@ func (r *Router) Eval(ctx context.Context, key string, s *Script, m *Message) (a
 		return nil, err
 	}
 	v, err := p.eval(ctx, key, s, m)
-	switch {
-	case err == nil:
-	case s.byHash && (errors.Is(err, conn.ErrElsewhere) || errors.Is(err, conn.ErrHalfway)):
-		r.servers.Failed(ctx)
-	case errors.Is(err, conn.ErrElsewhere), errors.Is(err, conn.ErrHalfway):
-		return r.Follow(ctx, s, m, err)
-	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrUnreachable):
+	if Elsewhere(err) || errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrUnreachable) {
 		r.servers.Failed(ctx)
 	}
 	return v, err
@@ -75,7 +83,7 @@ func (r *Router) Follow(ctx context.Context, s *Script, m *Message, why error) (
 			return nil, why
 		}
 		err = conn.Outcome(err)
-		if !errors.Is(err, conn.ErrElsewhere) && !errors.Is(err, conn.ErrHalfway) {
+		if !Elsewhere(err) {
 			return cmd.Val(), afterAll(err)
 		}
 		select {
