@@ -4,6 +4,6 @@
 local had = tonumber(table.remove(ARGV))
 local seen_then = table.remove(ARGV)
 evict = function()
-  local left = call('PTTL', lock)
+  local left = math.min(call('PTTL', lock), 9e12)
   return stranger(lock) == seen_then and left <= had and (left < 0) == (had < 0)
 end

@@ -161,7 +161,7 @@ repeat
   if short then
     call('SET', record, all, 'PX', '60000')
   elseif will == '!' then
-    left = call('PTTL', lock)
+    left = math.min(call('PTTL', lock), 9e12)
     call('SET', record, all, 'PXAT', math.max(last, ms + left) + 1.5 * minute)
   elseif ARGV[9] ~= '' then
     call('SET', record, all, 'PX', ARGV[9])

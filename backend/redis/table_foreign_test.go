@@ -39,6 +39,30 @@ func TestTableTellsTheRestOfForeignLocks(t *testing.T) {
 	}
 }
 
+// Some programs lock for as long as their language can count.
+func TestTableBearsForeignLocksForEver(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	for _, ms := range []string{"922337203685477", "4611686018427387904", "9000000000000000000"} {
+		name := "x" + ms
+		if err := s.Client().Do(t.Context(), "set", name, "token", "px", ms).Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []ledger.Reply{a.does(name, ledger.Op{Want: 1}), a.look(name)} {
+			if h := alien(r); h == nil || h.Endless || h.End < 24*365*time.Hour {
+				t.Errorf("for %s ms the holder is %+v", ms, h)
+			}
+		}
+		seen := a.look(name)
+		s := a.swapOf(name, seen, ledger.Op{Verb: ledger.Break, Foreign: true})
+		s.Seen = seen.Seen
+		if r, err := a.Swap(t.Context(), s); err != nil || !r.Written || alien(r) != nil {
+			t.Errorf("for %s ms the holder is not ended: %+v, %v", ms, r, err)
+		}
+	}
+}
+
 // Whatever a program outside lockgw has under the name is seen, waited for, and not touched.
 func TestTableSeesForeignLocks(t *testing.T) {
 	t.Parallel()

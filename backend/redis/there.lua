@@ -8,7 +8,7 @@ if not was or redis.pcall('HEXISTS', lock, was) ~= 1 then
   state = call('EXISTS', lock) == 1 and 2 or 0
 end
 if state == 2 then
-  left = call('PTTL', lock)
+  left = math.min(call('PTTL', lock), 9e12) -- more, as of what is to last for ever, is no number of Redis with a minute added
   if h ~= '' then -- who waits looks again before that
     call('PEXPIRE', record, math.max(left, 0) + 1.5 * minute, 'GT')
   end
