@@ -36,13 +36,16 @@ func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
 
 // there reads an answer that tells what is there.
 func (t *Table) there(ctx context.Context, raw string, a conn.Reply) (ledger.Reply, error) {
-	r, err := readThere(a, cmp.Or(t.cfg.Lease, 30*time.Second))
+	r, err := readThere(a, t.rest())
 	if err != nil {
 		return ledger.Reply{}, fmt.Errorf("%w: the key %s: %w", backend.ErrRefused, recordKey(raw), err)
 	}
 	t.heard(ctx, raw, r.Clock)
 	return r, nil
 }
+
+// rest is after how long who waits for what has no end looks again.
+func (t *Table) rest() time.Duration { return cmp.Or(t.cfg.Lease, 30*time.Second) }
 
 // written is what is there once s was carried out. The answer is the clock alone, or 1 where
 // that was not looked at, if what is there is as s has it, with no lease but those that begin.
@@ -65,8 +68,8 @@ func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.
 	for i := range r.Record.Holds {
 		h := &r.Record.Holds[i]
 		if s.Record.Holds[i].ID == 0 {
-			h.ID = 0
-			h.End = outsider{left: time.Duration(a.Number(5)) * time.Millisecond}.hold().End
+			now := outsider{left: time.Duration(a.Number(5)) * time.Millisecond, rest: t.rest()}.hold()
+			h.ID, h.End, h.Endless = 0, now.End, now.Endless
 			continue
 		}
 		if short {

@@ -37,6 +37,10 @@ func TestTableTellsTheRestOfForeignLocks(t *testing.T) {
 			t.Errorf("after a write the holder is %+v", h)
 		}
 	}
+	s.Client().Persist(t.Context(), "x")
+	if h := alien(a.does("x", ledger.Op{Want: 1, Waiters: 2})); h == nil || !h.Endless || h.End != tableQuarantine {
+		t.Errorf("after a write the holder that has no end is %+v", h)
+	}
 }
 
 // Some programs lock for as long as their language can count.
