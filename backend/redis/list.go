@@ -21,46 +21,30 @@ const scanStep = 1000
 // that one request has.
 const stepsOfPage = 100
 
-// listing is one page of names, with a T for each. The cursor is that of Redis' SCAN, whose
-// promise it keeps: a name that is there all the time is told at least once. In a cluster it
-// says on which master, and a name that is moved meanwhile may be told twice or not. A
-// master that does not answer is left out, which ErrPartly tells, unless none answers.
-type listing[T any] struct {
-	*site
-	pattern string                          // of keys that names have
-	raw     func(key string) (string, bool) // whose key it is; false: nobody's
-	prefix  string
-	read    func(name string) (one T, used bool, err error)
+// listing is one page of names. The cursor is that of Redis' SCAN, whose promise it keeps: a
+// name that is there all the time is told at least once. In a cluster it says on which master,
+// and a name that is moved meanwhile may be told twice or not. A master that does not answer is
+// left out, which ErrPartly tells, unless none answers.
+type listing struct {
+	*Table
+	prefix string
 
 	seen    map[string]bool // names
-	found   []T
+	found   []ledger.Named
 	missing []error // why a master is left out
 }
 
 // List implements ledger.Table. A name that nobody uses is left out.
 func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
-	l := &listing[ledger.Named]{
-		site: t.site, pattern: recordPattern, raw: rawOfRecord, prefix: prefix,
-		read: func(name string) (ledger.Named, bool, error) {
-			r, err := t.Look(ctx, name)
-			return ledger.Named{Name: name, Reply: r}, len(r.Record.Holds)+len(r.Record.Queue) > 0, err
-		},
-	}
-	next, err := l.list(ctx, cursor, limit)
-	return l.found, next, err
-}
-
-// list finds about limit names from cursor on, and returns where to go on.
-func (l *listing[T]) list(ctx context.Context, cursor string, limit int) (next string, err error) {
 	at, err := parseCursor(cursor)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	masters, err := l.servers.Masters(ctx)
+	masters, err := t.servers.Masters(ctx)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	l.seen = map[string]bool{}
+	l := &listing{Table: t, prefix: prefix, seen: map[string]bool{}}
 	for _, c := range masters {
 		server := c.Options().Addr
 		if len(masters) == 1 {
@@ -75,20 +59,19 @@ func (l *listing[T]) list(ctx context.Context, cursor string, limit int) (next s
 		more, err := l.page(ctx, c, &at, limit)
 		switch {
 		case err != nil && len(masters) == 1:
-			l.found = nil
-			return "", err
+			return nil, "", err
 		case err != nil:
 			l.missing = append(l.missing, fmt.Errorf("%s: %w", server, err))
 		case more:
-			return at.String(), l.partly(len(masters))
+			return l.found, at.String(), l.partly(len(masters))
 		}
 	}
-	return "", l.partly(len(masters))
+	return l.found, "", l.partly(len(masters))
 }
 
 // page goes on at a place of a server until the page is full or took its time (more), or
 // the server is done.
-func (l *listing[T]) page(ctx context.Context, c *goredis.Client, at *position, limit int) (more bool, err error) {
+func (l *listing) page(ctx context.Context, c *goredis.Client, at *position, limit int) (more bool, err error) {
 	for range stepsOfPage {
 		if at.scan, err = l.step(ctx, c, at.scan); err != nil || at.scan == 0 {
 			return false, err
@@ -101,7 +84,7 @@ func (l *listing[T]) page(ctx context.Context, c *goredis.Client, at *position, 
 }
 
 // partly says which of so many masters are left out, nil if none is.
-func (l *listing[T]) partly(masters int) error {
+func (l *listing) partly(masters int) error {
 	all := errors.Join(l.missing...)
 	switch n := len(l.missing); {
 	case n == 0:
@@ -115,29 +98,30 @@ func (l *listing[T]) partly(masters int) error {
 }
 
 // step looks at some keys of a server and returns where to go on, 0 at the end.
-func (l *listing[T]) step(ctx context.Context, c *goredis.Client, at uint64) (uint64, error) {
-	keys, next, err := c.Scan(ctx, at, l.pattern, scanStep).Result()
+func (l *listing) step(ctx context.Context, c *goredis.Client, at uint64) (uint64, error) {
+	keys, next, err := c.Scan(ctx, at, recordPattern, scanStep).Result()
 	if err != nil {
 		return 0, conn.Outcome(err)
 	}
 	var names []string
 	for _, key := range keys {
-		raw, ok := l.raw(key)
+		raw, ok := rawOfRecord(key)
 		name, ours := strings.CutPrefix(raw, l.cfg.KeyPrefix)
 		if ok && ours && !hidden(name) && !l.seen[name] && strings.HasPrefix(name, l.prefix) {
 			l.seen[name] = true
 			names = append(names, name)
 		}
 	}
-	all, used := make([]T, len(names)), make([]bool, len(names))
+	all := make([]ledger.Named, len(names))
 	if err := backend.Each(len(names), func(i int) (err error) {
-		all[i], used[i], err = l.read(names[i])
+		all[i].Name = names[i]
+		all[i].Reply, err = l.Look(ctx, names[i])
 		return err
 	}); err != nil {
 		return 0, err
 	}
-	for i, one := range all {
-		if used[i] {
+	for _, one := range all {
+		if len(one.Record.Holds)+len(one.Record.Queue) > 0 {
 			l.found = append(l.found, one)
 		}
 	}
