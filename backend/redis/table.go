@@ -69,7 +69,6 @@ func OpenTable(cfg Config) (*Table, error) {
 	t := &Table{site: s, nonce: rand.Text()[:nonceLength], swaps: newSwaps(s.publish, cfg.FenceTTL), foreign: map[string]followed{}, told: func(ledger.Addressed) {}}
 	t.requests, t.renewRequests = requests.New(s.servers), requests.New(s.renewals)
 	t.trust.known, t.clocks.ahead = map[*goredis.Client]*known{}, map[*goredis.Client]time.Duration{}
-	t.trials.of = map[*goredis.Client]*trial{}
 	t.closed = sync.OnceValue(t.close)
 	t.trust.start(t)
 	return t, nil

@@ -19,16 +19,15 @@ import (
 // requests. A server is tried anew when it has another id, and when messages were interrupted,
 // for with a new connection another one may have come between.
 type trials struct {
-	mu sync.RWMutex // guards the field below
-	of map[*goredis.Client]*trial
+	of sync.Map // *goredis.Client: *trial
 }
 
 // trial of one server, as long as that is the same.
 type trial struct {
-	id   string        // of the server; "": not known yet; guarded by the mutex of trials
 	turn chan struct{} // cap 1: one tries, and the others wait for what comes of it
 
 	mu     sync.RWMutex // guards the fields below
+	id     string       // of the server; "": not known yet
 	passed bool
 	unfit  error     // why it is not used; nil: nothing is known against it
 	until  time.Time // unfit is believed in without another try
@@ -38,54 +37,35 @@ type trial struct {
 // forget has all servers tried before they grant again: by the same trial, for two at a time
 // would take each other for somebody else who writes.
 func (s *trials) forget() {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, x := range s.of {
-		x.doubt()
+	for _, x := range s.of.Range {
+		x.(*trial).doubt()
 	}
 }
 
 // met has c tried again if it had another id when it was tried.
 func (s *trials) met(c *goredis.Client, id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch x := s.of[c]; {
-	case x == nil:
-	case x.id == "":
-		x.id = id
-	case x.id != id:
-		x.id = id
+	x := s.trial(c)
+	x.mu.Lock()
+	was := x.id
+	x.id = id
+	x.mu.Unlock()
+	if was != "" && was != id {
 		x.doubt()
 	}
 }
 
-func (s *trials) present(c *goredis.Client) *trial {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.of[c]
-}
-
 // trial of c, which begins if there is none.
 func (s *trials) trial(c *goredis.Client) *trial {
-	if x := s.present(c); x != nil {
-		return x
+	x, ok := s.of.Load(c)
+	if !ok {
+		x, _ = s.of.LoadOrStore(c, &trial{turn: make(chan struct{}, 1)})
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x := s.of[c]
-	if x == nil {
-		x = &trial{turn: make(chan struct{}, 1)}
-		s.of[c] = x
-	}
-	return x
+	return x.(*trial)
 }
 
 // failed says why c must not be used; nil: nothing is known against it.
 func (s *trials) failed(c *goredis.Client) error {
-	x := s.present(c)
-	if x == nil {
-		return nil
-	}
+	x := s.trial(c)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.unfit

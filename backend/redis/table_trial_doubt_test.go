@@ -11,7 +11,7 @@ import (
 func TestDoubtWhileTried(t *testing.T) {
 	c := goredis.NewClient(&goredis.Options{Addr: "127.0.0.1:1"}) // to which nothing is sent
 	defer c.Close()
-	s := trials{of: map[*goredis.Client]*trial{}}
+	var s trials
 	for name, doubt := range map[string]func(){"messages were interrupted": s.forget, "it has another id": func() { s.met(c, "other") }} {
 		t.Run(name, func(t *testing.T) {
 			x := s.trial(c)
