@@ -37,13 +37,10 @@ type trust struct {
 	wg     sync.WaitGroup
 }
 
-// known is what is known of a server.
+// known is what is known of a server, until something puts it in doubt.
 type known struct {
-	asking sync.Mutex // one at a time; taken before the trust's mu
-
-	// The trust's mu guards the fields below.
-	asked   bool     // and nothing has put the answer in doubt since
-	verdict *verdict // nil: none
+	asking  sync.Mutex // one at a time; taken before the trust's mu
+	verdict *verdict   // nil: none; the trust's mu guards it
 }
 
 // verdict on a server.
@@ -116,9 +113,7 @@ func (r *trust) look(ctx context.Context, c *goredis.Client, v *verdict) {
 	began := boottime.Now()
 	id, err := idOf(ctx, c)
 	switch {
-	case errors.Is(err, conn.ErrClosed):
-		r.drop(c)
-	case errors.Is(err, errReplica) || err == nil && id != v.id:
+	case errors.Is(err, conn.ErrClosed), errors.Is(err, errReplica), err == nil && id != v.id:
 		r.forget(c)
 	case err == nil:
 		v.at.Store(int64(began))
@@ -156,38 +151,20 @@ func (r *trust) of(c *goredis.Client) (*known, *verdict) {
 func (r *trust) forget(c *goredis.Client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if k := r.known[c]; k != nil {
-		k.asked, k.verdict = false, nil
-	}
+	delete(r.known, c)
 }
 
 func (r *trust) forgetAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, k := range r.known {
-		k.asked, k.verdict = false, nil
-	}
+	clear(r.known)
 }
 
-// drop forgets a server that is none any more.
-func (r *trust) drop(c *goredis.Client) {
+// learn keeps what came of asking c, unless it is in doubt already.
+func (r *trust) learn(c *goredis.Client, k *known, v *verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.known, c)
-}
-
-// ask notes that a server is being asked.
-func (r *trust) ask(k *known) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	k.asked = true
-}
-
-// learn keeps what came of that, unless it is in doubt already.
-func (r *trust) learn(k *known, v *verdict) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if k.asked {
+	if r.known[c] == k {
 		k.verdict = v
 	}
 }
@@ -200,17 +177,16 @@ func (t *Table) verdict(ctx context.Context, c *goredis.Client) (*verdict, error
 	}
 	k.asking.Lock()
 	defer k.asking.Unlock()
-	if _, v := t.trust.of(c); v != nil {
-		return v, nil // another has asked meanwhile
-	}
 	t.lookAtServers(false)
 	if !t.guard.looked.Load() {
 		return nil, errUnknownServer
 	}
-	t.trust.ask(k)
+	if k, v = t.trust.of(c); v != nil {
+		return v, nil // another has asked meanwhile
+	}
 	v, err := t.ask(ctx, c)
 	if err == nil {
-		t.trust.learn(k, v)
+		t.trust.learn(c, k, v)
 	}
 	return v, err
 }
