@@ -61,7 +61,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a doubt that comes while a server is asked is not heeded", file: "backend/redis/table_trust.go", test: "./backend/redis", run: "^TestDoubtWhileAsked$",
-		old: "	if k.asked {\n", new: "	if true {\n",
+		old: "	if r.known[c] == k {\n", new: "	if r.known[c] = k; true {\n",
 	},
 	{
 		name: "a store that hangs has answered who it is", file: "backend/redis/table_trust.go", test: "./backend/redis", run: "^TestBreakerOpensWhileNobodySaysWhoItIs$",
@@ -85,7 +85,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a Redis that may be another one is not tried again", file: "backend/redis/table_trial.go", test: "./backend/redis", run: "^TestSelfTestIsRunOnce$",
-		old: "\tfor _, x := range s.of {\n\t\tx.doubt()\n\t}\n", new: "",
+		old: "\tfor _, x := range s.of.Range {\n\t\tx.(*trial).doubt()\n\t}\n", new: "",
 	},
 	{
 		name: "a master with its first replica is put in quarantine", file: "backend/redis/guard_id.go", test: "./backend/redis", run: "^TestTableNoQuarantineForANewReplica$",
