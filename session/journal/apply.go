@@ -122,10 +122,8 @@ func (s *State) records() iter.Seq[*record] {
 			return
 		}
 		for _, c := range s.Sessions {
-			for r := range c.records() {
-				if !yield(r) {
-					return
-				}
+			if !yield(&record{Op: opOpened, Session: c}) || c.Spent && !yield(&record{Op: opSpent, ID: c.ID}) {
+				return
 			}
 		}
 		for _, ref := range s.recent {
@@ -147,20 +145,6 @@ func (s *State) records() iter.Seq[*record] {
 				if !yield(&record{Op: opLost, ID: c.ID, Lost: &l}) {
 					return
 				}
-			}
-		}
-	}
-}
-
-func (c *Session) records() iter.Seq[*record] {
-	return func(yield func(*record) bool) {
-		all := []*record{{Op: opOpened, Session: c}}
-		if c.Spent {
-			all = append(all, &record{Op: opSpent, ID: c.ID})
-		}
-		for _, r := range all {
-			if !yield(r) {
-				return
 			}
 		}
 	}

@@ -262,7 +262,7 @@ func (j *Journal) encode() []byte {
 
 // rewrite puts a file that says just what is known in place of the present one.
 func (j *Journal) rewrite() error {
-	j.state.forget(time.Now())
+	j.state.forgetOld(time.Now())
 	tmp := j.path + ".new"
 	_ = os.Remove(tmp)                                                             // of a process that was killed, or a link: the next line says so if it is still there
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600) // follows no link

@@ -3,7 +3,6 @@ package journal
 import (
 	"maps"
 	"slices"
-	"time"
 )
 
 // outlive: the machine was started since, and no client is left. What the store
@@ -13,11 +12,6 @@ func (s *State) outlive() {
 	for _, p := range s.Places {
 		p.Turn = nil
 	}
-}
-
-// forget drops what is remembered for some time only.
-func (s *State) forget(now time.Time) {
-	s.forgetOld(now)
 }
 
 func (s *State) clone() State {
