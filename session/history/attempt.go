@@ -21,6 +21,9 @@ const (
 	Unknown  Outcome = "unknown"  // the gateway ended before the attempt did
 )
 
+// goesOn: it has not ended.
+func (o Outcome) goesOn() bool { return o == Waiting || o == Holding }
+
 // Attempt is one caller's way to a lock and through it: it asks, waits, holds. A time
 // that is zero has not come, or is not known.
 type Attempt struct {
@@ -62,7 +65,7 @@ func (a *Attempt) Held(now time.Time) time.Duration {
 
 // end is when the attempt ended, now if it goes on, zero if that is not known.
 func (a *Attempt) end(now time.Time) time.Time {
-	if a.Ended.IsZero() && (a.Outcome == Waiting || a.Outcome == Holding) {
+	if a.Ended.IsZero() && a.Outcome.goesOn() {
 		return now
 	}
 	return a.Ended

@@ -156,17 +156,13 @@ func (w *writer) run() {
 	defer w.files.close()
 	tick := time.NewTicker(openAfter)
 	defer tick.Stop()
+	var due <-chan time.Time
 	for {
 		select {
-		case <-w.h.wake:
-			select { // wait for more steps, to write them together
-			case <-time.After(writeEvery):
-				w.write()
-			case back := <-w.h.ask:
-				w.write()
-				back <- w.track.openNow()
-			case <-w.h.stop:
-			}
+		case <-w.h.wake: // wait for more steps, to write them together
+			due = time.After(writeEvery)
+		case <-due:
+			w.write()
 		case back := <-w.h.ask:
 			w.write()
 			back <- w.track.openNow()

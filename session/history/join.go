@@ -69,12 +69,9 @@ func (j *join) settle(open []Attempt) {
 		live.add(a)
 	}
 	for _, a := range j.all {
-		if a.Outcome != Waiting && a.Outcome != Holding {
-			continue
-		}
-		goesOn := live.fenced[holding{a.Lock, a.Fence}] != nil && a.Fence != 0 ||
+		isOpen := live.fenced[holding{a.Lock, a.Fence}] != nil && a.Fence != 0 ||
 			live.asked[asking{a.Lock, string(a.Who.Owner), a.Asked.UnixMicro()}] != nil
-		if !goesOn {
+		if a.Outcome.goesOn() && !isOpen {
 			a.Outcome = Unknown
 		}
 	}

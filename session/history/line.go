@@ -60,13 +60,10 @@ func whoOf(h *session.Holder, since bool) *who {
 	if h == nil {
 		return nil
 	}
-	w := &who{Owner: string(h.Owner), Node: h.Node, PID: h.PID, Command: h.Command, Note: h.Note}
+	w := &who{Owner: string(h.Owner), Node: h.Node, PID: h.PID, Command: h.Command, AskedBy: (*asker)(h.AskedBy), Note: h.Note}
 	if h.UID >= 0 {
 		uid := h.UID
 		w.UID = &uid
-	}
-	if p := h.AskedBy; p != nil {
-		w.AskedBy = &asker{p.PID, p.UID, p.Command}
 	}
 	if since && !h.Since.IsZero() {
 		w.Since = short(h.Since)
@@ -79,13 +76,11 @@ func (w *who) holder() *session.Holder {
 		return nil
 	}
 	h := &session.Holder{
-		Owner: backend.Owner(w.Owner), Node: w.Node, Peer: session.Peer{PID: w.PID, UID: -1, Command: w.Command}, Note: w.Note, Since: w.Since,
+		Owner: backend.Owner(w.Owner), Node: w.Node, Peer: session.Peer{PID: w.PID, UID: -1, Command: w.Command},
+		AskedBy: (*session.Peer)(w.AskedBy), Note: w.Note, Since: w.Since,
 	}
 	if w.UID != nil {
 		h.UID = *w.UID
-	}
-	if p := w.AskedBy; p != nil {
-		h.AskedBy = &session.Peer{PID: p.PID, UID: p.UID, Command: p.Command}
 	}
 	return h
 }

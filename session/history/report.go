@@ -79,8 +79,7 @@ func (h *History) Of(ctx context.Context, q Query) (Report, error) {
 	r.Seen = between(seen, holds)
 	now := time.Now()
 	for _, a := range slices.Backward(all) {
-		goesOn := a.Outcome == Waiting || a.Outcome == Holding
-		if !goesOn && a.last().Before(q.Since) {
+		if !a.Outcome.goesOn() && a.last().Before(q.Since) {
 			continue
 		}
 		r.Totals.add(a, now)
@@ -233,7 +232,7 @@ func (h *History) Contended(ctx context.Context, since time.Time, limit int, see
 		switch {
 		case l.Kind == kindMore && l.Totals != nil && !l.To.Before(since):
 			totals(l.Lock).merge(l.Totals)
-		case l.Kind != kindAttempt || l.Outcome == Waiting || l.Outcome == Holding || l.Ended.Before(since):
+		case l.Kind != kindAttempt || l.Outcome.goesOn() || l.Ended.Before(since):
 		default:
 			a := l.attempt()
 			count(&a)
