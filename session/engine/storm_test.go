@@ -98,7 +98,9 @@ func (g *gateway) Ended(c *contender.Caller, why contender.Reason) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended[c] = why
-	close(g.wakes[c])
+	if wake := g.wakes[c]; wake != nil { // else nobody waits for it
+		close(wake)
+	}
 }
 
 func (g *gateway) Written(*contender.Caller)           {}
