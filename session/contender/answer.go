@@ -127,7 +127,7 @@ func (c *Contender) compare(q *Request, written bool) (more bool) {
 
 // missing: the store does not have the hold. One that may have forgotten is told of it.
 func (c *Contender) missing() {
-	if c.restores(c.hold.id) && !c.hold.broken && slices.ContainsFunc(c.in, func(w *Caller) bool { return w.phase == told || w.phase == kept }) {
+	if c.restores(c.hold.id) && !c.hold.broken && slices.ContainsFunc(c.in, (*Caller).Holds) {
 		c.recovers, c.reclaiming = true, c.hold.id
 		return
 	}
@@ -234,14 +234,13 @@ func (c *Contender) seeOthers(fresh bool) {
 		c.nudged = false
 		return
 	}
-	was, n := c.hold.others, c.fitting()
-	if wait := c.copy.OthersWait(c.cfg.Node) || c.nudged; !wait {
+	switch wait := c.copy.OthersWait(c.cfg.Node) || c.nudged; {
+	case !wait:
 		c.hold.others, c.hold.since = false, 0
-	} else if fresh {
+	case fresh:
 		c.hold.others, c.hold.since = true, c.now
-	} else {
-		c.hold.others = was
-		c.othersWait(n)
+	default:
+		c.othersWait()
 	}
 	c.nudged = false
 }

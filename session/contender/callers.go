@@ -12,18 +12,17 @@ func (c *Contender) Enter(now time.Duration, w *Caller) Effects {
 	c.now = now
 	w.phase, w.came, w.Ahead = waiting, c.storeTime(), c.queue.len()
 	if c.clashes(w) {
-		return c.refuse(w, Conflict)
+		c.refuse(w, Conflict)
+		return c.advance()
 	}
 	c.queue.push(w)
 	c.admit()
 	switch {
 	case w.phase != waiting:
 	case w.NoWait && c.behind(w):
-		c.queue.remove(w)
-		return c.refuse(w, Held)
+		c.refuse(w, Held)
 	case c.cfg.MostWaiting > 0 && c.queue.len() > c.cfg.MostWaiting:
-		c.queue.remove(w)
-		return c.refuse(w, Full)
+		c.refuse(w, Full)
 	}
 	return c.advance()
 }
@@ -48,8 +47,7 @@ func (c *Contender) Hurry(now time.Duration, w *Caller) Effects {
 	if w.phase == waiting && !w.NoWait {
 		c.queue.hurry(w)
 		if c.behind(w) {
-			c.queue.remove(w)
-			return c.refuse(w, Held)
+			c.refuse(w, Held)
 		}
 	}
 	return c.advance()
@@ -61,10 +59,11 @@ func (c *Contender) clashes(w *Caller) bool {
 	return other(c.queue.ws) || other(c.in)
 }
 
-func (c *Contender) refuse(w *Caller, why Reason) Effects {
+// refuse ends the wait of w.
+func (c *Contender) refuse(w *Caller, why Reason) {
+	c.queue.remove(w)
 	w.phase = over
 	c.out.Ended = append(c.out.Ended, Ended{w, why})
-	return c.advance()
 }
 
 // Accept says that w is being told that it holds the name. If the deadline has passed
@@ -212,13 +211,4 @@ func (c *Contender) journal(k EntryKind, w *Caller) {
 		e.Deadline = c.Deadline(w)
 	}
 	c.out.Journal = append(c.out.Journal, e)
-}
-
-// journalDeadline tells the journal until when all have what they were told of.
-func (c *Contender) journalDeadline() {
-	for _, w := range c.in {
-		if w.Holds() {
-			c.journal(Deadline, w)
-		}
-	}
 }

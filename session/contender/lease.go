@@ -25,10 +25,16 @@ func renewAt(sent, ttl time.Duration) time.Duration {
 	return at - at%max(ttl/60, 1)
 }
 
-// prolonged tells the journal, if the deadline is a later one.
+// prolonged tells the journal until when all have what they were told of, if that is later
+// than before.
 func (c *Contender) prolonged(before time.Duration) {
-	if c.hold.deadline > before {
-		c.journalDeadline()
+	if c.hold.deadline <= before {
+		return
+	}
+	for _, w := range c.in {
+		if w.Holds() {
+			c.journal(Deadline, w)
+		}
 	}
 }
 

@@ -25,13 +25,9 @@ func (c *Contender) refuseTries() {
 		switch {
 		case !w.seen:
 		case conflict:
-			c.queue.remove(w)
-			w.phase = over
-			c.out.Ended = append(c.out.Ended, Ended{w, Conflict})
+			c.refuse(w, Conflict)
 		case w.NoWait && !c.changes(c.needs()) && !c.recalls():
-			c.queue.remove(w)
-			w.phase = over
-			c.out.Ended = append(c.out.Ended, Ended{w, Held})
+			c.refuse(w, Held)
 		}
 	}
 	if c.now >= c.recall.until { // who comes later asks anew
@@ -43,9 +39,7 @@ func (c *Contender) refuseTries() {
 func (c *Contender) refuseAll(why Reason, which func(*Caller) bool) {
 	for _, w := range slices.Clone(c.queue.ws) {
 		if w.asked && which(w) {
-			c.queue.remove(w)
-			w.phase = over
-			c.out.Ended = append(c.out.Ended, Ended{w, why})
+			c.refuse(w, why)
 			if c.queue.len() == 0 { // what was asked for it is undone at once
 				c.retryAt = 0
 			}

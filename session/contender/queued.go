@@ -23,13 +23,9 @@ func (c *Contender) tellQueued() {
 
 // hasToWait: no answer that is under way can let w in.
 func (c *Contender) hasToWait(w *Caller) bool {
-	alone := w.Mode == backend.Exclusive || len(c.in) > 0 && c.in[0].Mode == backend.Exclusive
-	switch {
-	case c.behind(w) && alone:
-		return true
-	case c.flight != nil:
-		return false
-	default:
+	if c.flight == nil {
 		return w.seen || c.behind(w)
 	}
+	alone := w.Mode == backend.Exclusive || len(c.in) > 0 && c.in[0].Mode == backend.Exclusive
+	return alone && c.behind(w)
 }

@@ -22,7 +22,7 @@ func (c *Contender) Message(now time.Duration, k ledger.Kind, r *ledger.Reply) E
 	case ledger.Waits:
 		c.nudged = c.flight != nil // whose answer may be a grant, and older than this
 		if c.hold.id != 0 {
-			c.othersWait(c.fitting())
+			c.othersWait()
 		}
 		c.look = c.look || c.cameBack(r)
 	case ledger.Broken:
@@ -57,11 +57,11 @@ func (c *Contender) Resync(now time.Duration) Effects {
 	return c.advance()
 }
 
-// othersWait notes that another node waits, and that n more may come in before it is
-// served.
-func (c *Contender) othersWait(n int) {
+// othersWait notes that another node waits, and that only those may come in before it is
+// served who could come in now.
+func (c *Contender) othersWait() {
 	if !c.hold.others {
-		c.hold.allow = n
+		c.hold.allow = c.fitting()
 	}
 	if c.hold.since == 0 {
 		c.hold.since = c.now

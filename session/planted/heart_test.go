@@ -142,7 +142,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "no record of a later deadline", file: "session/contender/lease.go",
-		old: "\tif c.hold.deadline > before {\n\t\tc.journalDeadline()\n\t}\n", new: "\t_ = before\n",
+		old: "\tif c.hold.deadline <= before {\n", new: "\tif true {\n",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
 	},
 	{
@@ -272,7 +272,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "more come in than stood here when others came", file: "session/contender/store.go",
-		old: "\t\tc.hold.allow = n\n", new: "\t\tc.hold.allow = 100\n",
+		old: "\t\tc.hold.allow = c.fitting()\n", new: "\t\tc.hold.allow = 100\n",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=ss,x"},
 	},
 	{
@@ -426,7 +426,7 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
-		name: "a deadline of who was not told", file: "session/contender/callers.go",
+		name: "a deadline of who was not told", file: "session/contender/lease.go",
 		old: "\t\tif w.Holds() {\n\t\t\tc.journal(Deadline, w)\n\t\t}\n", new: "\t\tc.journal(Deadline, w)\n",
 		test: contender,
 	},
@@ -447,7 +447,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "one in a hurry is turned away although the name is free", file: "session/contender/callers.go",
-		old: "\t\tif c.behind(w) {\n\t\t\tc.queue.remove(w)\n", new: "\t\tif true {\n\t\t\tc.queue.remove(w)\n",
+		old: "\t\tif c.behind(w) {\n\t\t\tc.refuse(w, Held)\n", new: "\t\tif true {\n\t\t\tc.refuse(w, Held)\n",
 		test: contender,
 	},
 	{
@@ -492,12 +492,12 @@ var heartBugs = []bug{
 	},
 	{
 		name: "who comes in by the next answer is told that it waits", file: "session/contender/queued.go",
-		old: "\tcase c.flight != nil:\n\t\treturn false\n", new: "",
+		old: "\tif c.flight == nil {\n\t\treturn w.seen || c.behind(w)\n", new: "\tif true {\n\t\treturn w.seen || c.behind(w)\n",
 		test: contender,
 	},
 	{
 		name: "nobody is told that it waits until the store has answered", file: "session/contender/queued.go",
-		old: "\tcase c.behind(w) && alone:\n", new: "\tcase c.behind(w) && alone && c.flight == nil:\n",
+		old: "\treturn alone && c.behind(w)\n", new: "\treturn alone && c.flight == nil && c.behind(w)\n",
 		test: contender,
 	},
 	{
