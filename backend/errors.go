@@ -1,6 +1,9 @@
 package backend
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The answers that are not a grant. Compare with errors.Is.
 var (
@@ -15,6 +18,8 @@ var (
 	ErrConflict = errors.New("the name is in use as something else")
 	// ErrUnavailable: no answer, so the outcome is unknown.
 	ErrUnavailable = errors.New("store unavailable")
+	// ErrDefect is an ErrUnavailable, of a request in which the gateway has panicked.
+	ErrDefect = fmt.Errorf("%w: a defect of the gateway", ErrUnavailable)
 	// ErrInvalid: the request cannot be understood; nothing was changed.
 	ErrInvalid = errors.New("invalid request")
 	// ErrRefused: the request was not sent, or the store refused to run it

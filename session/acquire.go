@@ -232,11 +232,9 @@ func (s *Session) owner(thread int64) backend.Owner {
 	return backend.Owner(s.uuid + ":" + strconv.FormatInt(thread, 10))
 }
 
-var errPanic = fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)
-
 // await asks for k as the acquire that mine stands for. waits: that is not decided yet.
 func (s *Session) await(ctx context.Context, k holdKey, a *Acquire, mine *pending, r *receipt) (l *Lease, waits bool, err error) {
-	err = errPanic // if waitFor panics: others of the same owner must not wait for it
+	err = backend.ErrDefect // if waitFor panics: others of the same owner must not wait for it
 	defer func() {
 		if waits {
 			return

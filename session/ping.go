@@ -41,7 +41,7 @@ func (ps *pings) join() (p *ping, first bool) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if first = ps.under == nil; first {
-		ps.under = &ping{done: make(chan struct{}), err: fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)}
+		ps.under = &ping{done: make(chan struct{}), err: backend.ErrDefect}
 	}
 	return ps.under, first
 }

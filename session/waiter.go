@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 // Waiter is an acquire that stands in the queue of its name. It is over once, by what comes
@@ -238,5 +240,5 @@ func (w *Waiter) giveUp() {
 		return
 	}
 	w.l.leave()
-	_ = w.s.finish(holdKey{w.l.name, w.l.thread}, nil, w.mine, errPanic)
+	_ = w.s.finish(holdKey{w.l.name, w.l.thread}, nil, w.mine, backend.ErrDefect)
 }

@@ -6,7 +6,6 @@ package gate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/lockgw/lockgw/backend"
@@ -34,9 +33,6 @@ func New(t ledger.Table, allow Allow) ledger.Table {
 	return &gate{Table: t, allow: allow, open: map[string]struct{}{}}
 }
 
-// errDefect is what is told of a request that panicked.
-var errDefect = fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)
-
 // Swap implements ledger.Table.
 func (g *gate) Swap(ctx context.Context, s ledger.Swap) (r ledger.Reply, err error) {
 	if !s.Effects.Grants || s.Effects.Taken || g.isOpen(s.Name) {
@@ -46,7 +42,7 @@ func (g *gate) Swap(ctx context.Context, s ledger.Swap) (r ledger.Reply, err err
 	if err != nil {
 		return ledger.Reply{}, err
 	}
-	outcome := errDefect
+	outcome := backend.ErrDefect
 	defer func() { done(outcome) }()
 	r, outcome = g.swap(ctx, s)
 	return r, outcome
@@ -70,7 +66,7 @@ func (g *gate) Join(ctx context.Context, name string, e ledger.Entry, floor back
 	if err != nil {
 		return ledger.Reply{}, err
 	}
-	outcome := errDefect
+	outcome := backend.ErrDefect
 	defer func() { done(outcome) }()
 	r, outcome = g.Table.Join(ctx, name, e, floor)
 	return r, outcome

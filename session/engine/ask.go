@@ -44,14 +44,10 @@ func (e *Engine) Ask(ctx context.Context, lock string) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	told := e.asks.ask(ctx, lock, othersIn(&r.Record, e.cfg.Node))
-	a := Answer{Reply: r, Told: told}
-	for _, node := range othersIn(&r.Record, e.cfg.Node) {
-		if _, ok := told[node]; !ok {
-			a.Silent = append(a.Silent, node)
-		}
-	}
-	return a, nil
+	others := othersIn(&r.Record, e.cfg.Node)
+	told := e.asks.ask(ctx, lock, others)
+	silent := slices.DeleteFunc(others, func(node string) bool { _, ok := told[node]; return ok })
+	return Answer{Reply: r, Told: told, Silent: silent}, nil
 }
 
 // othersIn are the nodes but this one of which something is in r.

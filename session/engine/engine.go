@@ -198,7 +198,7 @@ func (e *Engine) keep(n *Name, used bool) {
 			old.drop()
 			delete(e.idle, old)
 			delete(e.names, old.name)
-			e.timers.remove(old)
+			e.timers.set(old, 0)
 			if old != n {
 				old.mu.Unlock()
 			}
@@ -233,13 +233,6 @@ func (e *Engine) all() []*Name {
 }
 
 func (e *Engine) allLocked() []*Name { return slices.Collect(maps.Values(e.names)) }
-
-// Names is how many names are in use or remembered.
-func (e *Engine) Names() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.names)
-}
 
 // Close takes no new callers and waits, until ctx is done, for the store to have nothing
 // of this node any more. The callers have to be released before, or never are.

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -47,7 +46,7 @@ func (r *Errand) Do(ctx context.Context) {
 	}
 	n, e := r.n, r.n.e
 	defer e.wg.Done()
-	reply, err := ledger.Reply{}, errDefect
+	reply, err := ledger.Reply{}, backend.ErrDefect
 	defer func() { n.answered(r.cause, reply, err) }()
 	ctx = e.limit.bound(ctx)
 	switch q := r.q; {
@@ -68,8 +67,6 @@ func (r *Errand) Launch() {
 		go r.Do(context.Background())
 	}
 }
-
-var errDefect = fmt.Errorf("%w: a defect of the gateway", backend.ErrUnavailable)
 
 // noAnswer is err, unless it is an answer.
 func noAnswer(err error) error {

@@ -29,9 +29,6 @@ type Name struct {
 // event is what happens to a contender.
 type event func(c *contender.Contender, now time.Duration) contender.Effects
 
-// Title is what the lock is called.
-func (n *Name) Title() string { return n.name }
-
 // Accept says that c is being told that it holds the name. false: it must not be, and
 // waits again.
 func (n *Name) Accept(c *contender.Caller) (ok bool) {

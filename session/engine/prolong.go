@@ -42,7 +42,7 @@ func (n *Name) prolong(ctx context.Context, c *contender.Caller, ttl time.Durati
 	}
 	defer n.e.wg.Done()
 	sentAt := n.e.cfg.Clock()
-	err = errDefect
+	err = backend.ErrDefect
 	defer func() {
 		n.apply(Direct, func(k *contender.Contender, now time.Duration) contender.Effects {
 			n.renewed(r, now, sentAt, err)

@@ -96,8 +96,6 @@ func (t *timers) wake(at time.Duration) {
 	}
 }
 
-func (t *timers) remove(n *Name) { t.set(n, 0) }
-
 // schedule is a heap of names, by when they are due.
 type schedule []*Name
 

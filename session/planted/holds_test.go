@@ -146,7 +146,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a panic of one who waits leaves the owner waiting", file: "session/waiter.go",
-		old: "	_ = w.s.finish(holdKey{w.l.name, w.l.thread}, nil, w.mine, errPanic)\n", new: "	_ = errPanic\n",
+		old: "	_ = w.s.finish(holdKey{w.l.name, w.l.thread}, nil, w.mine, backend.ErrDefect)\n", new: "	_ = backend.ErrDefect\n",
 	},
 	{
 		name: "a panic at the end of a wait leaves the hold", file: "session/waiter.go",
