@@ -30,8 +30,8 @@ func (s *Subscription) Close() { s.bus.drop(s) }
 type bus struct {
 	listeners atomic.Int32
 	mu        sync.Mutex // guards the fields below
-	last      EventID    // its Start is set with the first event or subscription
-	kept      []Event    // a ring: see at
+	last      EventID
+	kept      []Event // a ring: see at
 	all       subscribers
 	of        map[string]subscribers // by session
 }
@@ -74,7 +74,6 @@ func (b *bus) Resume(id string, buffer int, seen EventID) (s *Subscription, miss
 }
 
 func (b *bus) followLocked(id string, buffer int, want func(Event) bool) *Subscription {
-	b.beginLocked()
 	c := make(chan *Event, buffer)
 	s := &Subscription{C: c, c: c, session: id, want: want, bus: b}
 	if id == "" {
@@ -89,11 +88,9 @@ func (b *bus) followLocked(id string, buffer int, want func(Event) bool) *Subscr
 	return s
 }
 
-func (b *bus) beginLocked() {
-	if b.last.Start == 0 {
-		b.last.Start = time.Now().UnixMicro()
-		b.all, b.of = subscribers{}, map[string]subscribers{}
-	}
+func (b *bus) start() {
+	b.last.Start = time.Now().UnixMicro()
+	b.all, b.of = subscribers{}, map[string]subscribers{}
 }
 
 func (b *bus) drop(s *Subscription) {
@@ -123,7 +120,6 @@ func (b *bus) heard() bool { return b.listeners.Load() > 0 }
 func (b *bus) publish(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.beginLocked()
 	b.last.N++
 	e.ID, e.Time = b.last, time.Now()
 	b.keepLocked(e)

@@ -51,6 +51,7 @@ func TestEventID(t *testing.T) {
 
 func TestResume(t *testing.T) {
 	var b bus
+	b.start()
 	before := b.Follow("a", 10, every)
 	b.tell("a", 0, 2)
 	<-before.C
@@ -84,6 +85,7 @@ func TestResume(t *testing.T) {
 // The id is as old as what was pushed out, one older, and one younger.
 func TestResumeTooOld(t *testing.T) {
 	var b bus
+	b.start()
 	b.tell("a", 0, keptEvents+10)
 	for seen, want := range map[uint64]struct {
 		from     int
@@ -101,7 +103,7 @@ func TestResumeTooOld(t *testing.T) {
 // What is missed and what comes over the channel are all there is, each once.
 func TestResumeWhilePublishing(t *testing.T) {
 	var b bus
-	b.beginLocked()
+	b.start()
 	seen := b.last
 	const events = 500
 	var publishing sync.WaitGroup
@@ -122,6 +124,7 @@ func TestResumeWhilePublishing(t *testing.T) {
 
 func TestSlowReaderIsDropped(t *testing.T) {
 	var b bus
+	b.start()
 	slow, other, all := b.Follow("a", 1, every), b.Follow("a", 3, every), b.Subscribe(3, every)
 	b.tell("a", 0, 3)
 	if got := len(slow.C); got != 1 {
@@ -146,6 +149,7 @@ func TestSlowReaderIsDropped(t *testing.T) {
 // for the locks of others.
 func TestFiltersOfOtherSessions(t *testing.T) {
 	var b bus
+	b.start()
 	asked := 0
 	for i := range 1000 {
 		defer b.Follow(fmt.Sprint("s", i), 1, func(Event) bool { asked++; return true }).Close()

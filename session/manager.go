@@ -59,6 +59,7 @@ func New(store ledger.Table, cfg Config) *Manager {
 		sessions: map[tokenHash]*Session{}, keyed: map[string]*Session{}, users: map[string]int{},
 		ended: map[tokenHash]ended{}, journaled: map[string]struct{}{},
 	}
+	m.bus.start()
 	m.drained, m.drain = context.WithCancel(context.Background())
 	or(&m.cfg.Store, store.Info().Type)
 	if most := store.Info().MaxTTL; most > 0 {
