@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -148,10 +150,7 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 	}
 	s.cancel(why) // from here on Err tells
 	s.pokeAllLocked()
-	leases := make([]*Lease, 0, len(s.holds))
-	for _, l := range s.holds {
-		leases = append(leases, l)
-	}
+	leases := slices.Collect(maps.Values(s.holds))
 	for _, t := range []*time.Timer{s.timer, s.silence} {
 		if t != nil {
 			t.Stop()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -54,12 +55,7 @@ func (s *Session) Lease(name string, thread int64) (*Lease, error) {
 func (s *Session) Leases() []*Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]*Lease, 0, len(s.holds))
-	for _, l := range s.holds {
-		out = append(out, l)
-	}
-	slices.SortFunc(out, func(a, b *Lease) int { return strings.Compare(a.name, b.name) })
-	return out
+	return slices.SortedFunc(maps.Values(s.holds), func(a, b *Lease) int { return strings.Compare(a.name, b.name) })
 }
 
 // Views are the session's holds as they are now, by name; one that has just ended is left

@@ -136,14 +136,19 @@ func (m *Manager) register(s *Session) (*Session, error) {
 	if err := m.roomLocked(s.o); err != nil {
 		return nil, err
 	}
+	m.cfg.Journal.Opened(s.entry()) // who finds it may end it: that has to come after this
+	m.addLocked(s)
+	return s, nil
+}
+
+// addLocked has s found and counted.
+func (m *Manager) addLocked(s *Session) {
 	m.sessions[s.hash] = s
 	m.users[s.o.User]++
 	if s.key != "" {
 		m.keyed[s.key] = s
 	}
-	m.cfg.Journal.Opened(s.entry()) // who finds it may end it: that has to come after this
 	m.index.add(s)
-	return s, nil
 }
 
 func (m *Manager) newSession(h tokenHash, o Options) *Session {

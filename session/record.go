@@ -12,15 +12,11 @@ import (
 // entry of the session in the journal.
 func (s *Session) entry() journal.Session {
 	o := s.o
-	var shown *journal.Peer
-	if p := s.shown.Load(); p != nil {
-		shown = &journal.Peer{PID: p.PID, UID: p.UID, Command: p.Command}
-	}
 	return journal.Session{
 		ID: s.id, UUID: s.uuid, Hash: s.hash[:], Key: s.key, Since: s.since, Name: o.Name, Meta: o.Meta,
 		PeerPID: o.Peer.PID, PeerUID: o.Peer.UID, Command: o.Peer.Command,
 		TTL: o.TTL, Keepalive: o.Keepalive, MaxHold: o.MaxHold, OneLock: o.OneLock, Conns: o.Conns,
-		Life: s.life(), PID: o.Process.PID, Started: o.Process.Started, Shown: shown, User: o.User,
+		Life: s.life(), PID: o.Process.PID, Started: o.Process.Started, Shown: (*journal.Peer)(s.shown.Load()), User: o.User,
 	}
 }
 

@@ -63,15 +63,10 @@ func (m *Manager) adopt(c *journal.Session) *Session {
 		lost.c.Fence = backend.Fence(l.Fence)
 		s.keepLost(holdKey{k.Name, k.Thread}, lost.lostError(l.Reason))
 	}
-	if p := c.Shown; p != nil {
-		s.shown.Store(&Peer{PID: p.PID, UID: p.UID, Command: p.Command})
-	}
-	m.sessions[s.hash] = s
-	m.users[s.o.User]++
-	if s.key != "" {
-		m.keyed[s.key] = s
-	}
-	m.index.add(s)
+	s.shown.Store((*Peer)(c.Shown))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.addLocked(s)
 	return s
 }
 

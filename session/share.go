@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,15 +44,9 @@ func (m *Manager) clear(user string) (ended bool) {
 	}
 	m.cleared = now
 	all := m.users[user] < m.cfg.Limits.SessionsPerUser
-	var found []*Session
-	for _, s := range m.sessions {
-		if all || s.o.User == user {
-			found = append(found, s)
-		}
-	}
 	m.mu.Unlock()
-	for _, s := range found {
-		if s.closeIf(s.idleLocked, "it held and waited for nothing, and there were too many sessions") {
+	for _, s := range m.all() {
+		if (all || s.o.User == user) && s.closeIf(s.idleLocked, "it held and waited for nothing, and there were too many sessions") {
 			ended = true
 		}
 	}
@@ -73,14 +68,7 @@ type UserEnded struct {
 // EndUser ends the sessions of a user, as EndSession does, on behalf of an administrator
 // who is named in the audit record.
 func (m *Manager) EndUser(ctx context.Context, user, by string) UserEnded {
-	m.mu.Lock()
-	var found []*Session
-	for _, s := range m.sessions {
-		if s.o.User == user {
-			found = append(found, s)
-		}
-	}
-	m.mu.Unlock()
+	found := slices.DeleteFunc(m.all(), func(s *Session) bool { return s.o.User != user })
 	out := UserEnded{Sessions: len(found)}
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout) // for all of them; they end also after it
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 // shown as that from the start.
 func (s *Session) Show(p Process) {
 	s.shown.Store(p.peer())
-	s.m.cfg.Journal.Shown(s.id, journal.Peer{PID: p.PID, UID: p.UID, Command: p.Command})
+	s.m.cfg.Journal.Shown(s.id, journal.Peer(*p.peer()))
 	for _, l := range s.Leases() {
 		l.show()
 	}

@@ -80,7 +80,7 @@ var lifeBugs = []bug{
 	},
 	{
 		name: "the share is forgotten by a restart", file: "session/restore.go",
-		old: "	m.users[s.o.User]++\n", new: "",
+		old: "	m.addLocked(s)\n", new: "	m.addLocked(s)\n	m.users[s.o.User]--\n",
 	},
 	{
 		name: "idle sessions make no room", file: "session/manager.go",
@@ -96,7 +96,7 @@ var lifeBugs = []bug{
 	},
 	{
 		name: "sessions of others make room", file: "session/share.go",
-		old: "if all || s.o.User == user {", new: "if _ = all; true {",
+		old: "if (all || s.o.User == user) && s", new: "if _ = all; s",
 	},
 	{
 		name: "refusals are remembered", file: "session/replay.go",
