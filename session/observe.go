@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/engine"
 )
 
 // Observer is told what happens to holds, to be counted and traced. It decides
@@ -39,14 +40,14 @@ const (
 )
 
 // WakePath is how a caller came to a grant.
-type WakePath string
+type WakePath = engine.Path
 
 // The paths. A waiter that is granted by WakePoll was not told by a message in time.
 const (
-	WakeAnswer WakePath = "answer" // the store granted it in the answer to a request that began a wait
-	WakeLocal  WakePath = "local"  // another caller of this node passed the turn on
-	WakePush   WakePath = "push"   // a message from the store led to it
-	WakePoll   WakePath = "poll"   // a timer had the store asked again
+	WakeAnswer = engine.Direct // the store granted it in the answer to a request that began a wait
+	WakeLocal  = engine.Local  // another caller of this node passed the turn on
+	WakePush   = engine.Push   // a message from the store led to it
+	WakePoll   = engine.Poll   // a timer had the store asked again
 )
 
 // Acquired is an Acquire that is over.

@@ -72,7 +72,7 @@ func (l *Lease) ended(e contender.Entry) {
 func (o owner) Granted(c *contender.Caller, path engine.Path) engine.Turn {
 	l := leaseOf(c)
 	l.mu.Lock()
-	l.granted, l.path, l.holder.Since = true, WakePath(path), time.Now()
+	l.granted, l.path, l.holder.Since = true, path, time.Now()
 	l.mu.Unlock()
 	if w := l.parked.Load(); w != nil && w.poked() {
 		return w

@@ -77,16 +77,8 @@ type Process struct {
 // is: p and q are one process.
 func (p Process) is(q Process) bool { return p.PID == q.PID && p.Started == q.Started }
 
-// Life is what a session lives by.
+// Life is what a session lives by; its kinds are those of package journal.
 type Life = journal.Life
-
-// The kinds of life.
-const (
-	LifeConnection = journal.Connection
-	LifeProcess    = journal.Process
-	LifeKeepalive  = journal.Keepalive // requests now and then
-	LifeMaxHold    = journal.MaxHold   // nothing; the bound of its hold
-)
 
 // Session is a client that can hold locks.
 type Session struct {
@@ -186,25 +178,23 @@ func (s *Session) Err() error {
 
 // gone is why an acquire cannot go on: when all sessions end, that of the gateway.
 func (s *Session) gone(name string) error {
-	select {
-	case <-s.m.drained.Done():
+	if s.m.drained.Err() != nil {
 		return s.m.drainingError(name)
-	default:
-		return s.Err()
 	}
+	return s.Err()
 }
 
 // life is what the session lives by. What it may end by besides are its Options.
 func (s *Session) life() Life {
 	switch o := s.o; {
 	case o.Process.PID != 0:
-		return LifeProcess
+		return journal.Process
 	case o.Keepalive > 0:
-		return LifeKeepalive
+		return journal.Keepalive
 	case o.Conns, o.Alive != nil:
-		return LifeConnection
+		return journal.Connection
 	default:
-		return LifeMaxHold
+		return journal.MaxHold
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/journal"
 )
 
 func all(m *session.Manager, q session.Query) (page []session.Summary) {
@@ -49,7 +50,7 @@ func TestSummary(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		want := session.Summary{
 			ID: s.ID(), UUID: s.UUID(), Name: "jobs", Meta: map[string]string{"team": "storage"},
-			Peer: session.Peer{PID: 4411, UID: 1000, Command: "backup.sh"}, Since: s.Since(), Life: session.LifeKeepalive,
+			Peer: session.Peer{PID: 4411, UID: 1000, Command: "backup.sh"}, Since: s.Since(), Life: journal.Keepalive,
 			TTL: 20 * time.Second, Keepalive: time.Minute, Left: 40 * time.Second, MaxHold: time.Hour,
 			Holds: 2, Locks: []string{"a", "b"},
 		}
@@ -112,10 +113,10 @@ func TestLives(t *testing.T) {
 		c := newCluster(t, 1, session.Config{}, nil)
 		blocks := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		for want, o := range map[session.Life]session.Options{
-			session.LifeConnection: {Conns: true},
-			session.LifeProcess:    {Alive: blocks, Process: session.Process{PID: 4411}, Conns: true},
-			session.LifeKeepalive:  {Keepalive: time.Minute, Conns: true},
-			session.LifeMaxHold:    {OneLock: true, MaxHold: time.Hour},
+			journal.Connection: {Conns: true},
+			journal.Process:    {Alive: blocks, Process: session.Process{PID: 4411}, Conns: true},
+			journal.Keepalive:  {Keepalive: time.Minute, Conns: true},
+			journal.MaxHold:    {OneLock: true, MaxHold: time.Hour},
 		} {
 			s := c.open(0, o)
 			if err := s.Attach(); err != nil {
