@@ -40,7 +40,7 @@ func (l *Lease) unreserve() {
 func (l *Lease) enter(ctx context.Context, d int, answer *receipt) (int, error) {
 	was := l.entries()
 	n := was + d
-	if err := l.see(func(*contender.Contender, time.Duration) {}); err != nil {
+	if err := l.Err(); err != nil {
 		return 0, err
 	}
 	if n == 0 || n > l.m.cfg.Limits.Entries {

@@ -154,10 +154,7 @@ func (l *Lease) View() (View, error) {
 			v.MaxHoldAt = wall.Add(l.c.MaxHoldAt - now)
 		}
 	})
-	if err != nil {
-		return View{}, err
-	}
-	return v, nil
+	return v, orNil(err)
 }
 
 // holderNow is who has l, for people.
@@ -185,10 +182,7 @@ func (l *Lease) Done() <-chan struct{} { return l.done }
 // Err says why the hold is over, nil while it is not: CodeLost with the reason,
 // CodeNotOwner after a release, or CodeDraining where it was left to the next process.
 func (l *Lease) Err() error {
-	if err := l.see(func(*contender.Contender, time.Duration) {}); err != nil {
-		return err
-	}
-	return nil
+	return orNil(l.see(func(*contender.Contender, time.Duration) {}))
 }
 
 // entries is how often l was entered; 0: it is over.

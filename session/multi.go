@@ -86,8 +86,10 @@ func (s *Session) gather(ctx context.Context, names []string, a Acquire, r *rece
 	}
 	got, err := s.takeAll(ctx, slices.Sorted(slices.Values(names)), a, r, secret)
 	if err == nil {
-		if secret {
-			surviveAll(got)
+		for _, g := range got {
+			if secret {
+				g.Lease.survive(true)
+			}
 		}
 		err = firstOver(got)
 	}

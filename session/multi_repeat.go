@@ -41,12 +41,6 @@ func (s *Session) answeredBefore(names []string, r *receipt) (gs []Grant) {
 	return gs
 }
 
-func surviveAll(gs []Grant) {
-	for _, g := range gs {
-		g.Lease.survive(true)
-	}
-}
-
 // survive says whether the next process of this node is to go on holding l.
 func (l *Lease) survive(yes bool) {
 	_ = l.see(func(c *contender.Contender, _ time.Duration) { // if it is over, the journal says so

@@ -51,15 +51,12 @@ func (l *Lease) refusal(code Code, why contender.Reason) (err *Error) {
 
 // unanswered is why l is refused where the store has not said who has the name.
 func (l *Lease) unanswered(c *contender.Contender) *Error {
-	trouble := l.n.Trouble()
-	switch {
-	case trouble == nil || c.Unknown():
-		return &Error{
-			Code: CodeOutcomeUnknown, Lock: l.name, RetryAfter: time.Second,
-			Detail: "the store gave no answer in time; nothing is held, and what the store may have granted is being undone",
-		}
-	default:
+	if trouble := l.n.Trouble(); trouble != nil && !c.Unknown() {
 		return unavailable(l.name, trouble)
+	}
+	return &Error{
+		Code: CodeOutcomeUnknown, Lock: l.name, RetryAfter: time.Second,
+		Detail: "the store gave no answer in time; nothing is held, and what the store may have granted is being undone",
 	}
 }
 

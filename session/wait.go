@@ -162,12 +162,8 @@ func (s *Session) follow(ctx context.Context, other *pending, name string, a *Ac
 	case <-s.ctx.Done():
 		return s.gone(name)
 	case <-t.C:
-		code := CodeWaitTimeout
-		if a.Wait == 0 {
-			code = CodeLocked
-		}
 		return &Error{
-			Code: code, Lock: name, RetryAfter: time.Second,
+			Code: a.late(), Lock: name, RetryAfter: time.Second,
 			Detail: "another request of the same session and thread waits for the lock",
 		}
 	}
