@@ -16,7 +16,7 @@ func (c *Contender) admit() {
 		w.phase, w.Entries, w.sent, w.stale = granted, 1, 1, false
 		w.Fence = c.hold.block + backend.Fence(c.hold.used) - 1
 		c.top = max(c.top, w.Fence)
-		w.began, w.MinHoldAt, w.MaxHoldAt, w.Until, w.Kept = c.now, 0, 0, 0, false
+		w.began, w.Until = c.now, 0
 		c.given = max(c.given, w.Fence)
 		w.settle = c.settles(w)
 		c.hold.fresh, c.hold.last, w.Since = false, w.Fence, c.shownTime()

@@ -131,7 +131,7 @@ func (c *Contender) SetEntries(now time.Duration, w *Caller, n int) Effects {
 // the name is held here.
 func (c *Contender) Describe(now time.Duration) Effects {
 	c.now = now
-	c.describe = c.describe || c.hold.id != 0 && len(c.in) > 0
+	c.describe = c.describe || len(c.in) > 0
 	return c.advance()
 }
 

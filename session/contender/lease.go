@@ -70,7 +70,7 @@ func (c *Contender) answeredFor(r ledger.Renewal, sentAt time.Duration, err erro
 	c.expire()
 	ttl := c.sure(r.TTL)
 	h := &c.hold
-	if r.ID != h.id || h.id == 0 {
+	if r.ID != h.id {
 		return 0
 	}
 	switch {

@@ -121,7 +121,6 @@ func (c *Contender) act() {
 	if c.hold.id != 0 && !c.hold.giving && !c.recovers && len(c.in) == 0 && c.queue.len() == 0 && !c.retains() {
 		c.forget()
 	}
-	c.left()
 	if c.now < c.retryAt {
 		return
 	}
