@@ -300,7 +300,7 @@ func TestWhatIsShown(t *testing.T) {
 	}
 	b.did(b.c.Release(b.now, next))
 	b.did(b.c.Release(b.now, w))
-	if b.c.Owes() || !w.IsOver() {
+	if b.c.Owes() || w.phase != over {
 		t.Error("what is retained counts as owed")
 	}
 	b.now += time.Second
@@ -353,7 +353,7 @@ func TestTryBesideOthersOfTheNode(t *testing.T) {
 		try.NoWait = true
 		b.enter(try)
 		b.settle()
-		if got := b.accept(try); got != (others == 0) || !got && !try.IsOver() {
+		if got := b.accept(try); got != (others == 0) || !got && try.phase != over {
 			t.Errorf("%s: let in %v, it waits %v", what, got, try.Waits())
 		}
 	}
@@ -389,7 +389,7 @@ func TestTriesAtOnce(t *testing.T) {
 	}
 	b.settle()
 	for i, try := range tries {
-		if got := b.accept(try); got != (i < int(permits)) || !got && !try.IsOver() {
+		if got := b.accept(try); got != (i < int(permits)) || !got && try.phase != over {
 			t.Errorf("try %d: let in %v, it waits %v", i, got, try.Waits())
 		}
 	}

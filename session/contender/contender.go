@@ -142,9 +142,6 @@ type hold struct {
 // New makes the contender of a name of which this node knows nothing.
 func New(cfg *Config) *Contender { return &Contender{cfg: cfg} }
 
-// Holds: the store has granted something to this node, as far as it knows.
-func (c *Contender) Holds() bool { return c.hold.id != 0 }
-
 // Quiet: there is nothing to do, and nothing of this node is in the store. The contender
 // may be dropped; if it is kept, the next request needs no look first.
 func (c *Contender) Quiet() bool {

@@ -82,7 +82,7 @@ func fencesOf(t *testing.T, r *rand.Rand, seed uint64) {
 				say("not held")
 			}
 		}
-		held = slices.DeleteFunc(held, (*Caller).IsOver)
+		held = slices.DeleteFunc(held, func(w *Caller) bool { return w.phase == over })
 		for _, w := range slices.Clone(waiting) {
 			if w.phase != granted || w.settle || !b.accept(w) {
 				continue

@@ -29,7 +29,7 @@ func drain(b *bench, n int) {
 	for b.sent != nil {
 		b.answer()
 	}
-	if b.c.Holds() || len(b.row.Record.Holds) > 0 {
+	if b.c.Hold() != 0 || len(b.row.Record.Holds) > 0 {
 		b.Fatal("something is left")
 	}
 }

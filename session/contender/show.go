@@ -13,9 +13,6 @@ func (w *Caller) Waits() bool { return w.phase == waiting }
 // Holds: w was told that it holds the name, and that is not over. It may be Kept.
 func (w *Caller) Holds() bool { return w.phase == told || w.phase == kept }
 
-// IsOver: the wait or the hold of w is over.
-func (w *Caller) IsOver() bool { return w.phase == over }
-
 // In are those who are let in, whether they were told or not. It is not to be kept or
 // changed.
 func (c *Contender) In() []*Caller { return c.in }
@@ -67,5 +64,5 @@ func (c *Contender) Recovering() bool { return c.recovers }
 // End is when what is held is over, unless it is prolonged before; 0: nothing is held.
 func (c *Contender) End() time.Duration { return c.hold.deadline }
 
-// Hold names what is held; 0: nothing is.
+// Hold names what the store has granted to this node, as far as it knows; 0: nothing.
 func (c *Contender) Hold() backend.Fence { return c.hold.id }

@@ -98,7 +98,7 @@ func (w *world) requests(i int, add adder) {
 			}
 			recovers := n.c.Recovering()
 			w.carryOut(i, n.c.Reply(w.now, q.reply, nil))
-			if !recovers && n.c.Holds() && slices.Contains(q.reply.Deleted, n.c.Hold()) {
+			if !recovers && n.c.Hold() != 0 && slices.Contains(q.reply.Deleted, n.c.Hold()) {
 				w.fail("a deleted hold is kept")
 			}
 		}, text, name(i), what)
@@ -143,7 +143,7 @@ func (w *world) deliver(i int, add adder) {
 			continue
 		}
 		hear := func(w *world) {
-			if ledger.Kind(k) == ledger.Waits && w.nodes[i].c.Holds() {
+			if ledger.Kind(k) == ledger.Waits && w.nodes[i].c.Hold() != 0 {
 				w.known(i)
 			}
 			w.carryOut(i, w.nodes[i].c.Message(w.now, ledger.Kind(k), w.brought(i, k)))

@@ -117,7 +117,7 @@ func (w *world) checkRest() {
 		if n.process != up {
 			continue
 		}
-		if h := r.Firm(name(i)); h != nil && h.End > w.now && (n.c.Quiet() || !n.c.Holds() && n.timer == 0) {
+		if h := r.Firm(name(i)); h != nil && h.End > w.now && (n.c.Quiet() || n.c.Hold() == 0 && n.timer == 0) {
 			w.fail("orphan") // nobody here knows of the hold, or does anything about it
 		}
 		for k := range n.clients {
