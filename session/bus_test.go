@@ -181,6 +181,7 @@ func BenchmarkPublish(b *testing.B) {
 func TestSubscriptionsAreSmall(t *testing.T) {
 	const subscriptions, buffer = 1000, 1024
 	var b bus
+	b.start()
 	all := make([]*Subscription, subscriptions)
 	used := func(f func()) int {
 		var before, after runtime.MemStats
