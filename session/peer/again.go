@@ -17,10 +17,13 @@ func Identify(pid int) (session.Process, error) {
 	name := command(pid) // before the rest: a process that ends meanwhile is none, and not one without a name
 	began, err := readStart(pid)
 	if err != nil {
-		return session.Process{}, invalid("there is no process %d, or it cannot be seen", pid)
+		return session.Process{}, unseen(pid, err, "there is no process %d, or it cannot be seen", pid)
 	}
 	uid, err := owner(pid)
-	if err != nil {
+	switch {
+	case exhausted(err):
+		return session.Process{}, noDescriptor(pid)
+	case err != nil:
 		uid = -1
 	}
 	return session.Process{PID: pid, Started: began, UID: uid, Command: name}, nil
@@ -42,9 +45,6 @@ func Named(pid int, by session.Peer) (session.Process, error) {
 	return p, err
 }
 
-// againPause is how often a process is looked for that cannot be watched.
-const againPause = time.Second
-
 // Again is the liveness of a process that was identified before, by this gateway
 // process or by an earlier one. by is who has named it then: the descriptor goes on that
 // account, however many there are already. While there is none to be had, the process is
@@ -63,7 +63,7 @@ func (d *Descriptors) Again(is session.Process, by session.Peer) (session.Livene
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(againPause):
+			case <-time.After(lookPause):
 			}
 			h, err := reopen(is)
 			switch {

@@ -62,9 +62,10 @@ func watch(kqueue int, what string, use *Use) session.Liveness {
 	return func(ctx context.Context) error {
 		defer use.Release()
 		defer held.Close()
-		r, w, err := os.Pipe() // by which ctx ends the wait
+		// A pipe, by which ctx ends the wait, if there is a descriptor left for it.
+		r, w, err := os.Pipe()
 		if err != nil {
-			return fmt.Errorf("watch %s: %w", what, err)
+			return look(ctx, what, func() bool { return gone(kqueue) })
 		}
 		defer r.Close()
 		defer context.AfterFunc(ctx, func() { w.Close() })()

@@ -79,10 +79,14 @@ func openOlder(pid int, than time.Duration) (handle int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if older, err := began(pid, than); err == nil && older {
+	older, err := began(pid, than)
+	if err == nil && older {
 		return handle, nil
 	}
 	_ = unix.Close(handle)
+	if exhausted(err) {
+		return 0, err
+	}
 	return 0, unix.ESRCH
 }
 

@@ -61,7 +61,7 @@ func sameNamespace(by session.Peer) error {
 	}
 	st, err := readStatus(by.PID)
 	if err != nil {
-		return invalid("the process %d that made the connection is gone or cannot be seen", by.PID)
+		return unseen(by.PID, err, "the process %d that made the connection is gone or cannot be seen", by.PID)
 	}
 	if st.levels != 1 {
 		return invalid("the caller's process ids are not those of the gateway; run both in one pid namespace")
@@ -89,6 +89,10 @@ func watch(fd int, what string, use *Use) session.Liveness {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return fmt.Errorf("watch %s: %w", what, err)
+		// The poller has not taken it, as with no watch left (fs.epoll.max_user_watches).
+		return look(ctx, what, func() (ended bool) {
+			_ = rc.Control(func(fd uintptr) { ended = gone(int(fd)) }) // an error: closed, with ctx
+			return ended
+		})
 	}
 }

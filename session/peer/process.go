@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -59,11 +60,8 @@ func (d *Descriptors) openError(pid int, err error) error {
 		return invalid("there is no process %d", pid)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT):
 		return invalid("%d is a thread, not a process", pid)
-	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-		return &session.Error{
-			Code: session.CodeTooManySessions, RetryAfter: time.Second,
-			Detail: fmt.Sprintf("the gateway has no file descriptor left to watch process %d with; raise its limit (ulimit -n, LimitNOFILE=)", pid),
-		}
+	case exhausted(err):
+		return noDescriptor(pid)
 	default:
 		return fmt.Errorf("watch process %d: %w", pid, err)
 	}
@@ -72,7 +70,7 @@ func (d *Descriptors) openError(pid int, err error) error {
 func allowed(pid, handle int, by session.Peer) error {
 	uid, err := owner(pid)
 	if err != nil || gone(handle) {
-		return invalid("there is no process %d, or it cannot be seen", pid)
+		return unseen(pid, err, "there is no process %d, or it cannot be seen", pid)
 	}
 	if by.UID != 0 && uid != by.UID {
 		return invalid("process %d does not belong to uid %d", pid, by.UID)
@@ -82,6 +80,18 @@ func allowed(pid, handle int, by session.Peer) error {
 
 func invalid(format string, args ...any) error { return session.Invalid("bind", format, args...) }
 
+// unseen is invalid, unless err, of reading about process pid, tells nothing of the process.
+func unseen(pid int, err error, format string, args ...any) error {
+	if exhausted(err) {
+		return noDescriptor(pid)
+	}
+	return invalid(format, args...)
+}
+
+func noDescriptor(pid int) error {
+	return full("the gateway has no file descriptor left to look at process %d with; raise its limit (ulimit -n, LimitNOFILE=)", pid)
+}
+
 // gone tells whether the process has exited: its handle, a descriptor, is readable from then
 // on.
 func gone(handle int) bool {
@@ -90,6 +100,24 @@ func gone(handle int) bool {
 		n, err := unix.Poll(fds, 0)
 		if !errors.Is(err, unix.EINTR) {
 			return n > 0
+		}
+	}
+}
+
+// lookPause is how often a process is looked at that nothing tells of.
+const lookPause = time.Second
+
+// look waits for the end of a process by looking at it from time to time, where the system
+// has no room left to be told of it: that the process lives is no reason to end its session.
+func look(ctx context.Context, what string, gone func() bool) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lookPause):
+		}
+		if gone() {
+			return fmt.Errorf("%s has exited", what)
 		}
 	}
 }

@@ -143,6 +143,57 @@ func TestProcessWithoutDescriptor(t *testing.T) {
 	}
 }
 
+// A poller without room for one more takes no pidfd, just as it takes none that blocks.
+func TestProcessUnpolled(t *testing.T) {
+	unpolled := func(t *testing.T) (*exec.Cmd, session.Liveness) {
+		child := start(t, 0, "sleep", "60")
+		pidfd, err := unix.PidfdOpen(child.Process.Pid, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return child, watch(pidfd, "process", nil)
+	}
+	t.Run("ends", func(t *testing.T) {
+		child, alive := unpolled(t)
+		done := live(t.Context(), alive)
+		stillLives(t, done)
+		kill(t, child)
+		if err := ended(t, done); err.Error() != "process has exited" {
+			t.Errorf("err = %v", err)
+		}
+	})
+	t.Run("is given up", func(t *testing.T) {
+		_, alive := unpolled(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := live(ctx, alive)
+		stillLives(t, done)
+		cancel()
+		if err := ended(t, done); !errors.Is(err, context.Canceled) {
+			t.Errorf("err = %v, want %v", err, context.Canceled)
+		}
+	})
+}
+
+// Without a descriptor nothing can be read of a process, which says nothing against it.
+func TestProcessUnread(t *testing.T) {
+	pid := os.Getpid()
+	pidfd, err := open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pidfd)
+	withoutDescriptors(t, func() {
+		_, identify := Identify(pid)
+		_, named := Named(pid, me())
+		_, process := NewDescriptors().Process(pid, me())
+		for what, err := range map[string]error{"identify": identify, "named": named, "process": process, "allowed": allowed(pid, pidfd, me())} {
+			if session.CodeOf(err) != session.CodeTooManySessions {
+				t.Errorf("%s: err = %v, want %s", what, err, session.CodeTooManySessions)
+			}
+		}
+	})
+}
+
 func refused(t *testing.T, err error, want string) {
 	t.Helper()
 	if session.CodeOf(err) != session.CodeInvalid || !strings.Contains(err.Error(), want) {
