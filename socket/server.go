@@ -137,14 +137,7 @@ func (s *Server) Serve(ln net.Listener) error {
 
 // passing tells whether an error of accept concerns the machine or one client, and not the
 // socket.
-func passing(err error) bool {
-	for _, e := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.ECONNABORTED} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
-}
+func passing(err error) bool { return peer.Full(err) || errors.Is(err, unix.ECONNABORTED) }
 
 func (s *Server) stopped() bool {
 	select {

@@ -185,7 +185,7 @@ func TestAcceptErrors(t *testing.T) {
 		return &failing{ln, errs}, path
 	}
 	g := start(t)
-	ln, path := listen(fmt.Errorf("accept: %w", syscall.EMFILE), syscall.ECONNABORTED)
+	ln, path := listen(fmt.Errorf("accept: %w", syscall.EMFILE), syscall.ECONNABORTED, syscall.ENOSPC)
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(ln) }()
 	(&gateway{t: t, path: path}).dial().want("PONG", "PING")

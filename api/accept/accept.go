@@ -57,6 +57,9 @@ func (l *listener) accept() (*Conn, error) {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			l.Descriptors.RefuseAll(err)
+			if peer.Full(err) {
+				err = passing{err}
+			}
 			return nil, err
 		}
 		owner, fd := peer.OwnerOf(c), peer.Number(c)
@@ -73,3 +76,11 @@ func (l *listener) accept() (*Conn, error) {
 		_ = c.Close()
 	}
 }
+
+// passing is an error of accept after which net/http accepts again, a moment later. By itself
+// it takes only some errors for such.
+type passing struct{ error }
+
+func (e passing) Unwrap() error { return e.error }
+func (passing) Timeout() bool   { return false }
+func (passing) Temporary() bool { return true }

@@ -233,9 +233,9 @@ func (u *Use) Release() {
 }
 
 // RefuseAll is told that a connection could not even be accepted. Any other error than
-// that there is no descriptor is ignored.
+// that there is no room for it is ignored.
 func (d *Descriptors) RefuseAll(err error) {
-	if !exhausted(err) {
+	if !Full(err) {
 		return
 	}
 	d.mu.Lock()

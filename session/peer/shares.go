@@ -50,3 +50,9 @@ func unsigned[N int64 | uint64](n N) uint64 { return uint64(n) }
 // exhausted tells whether accept or another call has failed because the process, or the
 // machine, has no descriptor left.
 func exhausted(err error) bool { return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) }
+
+// Full tells whether accept has failed because the process, or the machine, has no room for
+// one more connection: no descriptor, no memory, or no epoll watch (ENOSPC).
+func Full(err error) bool {
+	return exhausted(err) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.ENOSPC)
+}
