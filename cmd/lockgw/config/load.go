@@ -27,6 +27,9 @@ type Settings struct {
 	Warnings  []string
 }
 
+// Given tells whether somebody has chosen the value of key.
+func (s Settings) Given(key string) bool { return s.Origins[key] != originDefault }
+
 // loader reads the layers file, environment and flags. It can be asked
 // again, as SIGHUP does.
 type loader struct {

@@ -23,7 +23,8 @@ sees one that is lower than before. It is a day ahead of the newest one, for nam
 store does not know any more.
 
 Stop all gateways of the old store first: what they grant later is not counted. The store is
-the one of the configuration, of LOCKGW_BACKEND_URL or of --backend-url.`,
+the one of the configuration, of LOCKGW_BACKEND_URL or of --backend-url. A unit of systemd may
+have it from a file that this shell does not know (EnvironmentFile=).`,
 		Example: "  lockgw floor --backend-url redis://old:6379/0",
 		Args:    cli.UsageArgs(cobra.NoArgs),
 	}
@@ -36,6 +37,10 @@ the one of the configuration, of LOCKGW_BACKEND_URL or of --backend-url.`,
 		}
 		if err != nil {
 			return err
+		}
+		if !s.Given("backend.url") {
+			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning: no store is configured here, so this is the number of the embedded one. "+
+				"If the gateway has backend.url from elsewhere, as from an EnvironmentFile= of its unit, name the store with LOCKGW_BACKEND_URL or --backend-url")
 		}
 		least, err := serve.Floor(cmd.Context(), s.Config)
 		if err != nil {
