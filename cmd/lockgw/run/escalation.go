@@ -64,8 +64,8 @@ func (l *escalation) kill() {
 		return
 	}
 	l.killed = true
+	l.p.signal(syscall.SIGKILL) // first: there may be little time left
 	l.r.say(must, event{Event: "killing", Signal: "SIGKILL"}, "the command has not stopped: killing it")
-	l.p.signal(syscall.SIGKILL)
 }
 
 // reapTime is how long the kernel may take to end a group that was killed.

@@ -17,7 +17,8 @@ import (
 // again.
 type report struct {
 	quiet, json, live bool
-	conflictCode      int // of -E
+	conflictCode      int       // of -E
+	screen            io.Writer // where what is written to w can be seen
 
 	mu   sync.Mutex // guards the fields below
 	w    io.Writer
@@ -49,8 +50,11 @@ const (
 	must importance = true
 )
 
-func newReport(w io.Writer, o *options) *report {
-	return &report{quiet: o.quiet, json: o.json, conflictCode: o.conflictCode, live: !o.json && cli.IsTerminal(w) && os.Getenv("TERM") != "dumb", w: w}
+// newReport reports on screen. Call flush at the end, when no lock waits for that.
+func newReport(screen io.Writer, o *options) (r *report, flush func()) {
+	w := &patient{w: screen}
+	live := !o.json && cli.IsTerminal(screen) && os.Getenv("TERM") != "dumb"
+	return &report{quiet: o.quiet, json: o.json, conflictCode: o.conflictCode, live: live, screen: screen, w: w}, w.flush
 }
 
 // say writes a message of its own line.
@@ -85,7 +89,7 @@ func (r *report) waiting(e event, text func(columns int) string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	columns := cli.Width(r.w)
+	columns := cli.Width(r.screen)
 	fmt.Fprintf(r.w, "\r\x1b[K%s", cli.Cut(text(columns), columns))
 	r.open = true
 }

@@ -19,7 +19,8 @@ var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, sy
 
 // run acquires, runs and releases.
 func run(ctx context.Context, o *options) error {
-	r := newReport(os.Stderr, o)
+	r, flush := newReport(os.Stderr, o)
+	defer flush()
 	path, err := findCommand(o.argv[0])
 	if err != nil {
 		return r.failed(err)
