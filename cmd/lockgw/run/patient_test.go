@@ -81,6 +81,22 @@ func TestRunUnread(t *testing.T) {
 	e2e.WantExit(t, cmd, cli.ExitLost)
 }
 
+// What is said after its reader has ended must not end the run: it has a command to stop.
+func TestRunBrokenPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Close()
+	defer w.Close()
+	cmd := exec.Command("lockgw", "run", "nightly", "--max-runtime", "0.5", "--socket", e2e.StartGateway(t), "--", "sleep", "600")
+	cmd.Stderr = w
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	e2e.WantExit(t, cmd, cli.ExitMaxRuntime)
+}
+
 // fill writes to a pipe until it takes no more.
 func fill(pipe *os.File) error {
 	// Opened once more: who has the pipe for stderr is to be held up by it.
