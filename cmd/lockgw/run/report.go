@@ -52,9 +52,9 @@ const (
 
 // newReport reports on screen. Call flush at the end, when no lock waits for that.
 func newReport(screen io.Writer, o *options) (r *report, flush func()) {
-	w := &patient{w: screen}
+	w := cli.NewPatient(screen)
 	live := !o.json && cli.IsTerminal(screen) && os.Getenv("TERM") != "dumb"
-	return &report{quiet: o.quiet, json: o.json, conflictCode: o.conflictCode, live: live, screen: screen, w: w}, w.flush
+	return &report{quiet: o.quiet, json: o.json, conflictCode: o.conflictCode, live: live, screen: screen, w: w}, func() { <-w.Written() }
 }
 
 // say writes a message of its own line.

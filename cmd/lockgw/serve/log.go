@@ -8,16 +8,18 @@ import (
 
 	"github.com/lmittmann/tint"
 
-	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 )
 
-// newLog makes the log of a gateway on w. Messages below level are dropped, also
-// when level changes later.
-func newLog(w io.Writer, c config.Log, level *slog.LevelVar) *slog.Logger {
-	if c.Format == "text" || (c.Format == "auto" && cli.IsTerminal(w)) {
+// logPatience is how long the end of a gateway waits for who reads its log.
+const logPatience = time.Second
+
+// newLog makes the log of a gateway on w, which may be a terminal. Messages below level are
+// dropped, also when level changes later.
+func newLog(w io.Writer, terminal bool, c config.Log, level *slog.LevelVar) *slog.Logger {
+	if c.Format == "text" || (c.Format == "auto" && terminal) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{
-			Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !cli.IsTerminal(w),
+			Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !terminal,
 		}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))

@@ -13,7 +13,7 @@ import (
 func TestLog(t *testing.T) {
 	var out strings.Builder
 	level := new(slog.LevelVar)
-	log := newLog(&out, config.Log{Format: "auto"}, level)
+	log := newLog(&out, false, config.Log{Format: "auto"}, level)
 	log.Debug("unseen")
 	level.Set(config.Log{Level: "debug"}.SlogLevel())
 	log.Debug("seen")
@@ -26,7 +26,7 @@ func TestLog(t *testing.T) {
 		t.Errorf("log = %q, want a duration that can be read", got)
 	}
 	out.Reset()
-	newLog(&out, config.Log{Format: "text"}, level).Info("hello", "key", 1)
+	newLog(&out, false, config.Log{Format: "text"}, level).Info("hello", "key", 1)
 	if got := out.String(); !strings.Contains(got, "INF hello key=1\n") {
 		t.Errorf("log = %q, want plain text without colours", got)
 	}

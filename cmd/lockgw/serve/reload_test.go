@@ -19,7 +19,7 @@ func TestReload(t *testing.T) {
 	level := new(slog.LevelVar)
 	r := &reloader{
 		load: func() (config.Settings, error) { return next, loadErr }, running: running, service: &serviceManager{},
-		access: access.Open(), level: level, log: newLog(&out, config.Log{}, level),
+		access: access.Open(), level: level, log: newLog(&out, false, config.Log{}, level),
 	}
 
 	next.Log.Level, next.Lock.TTL, next.Warnings = "debug", time.Minute, []string{"a warning"}

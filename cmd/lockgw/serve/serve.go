@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/spf13/cobra"
@@ -51,15 +52,21 @@ func (x Examiner) with(s config.Settings) func(context.Context) any {
 	return func(ctx context.Context) any { return x(ctx, s) }
 }
 
-// openLog begins the log with what is doubtful about the settings.
-func openLog(s config.Settings) (*slog.Logger, *slog.LevelVar) {
-	level := new(slog.LevelVar)
+// openLog begins the log with what is doubtful about the settings. Call flush at the end.
+func openLog(s config.Settings) (log *slog.Logger, level *slog.LevelVar, flush func()) {
+	level = new(slog.LevelVar)
 	level.Set(s.Log.SlogLevel())
-	log := newLog(os.Stderr, s.Log, level)
+	w := cli.NewPatient(os.Stderr)
+	log = newLog(w, cli.IsTerminal(os.Stderr), s.Log, level)
 	for _, warning := range s.Warnings {
 		log.Warn(warning)
 	}
-	return log, level
+	return log, level, func() {
+		select {
+		case <-w.Written():
+		case <-time.After(logPatience):
+		}
+	}
 }
 
 // serve runs a gateway until a signal ends it, or until one of its parts fails.
@@ -68,7 +75,8 @@ func serve(ctx context.Context, load func() (config.Settings, error), examine Ex
 	if err != nil {
 		return err
 	}
-	log, level := openLog(s)
+	log, level, flush := openLog(s)
+	defer flush()
 	control, err := access.New(s.Admission)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package run
+package cli
 
 import (
 	"io"
@@ -7,15 +7,16 @@ import (
 )
 
 const (
-	// writePatience is how long a message may hold up who has to stop the command in time.
+	// writePatience is how long a message may hold up who writes it.
 	writePatience = 50 * time.Millisecond
 	// mostUnwritten bounds what waits for a reader, in bytes. What comes then is dropped.
-	mostUnwritten = 64 << 10
+	mostUnwritten = 1 << 20
 )
 
-// patient writes to w for those who cannot wait: w may take nothing for as long as its reader
-// likes, as a full pipe does, and a terminal after Ctrl-S.
-type patient struct {
+// Patient writes to w for those who cannot wait, as they have locks to look after: w may take
+// nothing for as long as its reader likes, as a full pipe does, and a terminal after Ctrl-S. It
+// is safe for concurrent use.
+type Patient struct {
 	w io.Writer
 
 	mu      sync.Mutex // guards the fields below
@@ -23,9 +24,12 @@ type patient struct {
 	writing chan struct{} // closed when all is written; nil: it is
 }
 
+// NewPatient makes one that writes to w.
+func NewPatient(w io.Writer) *Patient { return &Patient{w: w} }
+
 // Write waits for a moment, so that most of the time what was written stands there before
 // whatever follows. It does not wait behind one that takes longer already.
-func (p *patient) Write(b []byte) (int, error) {
+func (p *Patient) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	if len(p.waiting)+len(b) <= mostUnwritten {
 		p.waiting = append(p.waiting, b...)
@@ -46,7 +50,7 @@ func (p *patient) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (p *patient) write(done chan struct{}) {
+func (p *Patient) write(done chan struct{}) {
 	for {
 		p.mu.Lock()
 		b := p.waiting
@@ -62,12 +66,14 @@ func (p *patient) write(done chan struct{}) {
 	}
 }
 
-// flush waits until all is written.
-func (p *patient) flush() {
+// Written is closed when all is written.
+func (p *Patient) Written() <-chan struct{} {
 	p.mu.Lock()
-	done := p.writing
-	p.mu.Unlock()
-	if done != nil {
-		<-done
+	defer p.mu.Unlock()
+	if p.writing != nil {
+		return p.writing
 	}
+	none := make(chan struct{})
+	close(none)
+	return none
 }

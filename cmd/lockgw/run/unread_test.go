@@ -1,8 +1,6 @@
 package run
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -10,37 +8,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
-
-// What was said while nobody read is read later, in its order, and no one waits for it twice.
-func TestPatient(t *testing.T) {
-	r, w := io.Pipe()
-	p := &patient{w: w}
-	began := time.Now()
-	for range 1000 {
-		_, _ = io.WriteString(p, "a line\n")
-	}
-	_, _ = p.Write(make([]byte, mostUnwritten)) // too much
-	if took := time.Since(began); took > 100*writePatience {
-		t.Errorf("1000 lines that nobody read took %v", took)
-	}
-	all := make(chan string)
-	go func() {
-		b, _ := io.ReadAll(r)
-		all <- string(b)
-	}()
-	p.flush()
-	_ = w.Close()
-	if got, want := <-all, strings.Repeat("a line\n", 1000); got != want {
-		t.Errorf("%d bytes were read, want %d", len(got), len(want))
-	}
-}
 
 // A command is stopped in time also if nobody reads what is said of that.
 func TestRunUnread(t *testing.T) {
@@ -58,7 +29,7 @@ func TestRunUnread(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	e2e.Until(func() bool { return cli.Exists(filepath.Join(dir, "pid")) })
-	if err := fill(w); err != nil {
+	if err := e2e.FillPipe(w); err != nil {
 		t.Fatal(err)
 	}
 	if err := gateway.Signal(syscall.SIGSTOP); err != nil {
@@ -95,21 +66,4 @@ func TestRunBrokenPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	e2e.WantExit(t, cmd, cli.ExitMaxRuntime)
-}
-
-// fill writes to a pipe until it takes no more.
-func fill(pipe *os.File) error {
-	// Opened once more: who has the pipe for stderr is to be held up by it.
-	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", pipe.Fd()), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	for {
-		if _, err := unix.Write(fd, []byte("x")); errors.Is(err, unix.EAGAIN) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
 }
