@@ -24,7 +24,14 @@ type status struct {
 	Ahead   int           `json:"ahead,omitempty"`          // callers of other nodes before those of the queue
 	Fence   backend.Fence `json:"fence"`                    // newest known, 0: none
 	TTLMS   int64         `json:"ttl_ms"`
+	Silent  []silent      `json:"silent,omitempty"`
 	Trouble string        `json:"trouble,omitempty"` // with the store
+}
+
+// silent is a node of which the rest is as it last wrote it.
+type silent struct {
+	Node string    `json:"node,omitempty"`
+	AsOf time.Time `json:"as_of,omitzero"`
 }
 
 // share is one of those who hold a name together.
@@ -86,6 +93,9 @@ func statusOf(st session.Status) status {
 	}
 	for i := range st.Queue {
 		s.Queue = append(s.Queue, *holderOf(&st.Queue[i]))
+	}
+	for _, n := range st.Silent {
+		s.Silent = append(s.Silent, silent{n.Node, n.AsOf.UTC()})
 	}
 	return s
 }

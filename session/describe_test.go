@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,32 @@ func TestCheckWithoutAnswer(t *testing.T) {
 			wantCode(t, c.nodes[1].Check(t.Context(), "x", l.Fence()), session.CodeUnavailable)
 		}
 		wantCode(t, c.nodes[1].Check(t.Context(), "x", 1), session.CodeFenceMismatch)
+	})
+}
+
+// A node that does not answer is named, with when it last wrote what is told of it.
+func TestSilentNodeIsNamed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var deaf atomic.Bool
+		f := &faulty{drop: func(m ledger.Addressed) bool { return deaf.Load() && m.Kind == ledger.Tell }}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		turnOver(t, c, session.Acquire{})
+		time.Sleep(3 * time.Second)
+		st, err := c.nodes[1].Inspect(t.Context(), "x")
+		if err != nil || len(st.Silent) != 0 {
+			t.Fatalf("silent = %+v, %v, want nobody", st.Silent, err)
+		}
+		deaf.Store(true)
+		st, err = c.nodes[1].Inspect(t.Context(), "x")
+		if err != nil || len(st.Silent) != 1 || st.Silent[0].Node != "node-0" {
+			t.Fatalf("silent = %+v, %v, want node-0", st.Silent, err)
+		}
+		if ago := time.Since(st.Silent[0].AsOf); ago < 3*time.Second || ago > 4*time.Second {
+			t.Errorf("as of %v ago, want when it last wrote", ago)
+		}
+		if st, err = c.nodes[0].Inspect(t.Context(), "x"); err != nil || len(st.Silent) != 0 {
+			t.Errorf("of itself: silent = %+v, %v", st.Silent, err)
+		}
 	})
 }
 

@@ -70,6 +70,34 @@ func (m *Manager) statusOf(name string, a *engine.Answer) Status {
 	if s.Holder != nil && len(s.Shares) > 0 && s.Mode == backend.Exclusive {
 		s.Shares = nil
 	}
+	for _, node := range a.Silent {
+		s.Silent = append(s.Silent, silentIn(&a.Reply, node, time.Now()))
+	}
+	return s
+}
+
+// silentIn is node, of which r has something that it has not told anew.
+func silentIn(r *ledger.Reply, node string, now time.Time) (s Silent) {
+	wrote := int64(0)
+	for _, h := range r.Record.Holds {
+		if h.Node != node {
+			continue
+		}
+		wrote = max(wrote, h.At)
+		for _, c := range h.Callers {
+			is := holderFrom(node, c)
+			s.Node = is.Node
+			if is.Since.After(s.AsOf) && is.Since.Before(now) { // it did not know the clock of the store yet, perhaps
+				s.AsOf = is.Since
+			}
+		}
+	}
+	if e := r.Record.Entry(node); e != nil {
+		wrote = max(wrote, e.At)
+	}
+	if wrote != 0 {
+		s.AsOf = now.Add(-time.Duration(max(r.Clock-wrote, 0)) * time.Microsecond)
+	}
 	return s
 }
 

@@ -65,9 +65,18 @@ type Status struct {
 	// Shares is who holds a name that is not held exclusively, the lowest fences first
 	// and at most backend.MaxSeveral of them. List leaves it out.
 	Shares []Share
+	// Silent are the nodes that have a part in the name and have not said how things are there:
+	// what is told of them is as they last wrote it. List leaves it out.
+	Silent []Silent
 	// Trouble is why the store gives no answer, here or to those who wait here, or
 	// would not grant the name though it is free; "": it does, and would.
 	Trouble string
+}
+
+// Silent is a node that was asked about a name, and has not answered in time.
+type Silent struct {
+	Node string    // its machine, if it holds the name; "": not known
+	AsOf time.Time // when it last wrote; zero: not known
 }
 
 // Share is one of those who hold a name together.

@@ -49,7 +49,7 @@ func (c *conn) viewPairs(v session.View) {
 
 // writeStatus writes what is known of a name, with the keys of the HTTP body.
 func (c *conn) writeStatus(st session.Status) {
-	c.w.Map(15)
+	c.w.Map(16)
 	c.pair("name", st.Name)
 	c.pair("state", string(st.State))
 	c.w.Bulk("mode")
@@ -91,6 +91,13 @@ func (c *conn) writeStatus(st session.Status) {
 		c.holderPairs(s.Holder)
 		c.pairInt("fence", int64(s.Fence))
 		c.pairInt("ttl_ms", s.TTL.Milliseconds())
+	}
+	c.w.Bulk("silent")
+	c.w.Array(len(st.Silent))
+	for _, n := range st.Silent {
+		c.w.Map(2)
+		c.pair("node", n.Node)
+		c.pairTime("as_of", n.AsOf)
 	}
 }
 

@@ -66,6 +66,9 @@ func (f fields) status() Status {
 	for _, s := range list(f["holders_list"]) {
 		st.Shares = append(st.Shares, Share{Holder: s.holder(), Fence: uint64(s.number("fence")), TTL: s.milliseconds("ttl_ms")})
 	}
+	for _, n := range list(f["silent"]) {
+		st.Silent = append(st.Silent, Silent{Node: n.text("node"), AsOf: n.time("as_of")})
+	}
 	for _, waiter := range list(f["queue"]) {
 		st.Queue = append(st.Queue, waiter.holder())
 	}

@@ -93,9 +93,18 @@ type Status struct {
 	// Shares is who holds a name together with others, the lowest fences first; not all
 	// if they are many, and none in the answer to Client.Locks.
 	Shares []Share
+	// Silent are the gateways that have a part in the name and did not say how things are
+	// there: what is told of them is as they last wrote it. None in the answer to Client.Locks.
+	Silent []Silent
 	// Trouble is why the store does not answer, or why it would not grant the name
 	// although it is free; "" if there is no trouble.
 	Trouble string
+}
+
+// Silent is a gateway that did not answer.
+type Silent struct {
+	Node string    `json:"node,omitempty"` // its machine, if it holds the name; "": not known
+	AsOf time.Time `json:"as_of,omitzero"` // when it last wrote; zero: not known
 }
 
 // LockQuery says which locks a list is about. An empty field matches every lock.

@@ -87,8 +87,11 @@ function showQueue(lock, age) {
   const elsewhere = Math.max(0, lock.waiters - lock.queue.length);
   const note = lock.waiters === 0 ? "Nobody waits." : elsewhere > 0
     ? `${plural(elsewhere, "more caller waits", "more callers wait")} on other machines.` : "";
-  setText(byId("lock-queue-note"), note);
+  setText(byId("lock-queue-note"), [note, ...(lock.silent ?? []).map(silence)].join(" ").trim());
 }
+
+/** silence says of which machine the page shows what was, and since when. */
+const silence = (n) => `${n.node ?? "A machine that waits"} does not answer: what is shown of it is as of ${n.as_of ? moment(n.as_of) : "its last write"}.`;
 
 function showHistory(name, followed) {
   const events = history.of(name, followed);

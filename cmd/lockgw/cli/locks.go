@@ -50,22 +50,23 @@ func ListLocks(ctx context.Context, cmd *cobra.Command, c *client.Client, q clie
 
 // LockJSON is a lock as JSON, with the names of the HTTP API.
 type LockJSON struct {
-	Name    string        `json:"name"`
-	State   client.State  `json:"state"`
-	Mode    string        `json:"mode,omitempty"`
-	Holders int           `json:"holders,omitempty"`
-	Limit   int           `json:"limit,omitempty"`
-	Holder  *HolderJSON   `json:"holder"`
-	Shares  []ShareJSON   `json:"holders_list,omitempty"`
-	Waiters int           `json:"waiters"`
-	More    bool          `json:"waiters_at_least,omitempty"`
-	Next    *HolderJSON   `json:"next,omitempty"`
-	Away    bool          `json:"next_elsewhere,omitempty"`
-	Queue   []*HolderJSON `json:"queue"`
-	Ahead   int           `json:"ahead,omitempty"`
-	Fence   uint64        `json:"fence"`
-	TTLMS   int64         `json:"ttl_ms"`
-	Trouble string        `json:"trouble,omitempty"`
+	Name    string          `json:"name"`
+	State   client.State    `json:"state"`
+	Mode    string          `json:"mode,omitempty"`
+	Holders int             `json:"holders,omitempty"`
+	Limit   int             `json:"limit,omitempty"`
+	Holder  *HolderJSON     `json:"holder"`
+	Shares  []ShareJSON     `json:"holders_list,omitempty"`
+	Waiters int             `json:"waiters"`
+	More    bool            `json:"waiters_at_least,omitempty"`
+	Next    *HolderJSON     `json:"next,omitempty"`
+	Away    bool            `json:"next_elsewhere,omitempty"`
+	Queue   []*HolderJSON   `json:"queue"`
+	Ahead   int             `json:"ahead,omitempty"`
+	Fence   uint64          `json:"fence"`
+	TTLMS   int64           `json:"ttl_ms"`
+	Silent  []client.Silent `json:"silent,omitempty"`
+	Trouble string          `json:"trouble,omitempty"`
 }
 
 // HolderJSON is one who holds or waits.
@@ -86,7 +87,7 @@ type ShareJSON struct {
 func NewLockJSON(st client.Status, now time.Time) LockJSON {
 	l := LockJSON{
 		Name: st.Name, State: st.State, Holder: newHolderJSON(st.Holder, now), Waiters: st.Waiters, More: st.MoreWait,
-		Queue: []*HolderJSON{}, Ahead: st.Ahead, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Trouble: st.Trouble,
+		Queue: []*HolderJSON{}, Ahead: st.Ahead, Fence: st.Fence, TTLMS: st.TTL.Milliseconds(), Silent: st.Silent, Trouble: st.Trouble,
 	}
 	if l.Away = st.Next != nil && st.Next.Owner == ""; !l.Away {
 		l.Next = newHolderJSON(st.Next, now)

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -84,6 +85,9 @@ func writeBlock(w io.Writer, st client.Status, now time.Time) error {
 	}
 	line("Fence", "%d", st.Fence)
 	line("Waiters", "%s", cli.WaitersText(st))
+	for _, n := range st.Silent {
+		line("No answer", "from %s; what is told of it is as of %s", cmp.Or(n.Node, "a machine that waits"), asOf(n.AsOf, now))
+	}
 	if st.Trouble != "" {
 		line("Trouble", "%s", st.Trouble)
 	}
@@ -95,6 +99,13 @@ func writeBlock(w io.Writer, st client.Status, now time.Time) error {
 		line(cli.Ordinal(st.Ahead+i+1), "%s, waiting for %s", cli.HolderText(&q), cli.Age(cli.HeldFor(q, now)))
 	}
 	return t.Flush()
+}
+
+func asOf(t, now time.Time) string {
+	if t.IsZero() {
+		return "its last write"
+	}
+	return cli.Age(max(0, now.Sub(t))) + " ago"
 }
 
 // shareLines names those who hold a lock together, as many of them as the answer has.

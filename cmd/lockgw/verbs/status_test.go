@@ -34,6 +34,21 @@ func TestStatusOfSeveral(t *testing.T) {
 	}
 }
 
+// Who reads a status is told which machines have not answered, and how old it is of these.
+func TestStatusOfTheSilent(t *testing.T) {
+	now := time.Now()
+	st := client.Status{Name: "db", State: client.Held, Silent: []client.Silent{{Node: "host-b", AsOf: now.Add(-2 * time.Minute)}, {}}}
+	var b strings.Builder
+	if err := writeBlock(&b, st, now); err != nil {
+		t.Fatal(err)
+	}
+	want := "  No answer:  from host-b; what is told of it is as of 2m ago\n" +
+		"  No answer:  from a machine that waits; what is told of it is as of its last write\n"
+	if !strings.HasSuffix(b.String(), want) {
+		t.Errorf("status is\n%swant at its end\n%s", b.String(), want)
+	}
+}
+
 // The places are those of all gateways, as run tells them, and who is next is named also if
 // it waits at another one.
 func TestStatusOfTheQueue(t *testing.T) {
