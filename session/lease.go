@@ -106,7 +106,9 @@ func (l *Lease) see(f func(c *contender.Contender, now time.Duration)) *Error {
 		switch {
 		case l.isOver():
 		case now >= c.Deadline(&l.c):
-			expired = l.lostError(reasonExpired)
+			if expired = l.lostError(reasonExpired); l.c.MaxHoldAt != 0 && now >= l.c.MaxHoldAt {
+				expired = l.lostError(reasonMaxHold)
+			}
 		default:
 			held = true
 			f(c, now)

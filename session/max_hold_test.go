@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -30,5 +31,32 @@ func TestMaxHoldCountsFromTheGrant(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		wantCode(t, l.Err(), session.CodeLost)
+	})
+}
+
+// Nobody is told that a hold is valid beyond its max_hold, from when on another may have the name.
+func TestMaxHoldBoundsTheDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		clock := fakeClock()
+		c := newCluster(t, 2, session.Config{TTL: 30 * time.Second, Clock: clock}, nil)
+		s := c.open(0)
+		l := mustAcquire(t, s, "x", session.Acquire{MaxHold: 15 * time.Second})
+		end := clock() + 15*time.Second
+		for range 2 { // before and after a renewal
+			v, err := l.View()
+			if err != nil || v.Deadline != end || v.Left != end-clock() || !v.Expires.Equal(v.MaxHoldAt) {
+				t.Errorf("%v before its max_hold it is valid for %v, until %v, not %v: %v", end-clock(), v.Left, v.Expires, v.MaxHoldAt, err)
+			}
+			st, err := c.nodes[0].Inspect(t.Context(), "x")
+			if err != nil || st.TTL != end-clock() {
+				t.Errorf("%v before its max_hold its status says %v: %v", end-clock(), st.TTL, err)
+			}
+			time.Sleep(12 * time.Second)
+		}
+		_, err := l.View()
+		wantCode(t, err, session.CodeLost)
+		if !strings.Contains(err.Error(), "max_hold") {
+			t.Errorf("%v, want its max_hold as the reason", err)
+		}
 	})
 }

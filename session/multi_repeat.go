@@ -45,7 +45,7 @@ func (s *Session) answeredBefore(names []string, r *receipt) (gs []Grant) {
 func (l *Lease) survive(yes bool) {
 	_ = l.see(func(c *contender.Contender, _ time.Duration) { // if it is over, the journal says so
 		if yes {
-			l.m.cfg.Journal.Told(l.key(), l.turn(c.Hold(), c.Deadline(&l.c)), l.answered())
+			l.m.cfg.Journal.Told(l.key(), l.turn(c.Hold(), c.LeaseEnd(&l.c)), l.answered())
 		} else {
 			l.m.cfg.Journal.Released(l.key(), l.s.id, nil)
 		}

@@ -135,8 +135,16 @@ func (c *Contender) Describe(now time.Duration) Effects {
 	return c.advance()
 }
 
-// Deadline is when the hold of w is over, unless it is prolonged before.
+// Deadline is when the hold of w is over, unless its lease is prolonged before.
 func (c *Contender) Deadline(w *Caller) time.Duration {
+	if w.MaxHoldAt != 0 {
+		return min(w.MaxHoldAt, c.LeaseEnd(w))
+	}
+	return c.LeaseEnd(w)
+}
+
+// LeaseEnd is when the lease of w is over, unless it is prolonged before.
+func (c *Contender) LeaseEnd(w *Caller) time.Duration {
 	if w.Until != 0 {
 		return min(w.Until, c.hold.deadline)
 	}
@@ -208,7 +216,7 @@ func (c *Contender) over(w *Caller, reason Reason) {
 func (c *Contender) journal(k EntryKind, w *Caller) {
 	e := Entry{Kind: k, Caller: w, Hold: c.hold.id, Deadline: c.hold.deadline}
 	if w != nil {
-		e.Deadline = c.Deadline(w)
+		e.Deadline = c.LeaseEnd(w)
 	}
 	c.out.Journal = append(c.out.Journal, e)
 }

@@ -50,7 +50,7 @@ func (n *Name) prolong(ctx context.Context, c *contender.Caller, ttl time.Durati
 			if err == nil && (!c.Holds() || c.Kept) {
 				err = backend.ErrNotHeld
 			}
-			whole = k.Deadline(c) >= sentAt+ttl-n.e.cfg.Margin(ttl)
+			whole = k.LeaseEnd(c) >= sentAt+ttl-n.e.cfg.Margin(ttl)
 			return f
 		}).Launch()
 	}()

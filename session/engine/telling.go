@@ -78,9 +78,6 @@ func tellingOf(c *contender.Contender, now time.Duration) (t Telling) {
 // endOf is when the hold of w is over, unless it is prolonged before.
 func endOf(c *contender.Contender, w *contender.Caller) time.Duration {
 	end := c.Deadline(w)
-	if w.MaxHoldAt != 0 {
-		end = min(end, w.MaxHoldAt)
-	}
 	if w.Kept {
 		end = min(end, w.MinHoldAt)
 	}
