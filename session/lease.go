@@ -141,6 +141,7 @@ func (l *Lease) isOver() bool {
 // made from it is true when it is made.
 func (l *Lease) View() (View, error) {
 	var v View
+	silentAt, bySilence := l.s.silentAt()
 	err := l.see(func(c *contender.Contender, now time.Duration) {
 		wall, deadline := time.Now(), c.Deadline(&l.c)
 		h := l.holderNow()
@@ -148,6 +149,9 @@ func (l *Lease) View() (View, error) {
 			Name: l.name, State: StateHeld, Owner: l.c.Owner, Thread: l.thread, Count: l.c.Entries, Fence: l.c.Fence,
 			Left: deadline - now, Deadline: deadline, Expires: wall.Add(deadline - now),
 			AutoRenew: !l.c.Fixed, Note: h.Note, Since: h.Since,
+		}
+		if bySilence {
+			v.Deadline = min(deadline, silentAt)
 		}
 		if c.Failing() || c.Recovering() {
 			v.State = StateJeopardy

@@ -60,3 +60,29 @@ func TestMaxHoldBoundsTheDeadline(t *testing.T) {
 		}
 	})
 }
+
+// Nor beyond the time at which its session is over if it is not heard of again.
+func TestSilenceBoundsTheDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		clock := fakeClock()
+		c := newCluster(t, 1, session.Config{TTL: 30 * time.Second, Clock: clock}, nil)
+		s := c.open(0, session.Options{Keepalive: 5 * time.Second})
+		l := mustAcquire(t, s, "x", session.Acquire{})
+		heard := clock()
+		for range 3 {
+			v, err := l.View()
+			if err != nil || v.Deadline != heard+5*time.Second || v.Left < 20*time.Second {
+				t.Errorf("heard of %v ago it is valid for %v, %v of the lease are left: %v", clock()-heard, v.Deadline-clock(), v.Left, err)
+			}
+			time.Sleep(4 * time.Second)
+			s.Touch()
+			heard = clock()
+		}
+		at := heard + 5*time.Second
+		got := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		within(t, 6*time.Second, got)
+		if clock() < at {
+			t.Errorf("another has it %v before it was over", at-clock())
+		}
+	})
+}

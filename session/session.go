@@ -262,6 +262,16 @@ func (s *Session) silenceLeftLocked() time.Duration {
 	return since + s.o.Keepalive - s.m.cfg.Clock()
 }
 
+// silentAt is when the session is over if nothing more is heard of it; false: it does not live by that.
+func (s *Session) silentAt() (at time.Duration, so bool) {
+	if s.o.Keepalive <= 0 {
+		return 0, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.m.cfg.Clock() + s.silenceLeftLocked(), true
+}
+
 // Attach and Detach count the connections of a session with Options.Conns.
 func (s *Session) Attach() error {
 	s.mu.Lock()

@@ -94,9 +94,9 @@ type View struct {
 	Thread    int64
 	Count     int
 	Fence     backend.Fence
-	Left      time.Duration // until Deadline
-	Deadline  time.Duration // on CLOCK_BOOTTIME; the hold is lost from then on
-	Expires   time.Time     // Deadline by the wall clock of now, for people
+	Left      time.Duration // until its lease is over, unless that is renewed
+	Expires   time.Time     // likewise, by the wall clock of now, for people
+	Deadline  time.Duration // on CLOCK_BOOTTIME: likewise, but if nothing more is heard of the session
 	MaxHoldAt time.Time     // when it ends however alive the session is; zero: never
 	AutoRenew bool
 	Note      string

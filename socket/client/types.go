@@ -44,9 +44,9 @@ type Hold struct {
 	Thread    int64
 	Count     int           // entries
 	Fence     uint64        // larger than that of every hold of the name before
-	Left      time.Duration // until Deadline
-	Deadline  time.Duration // on CLOCK_BOOTTIME; the hold is lost from then on
-	Expires   time.Time     // Deadline by the wall clock of the answer, for people
+	Left      time.Duration // until its lease is over, unless that is renewed
+	Deadline  time.Duration // on CLOCK_BOOTTIME: likewise, but if nothing more is heard of the session
+	Expires   time.Time     // the end of Left by the wall clock of the answer, for people
 	MaxHoldAt time.Time     // when it ends however alive the session is; zero: never
 	AutoRenew bool          // the gateway renews the lease
 	Note      string
