@@ -76,7 +76,7 @@ func (t *Table) take(server int, of subject, r *row, m *ledger.Addressed) bool {
 	}
 	c.from[server] = true
 	if c.told {
-		c.more = c.more || r == nil
+		c.more = c.more || r == nil && of.message.Text == "" // a text says the same each time
 		return false
 	}
 	if c.told = r == nil; c.told {

@@ -28,3 +28,21 @@ func TestHintsOfSeveralServers(t *testing.T) {
 		}
 	})
 }
+
+// A question, or the answer to one, is passed on once.
+func TestTextOfSeveralServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := 0
+		tb := &Table{quorum: 2}
+		tb.inbox.copies = map[subject]*copies{}
+		tb.inbox.tell = func(ledger.Addressed) { told++ }
+		for server := range 3 {
+			tb.heard(server, ledger.Addressed{Name: "x", Message: ledger.Message{Node: "n", Kind: ledger.Tell, Text: "?"}})
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if told != 1 {
+			t.Errorf("told %d times, want once", told)
+		}
+	})
+}
