@@ -125,7 +125,8 @@ func (n *network) checkPage(t *testing.T, text string) {
 		if err := os.RemoveAll(filepath.Join(m.dir, "etc")); err != nil { // as where lockgw never was
 			t.Fatal(err)
 		}
-		out, err := m.bash(m.here(strings.ReplaceAll(setup.code, storeHost+":6379", n.store))).CombinedOutput()
+		// With a umask of 0 lockgw warns first of a configuration that everybody may write.
+		out, err := m.bash("umask 022\n" + m.here(strings.ReplaceAll(setup.code, storeHost+":6379", n.store))).CombinedOutput()
 		if first, _, _ := strings.Cut(string(out), "\n"); err != nil || !strings.Contains(first, n.store+", every machine") {
 			t.Fatalf("%s: %s: %v, want the store and its reach in the first line\n%s", name, setup.code, err, out)
 		}
