@@ -18,7 +18,19 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a view without a look at the deadline", file: "session/lease.go",
-		old: "		case now >= c.Deadline(&l.c):\n			expired = l.lostError(reasonExpired)\n", new: "",
+		old: "		case now >= c.Deadline(&l.c):\n", new: "		case false:\n",
+	},
+	{
+		name: "a hold is told to outlast its max_hold", file: "session/contender/callers.go",
+		old: "		return min(w.MaxHoldAt, c.LeaseEnd(w))\n", new: "		return c.LeaseEnd(w)\n",
+	},
+	{
+		name: "a hold is told to outlast the keepalive of its session", file: "session/lease.go",
+		old: "			v.Deadline = min(deadline, silentAt)\n", new: "			_ = silentAt\n",
+	},
+	{
+		name: "min_hold counts from when the caller came in", file: "session/contender/callers.go",
+		old: "			w.MinHoldAt = now + w.MinHold\n", new: "			w.MinHoldAt = w.began + w.MinHold\n", test: contender,
 	},
 	{
 		name: "told without asking the contender", file: "session/wait.go",
