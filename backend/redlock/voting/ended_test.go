@@ -3,6 +3,7 @@ package voting
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,11 +75,11 @@ func renewedWhileOthersAreAsked(t *testing.T) (inTime bool) {
 // taken is a server on which a program outside lockgw has the lock, until it gives it back.
 type taken struct {
 	ledger.Table
-	back *bool
+	back *atomic.Bool
 }
 
 func (s taken) tell(r ledger.Reply, err error) (ledger.Reply, error) {
-	if !*s.back {
+	if !s.back.Load() {
 		r.Record.Holds = append(slices.Clone(r.Record.Holds), ledger.Hold{Count: 1, End: time.Minute})
 	}
 	return r, err
@@ -98,7 +99,7 @@ func (s taken) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
 func TestWriteThatIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stores := []*memory.Rows{memory.NewRows(), memory.NewRows(), memory.NewRows()}
-		free := false
+		var free atomic.Bool
 		open := func(node string, silence int) *Table {
 			n := over(t, stores, node)
 			for i, s := range n.tables {
@@ -111,7 +112,7 @@ func TestWriteThatIsGivenUp(t *testing.T) {
 			}
 			return n
 		}
-		free = true
+		free.Store(true)
 		first, err := open("a", -1).Swap(t.Context(), ledger.Swap{Name: "x", Record: ledger.Record{Queue: []ledger.Entry{{Node: "a", Want: 1}}}})
 		if err != nil || !first.Written {
 			t.Fatalf("no record: %+v, %v", first, err)
@@ -128,9 +129,11 @@ func TestWriteThatIsGivenUp(t *testing.T) {
 		if _, err := one.accept(t.Context(), b.value.first, b.value); err != nil {
 			t.Fatal(err)
 		}
-		free = false
+		synctest.Wait() // for requests whose answers nobody needed
+		free.Store(false)
 		told, err := b.run(t.Context())
-		free = true
+		synctest.Wait()
+		free.Store(true)
 		later, failed := open("c", 0).Look(t.Context(), "x")
 		if err != nil || told.Written || failed != nil || later.Record.Has("b") {
 			t.Errorf("told %+v, %v; later there is %+v, %v", told, err, later, failed)
