@@ -96,9 +96,8 @@ func (s *Session) End(ctx context.Context, reason string) Ended {
 func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
 	var e Ended
 	for _, l := range s.Leases() {
-		if v, err := l.View(); err == nil {
-			e.FreeBy = max(e.FreeBy, v.Left)
-		}
+		_, left := l.longest()
+		e.FreeBy = max(e.FreeBy, left)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.m.cfg.Timeout)
 	defer cancel()
