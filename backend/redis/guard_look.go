@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -55,7 +56,7 @@ func (b *site) lookAtServers(again bool) {
 	if err != nil {
 		return
 	}
-	unused := first && b.guard.unused(ctx, masters) && (b.cfg.Unused == nil || b.cfg.Unused(ctx))
+	unused := first && b.unused(ctx, masters)
 	_ = conn.Each(masters, func(_ int, c *goredis.Client) error { // Ping tells
 		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
@@ -67,23 +68,62 @@ func (b *site) lookAtServers(again bool) {
 	})
 }
 
+// newTogether is how long the marks of servers that are new may come apart, and markEvery
+// how often they are looked for meanwhile.
+const (
+	newTogether = time.Second
+	markEvery   = 50 * time.Millisecond
+)
+
 // unused: this gateway knows of no server yet, and no gateway has left its mark on any of
-// these. They are new together then: a cluster may have many that nobody has used.
-func (g *guard) unused(ctx context.Context, all []*goredis.Client) bool {
+// these, or of those with which they are one store. They are new together then: a cluster
+// may have many that nobody has used. Where only some have a mark, another gateway may be
+// at it just now, so the others are looked at again before they count as empty.
+func (b *site) unused(ctx context.Context, masters []*goredis.Client) bool {
+	if b.guard.experienced() {
+		return false
+	}
+	for end := time.Now().Add(newTogether); ; {
+		marked, bare := countMarks(ctx, masters)
+		switch {
+		case marked == 0 && (b.cfg.Unused == nil || b.cfg.Unused(ctx)):
+			return true
+		case bare == 0, time.Now().After(end):
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(markEvery):
+		}
+	}
+}
+
+// experienced: it knows of servers.
+func (g *guard) experienced() bool {
 	g.mu.Lock()
-	past := len(g.trusted)+len(g.strange) > 0
-	g.mu.Unlock()
-	var used atomic.Bool
-	_ = conn.Each(all, func(_ int, c *goredis.Client) error { // one that does not answer is not trusted now either
+	defer g.mu.Unlock()
+	return len(g.trusted)+len(g.strange) > 0
+}
+
+// countMarks counts the servers on which a gateway has left its mark, and those without. One that
+// does not answer is neither: it is not trusted now anyway.
+func countMarks(ctx context.Context, masters []*goredis.Client) (marked, bare int32) {
+	var with, without atomic.Int32
+	_ = conn.Each(masters, func(_ int, c *goredis.Client) error {
 		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
-		_, marked, err := mark(ctx, c)
-		if marked != "" {
-			used.Store(true)
+		_, id, err := mark(ctx, c)
+		switch {
+		case err != nil:
+		case id != "":
+			with.Add(1)
+		default:
+			without.Add(1)
 		}
-		return err
+		return nil
 	})
-	return !past && !used.Load()
+	return with.Load(), without.Load()
 }
 
 // Unused: all servers answer, and no gateway has left its mark on any.

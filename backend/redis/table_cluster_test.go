@@ -1,11 +1,13 @@
 package redis_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 )
 
@@ -86,5 +88,41 @@ func TestTableWhileASlotMoves(t *testing.T) {
 	}
 	if r := a.leaves(held); r.Record.Firm("a") != nil {
 		t.Errorf("given back, there is %+v", r)
+	}
+}
+
+// Two gateways come to a new cluster at once. The one that finds some servers marked by the
+// other, and some not yet, takes none for one that has lost everything.
+func TestMarksOfANewClusterComeApart(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 0)
+	leaveMark := func(s *redistest.Server) func() {
+		said, err := conn.ReadInfo(t.Context(), s.Client(), "server", "replication")
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, id := first(c, s, "lockgw:guard:{%d}"), said["run_id"]+said["master_replid"]
+		return func() {
+			if err := s.Client().Set(t.Context(), key, id, 0).Err(); err != nil {
+				t.Errorf("leave a mark: %v", err)
+			}
+		}
+	}
+	leaveMark(c.Masters[0])()
+	second, third := leaveMark(c.Masters[1]), leaveMark(c.Masters[2])
+	rest := time.AfterFunc(300*time.Millisecond, func() { second(); third() })
+	defer rest.Stop()
+	b := openNode(t, c.URL(), "b", redis.GuardQuarantine)
+	for _, s := range c.Masters {
+		b.takes(first(c, s, "name%d"))
+	}
+}
+
+// first is the first key of this form whose slot s has.
+func first(c *redistest.Cluster, s *redistest.Server, form string) string {
+	for i := 0; ; i++ {
+		if key := fmt.Sprintf(form, i); c.Owner(key) == s {
+			return key
+		}
 	}
 }
