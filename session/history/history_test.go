@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -213,6 +214,35 @@ func TestPagesOfTheSameTime(t *testing.T) {
 	next := look(t, h, history.Query{Lock: "x", Limit: 3, Before: first.Next})
 	if len(first.Attempts) != 5 || len(next.Attempts) != 1 || next.Attempts[0].Who.PID != 1005 || !next.Next.IsZero() {
 		t.Errorf("%d attempts, then %+v; want the 5 of one time, then the one before", len(first.Attempts), next.Attempts)
+	}
+}
+
+// A wait of several requests stands where its first request does, on one page alone.
+func TestPagesOfOneWait(t *testing.T) {
+	h := open(t, history.Config{})
+	began := time.Now().Add(-20 * time.Minute)
+	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
+	ask(h, "x", 1, at(0), nil).step(session.StepRefused, at(5), string(session.CodeWaitTimeout))
+	for n := 2; n < 5; n++ {
+		ask(h, "x", n, at(n), nil).step(session.StepRefused, at(n), string(session.CodeLocked))
+	}
+	again := ask(h, "x", 1, at(5), nil)
+	again.grant(at(6), 5)
+	again.step(session.StepReleased, at(7), "")
+
+	var got []int
+	q := history.Query{Lock: "x", Limit: 1}
+	for range 10 {
+		r := look(t, h, q)
+		for _, a := range r.Attempts {
+			got = append(got, a.Who.PID)
+		}
+		if q.Before = r.Next; q.Before.IsZero() {
+			break
+		}
+	}
+	if want := []int{1004, 1003, 1002, 1001}; !slices.Equal(got, want) {
+		t.Errorf("the pages have the attempts of %v, want %v", got, want)
 	}
 }
 

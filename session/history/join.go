@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
@@ -124,5 +125,10 @@ func chain(all []*Attempt) []*Attempt {
 			out = append(out, a)
 		}
 	}
+	sortByBegin(out) // some have begun earlier now
 	return out
+}
+
+func sortByBegin(all []*Attempt) {
+	slices.SortStableFunc(all, func(a, b *Attempt) int { return a.began().Compare(b.began()) })
 }

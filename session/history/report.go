@@ -71,7 +71,7 @@ func (h *History) Of(ctx context.Context, q Query) (Report, error) {
 		return Report{}, err
 	}
 	j.settle(slices.DeleteFunc(open, func(a Attempt) bool { return a.Lock != q.Lock }))
-	slices.SortStableFunc(j.all, func(a, b *Attempt) int { return a.began().Compare(b.began()) })
+	sortByBegin(j.all)
 	all := chain(j.all)
 	r.Oldest = h.oldest()
 	r.Dropped, _ = h.Dropped()
