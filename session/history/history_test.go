@@ -150,6 +150,44 @@ func TestOverARestart(t *testing.T) {
 	}
 }
 
+// A hold that was cut off by the end of the gateway, as by that of its machine, was over when the
+// next one began, here or on another node. Nobody waited behind it later.
+func TestBehindOneThatWasCutOff(t *testing.T) {
+	began := time.Now().Add(-time.Hour)
+	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
+	there := session.Holder{Owner: "there:1", Node: "host-b", Peer: session.Peer{PID: 2000}, Since: at(10)}
+	for name, next := range map[string]func(h *history.History){
+		"here": func(h *history.History) {
+			c := ask(h, "x", 1000, at(10), nil)
+			c.grant(at(10), 2)
+			c.step(session.StepReleased, at(20), "")
+		},
+		"on another node": func(h *history.History) {
+			h.Record(session.Step{Kind: session.StepSeen, Time: at(11), Lock: "x", Who: there})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			h := open(t, history.Config{Dir: dir})
+			ask(h, "x", 1, at(0), nil).grant(at(0), 1)
+			h.Close()
+			h = open(t, history.Config{Dir: dir})
+			late := ask(h, "x", 2, at(11), nil)
+			next(h)
+			late.grant(at(20), 3)
+			late.step(session.StepReleased, at(21), "")
+
+			r := look(t, h, history.Query{Lock: "x"})
+			if dead := r.Attempts[len(r.Attempts)-1]; dead.Outcome != history.Unknown {
+				t.Fatalf("the first is %s, want unknown", dead.Outcome)
+			}
+			if m := r.Attempts[0].Meanwhile; len(m) != 1 || m[0].Who.PID != 2000 {
+				t.Errorf("it waited behind %+v, want pid 2000 alone", m)
+			}
+		})
+	}
+}
+
 // Lines that were cut off, damaged or written by a later version are left out.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()

@@ -75,7 +75,7 @@ func (h *History) Of(ctx context.Context, q Query) (Report, error) {
 	all := chain(j.all)
 	r.Oldest = h.oldest()
 	r.Dropped, _ = h.Dropped()
-	holds := spansOf(all)
+	holds := spansOf(all, seen)
 	r.Seen = between(seen, holds)
 	now := time.Now()
 	for _, a := range slices.Backward(all) {
@@ -105,16 +105,37 @@ func (h *History) oldest() time.Time {
 	return all[0].began
 }
 
-// spansOf returns the holds among attempts, in the order of their grants.
-func spansOf(all []*Attempt) []Span {
-	var out []Span
-	for _, a := range all {
-		if !a.Granted.IsZero() {
-			out = append(out, Span{a.Who, a.Granted, a.Ended})
+// spansOf returns the holds among attempts, in the order of their grants. One of which only the
+// gateway's end is known was over at the latest when a hold began that cannot be beside it.
+func spansOf(all []*Attempt, seen []Span) []Span {
+	held := slices.DeleteFunc(slices.Clone(all), func(a *Attempt) bool { return a.Granted.IsZero() })
+	slices.SortStableFunc(held, func(a, b *Attempt) int { return a.Granted.Compare(b.Granted) })
+	out := make([]Span, len(held))
+	var next, alone time.Time // when the next hold began, and the next exclusive one
+	for i, a := range slices.Backward(held) {
+		out[i] = Span{a.Who, a.Granted, a.Ended}
+		if a.Outcome == Unknown {
+			if out[i].Until = alone; a.Mode == exclusive {
+				out[i].Until = earlier(next, elsewhere(seen, a.Granted))
+			}
+		}
+		if next = a.Granted; a.Mode == exclusive {
+			alone = next
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Span) int { return a.From.Compare(b.From) })
 	return out
+}
+
+// elsewhere is when a hold began that was seen on another node after t; zero: none was.
+func elsewhere(seen []Span, t time.Time) time.Time {
+	i := slices.IndexFunc(seen, func(s Span) bool { return s.From.After(t) })
+	if i < 0 {
+		return time.Time{}
+	}
+	if since := seen[i].Who.Since; since.After(t) && since.Before(seen[i].From) {
+		return since
+	}
+	return seen[i].From
 }
 
 // between sets the end of each hold that was seen on another node: it was over at the latest
@@ -185,7 +206,7 @@ func later(a, b time.Time) time.Time {
 
 // earlier takes a zero time for one that has not come yet.
 func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
