@@ -60,6 +60,49 @@ func TestWhyLate(t *testing.T) {
 	}
 }
 
+// A hold on another node is one, however many waiters here were told of it.
+func TestSeenByMany(t *testing.T) {
+	began := time.Now().Add(-time.Hour)
+	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
+	for name, there := range map[string]session.Holder{
+		"a caller of another gateway": {Owner: "there:1", Node: "host-b", Since: at(0)},
+		"a program outside lockgw":    {Owner: "there:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, history.Config{})
+			for m := 1; m < 5; m++ {
+				ask(h, "x", m, at(m), &there).step(session.StepRefused, at(m+1), string(session.CodeWaitTimeout))
+				h.Record(session.Step{Kind: session.StepSeen, Time: at(m), Lock: "x", Who: there})
+			}
+			last := ask(h, "x", 5, at(5), &there)
+			last.grant(at(10), 9)
+			last.step(session.StepReleased, at(11), "")
+			again := there
+			if !again.Since.IsZero() {
+				again.Since = at(12)
+			}
+			h.Record(session.Step{Kind: session.StepSeen, Time: at(13), Lock: "x", Who: again})
+
+			r := look(t, h, history.Query{Lock: "x"})
+			first := short(at(1))
+			if !there.Since.IsZero() {
+				first = short(at(0))
+			}
+			if len(r.Seen) != 2 || !r.Seen[0].From.Equal(first) || !r.Seen[0].Until.Equal(short(at(10))) || !r.Seen[1].Until.IsZero() {
+				t.Errorf("seen %+v, want a hold from %v to %v, and one that goes on", r.Seen, first, at(10))
+			}
+			for _, a := range r.Attempts {
+				if len(a.Meanwhile) != 1 || a.Others != 0 {
+					t.Errorf("pid %d waited behind %+v, want one hold", a.Who.PID, a.Meanwhile)
+				}
+			}
+		})
+	}
+}
+
+// short is t as it is kept.
+func short(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
 // Each way in which an attempt can end is told as what it was.
 func TestOutcomes(t *testing.T) {
 	h := open(t, history.Config{})

@@ -5,15 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/lockgw/lockgw/session"
 )
-
-// Span is who held a lock, and when as far as that is known.
-type Span struct {
-	Who         session.Holder
-	From, Until time.Time // zero: not known
-}
 
 // Told is an attempt with what a report adds to it.
 type Told struct {
@@ -61,7 +53,7 @@ func (h *History) Of(ctx context.Context, q Query) (Report, error) {
 		case l.Kind == kindAttempt:
 			j.add(l.attempt())
 		case l.Kind == kindSeen && l.Who != nil:
-			seen = append(seen, Span{Who: *l.Who.holder(), From: l.From})
+			seen = append(seen, Span{*l.Who.holder(), l.From, l.From})
 		case l.Kind == kindMore && l.Totals != nil && !l.To.Before(q.Since):
 			r.Totals.merge(l.Totals)
 			r.Counted += l.Totals.Attempts
@@ -76,7 +68,7 @@ func (h *History) Of(ctx context.Context, q Query) (Report, error) {
 	r.Oldest = h.oldest()
 	r.Dropped, _ = h.Dropped()
 	holds := spansOf(all, seen)
-	r.Seen = between(seen, holds)
+	r.Seen = between(merge(seen, holds), holds)
 	now := time.Now()
 	for _, a := range slices.Backward(all) {
 		if !a.Outcome.goesOn() && a.last().Before(q.Since) {
@@ -105,62 +97,6 @@ func (h *History) oldest() time.Time {
 	return all[0].began
 }
 
-// spansOf returns the holds among attempts, in the order of their grants. One of which only the
-// gateway's end is known was over at the latest when a hold began that cannot be beside it.
-func spansOf(all []*Attempt, seen []Span) []Span {
-	held := slices.DeleteFunc(slices.Clone(all), func(a *Attempt) bool { return a.Granted.IsZero() })
-	slices.SortStableFunc(held, func(a, b *Attempt) int { return a.Granted.Compare(b.Granted) })
-	out := make([]Span, len(held))
-	var next, alone time.Time // when the next hold began, and the next exclusive one
-	for i, a := range slices.Backward(held) {
-		out[i] = Span{a.Who, a.Granted, a.Ended}
-		if a.Outcome == Unknown {
-			if out[i].Until = alone; a.Mode == exclusive {
-				out[i].Until = earlier(next, elsewhere(seen, a.Granted))
-			}
-		}
-		if next = a.Granted; a.Mode == exclusive {
-			alone = next
-		}
-	}
-	return out
-}
-
-// elsewhere is when a hold began that was seen on another node after t; zero: none was.
-func elsewhere(seen []Span, t time.Time) time.Time {
-	i := slices.IndexFunc(seen, func(s Span) bool { return s.From.After(t) })
-	if i < 0 {
-		return time.Time{}
-	}
-	if since := seen[i].Who.Since; since.After(t) && since.Before(seen[i].From) {
-		return since
-	}
-	return seen[i].From
-}
-
-// between sets the end of each hold that was seen on another node: it was over at the latest
-// when somebody else was seen to hold the lock, or was granted it here.
-func between(seen, holds []Span) []Span {
-	for i := range seen {
-		s := &seen[i]
-		told := s.From
-		if since := s.Who.Since; !since.IsZero() && since.Before(told) {
-			s.From = since
-		}
-		if i+1 < len(seen) {
-			s.Until = seen[i+1].From
-			if since := seen[i+1].Who.Since; since.After(told) && since.Before(s.Until) {
-				s.Until = since
-			}
-		}
-		at, _ := slices.BinarySearchFunc(holds, told, func(h Span, t time.Time) int { return h.From.Compare(t) })
-		if at < len(holds) && (s.Until.IsZero() || holds[at].From.Before(s.Until)) {
-			s.Until = holds[at].From
-		}
-	}
-	return seen
-}
-
 // tell returns an attempt with those who held the lock while it waited.
 func tell(a *Attempt, holds, seen []Span, now time.Time) Told {
 	t := Told{Attempt: *a}
@@ -180,36 +116,6 @@ func tell(a *Attempt, holds, seen []Span, now time.Time) Told {
 	}
 	slices.SortStableFunc(t.Meanwhile, func(x, y Span) int { return x.From.Compare(y.From) })
 	return t
-}
-
-// overlap returns the spans, except those of the owner but, that overlap the time between
-// from and until. Only the newest 10,000 are looked at.
-func overlap(spans []Span, from, until time.Time, but string) []Span {
-	const far = 10_000
-	at, _ := slices.BinarySearchFunc(spans, until, func(s Span, t time.Time) int { return s.From.Compare(t) })
-	var out []Span
-	for i := at - 1; i >= 0 && i >= at-far; i-- {
-		s := spans[i]
-		if string(s.Who.Owner) != but && (s.Until.IsZero() || s.Until.After(from)) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// earlier takes a zero time for one that has not come yet.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // Contended is how long callers waited for one lock.
