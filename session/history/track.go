@@ -31,7 +31,8 @@ type key struct{ lock, owner string }
 // tracker puts steps together to attempts, and makes lines of attempts.
 type tracker struct {
 	open    map[key]*ongoing
-	young   []key // of open, in the order of their beginnings, without a line so far
+	young   []beginning // attempts for which a line is due if they are open then, the earliest first
+	began   uint64      // attempts so far
 	windows map[string]*counted
 	rolled  time.Time
 
@@ -51,10 +52,19 @@ type tracker struct {
 	dropped uint64 // attempts at locks beyond maxWindows
 }
 
+// beginning names one of the attempts of an owner at a lock: one who comes again and again begins many
+// in the time after which a line is due.
+type beginning struct {
+	key
+	n uint64
+}
+
 // ongoing is an attempt that is not over, as far as is known.
 type ongoing struct {
 	Attempt
-	told bool // it has a line, which has to be replaced by one that says how it ended
+	n     uint64
+	told  bool // it has a line, which has to be replaced by one that says how it ended
+	stale bool // it has come further than that line says
 }
 
 // counted is what was counted of one lock in one window.
@@ -117,14 +127,26 @@ func (t *tracker) step(s *session.Step) {
 	a.add(s)
 	switch s.Kind {
 	case session.StepWaits, session.StepGranted, session.StepResumed:
-		if t.open[k] == nil && len(t.open) < maxOpen {
-			t.open[k] = a
-			t.young = append(t.young, k)
-		}
+		t.goesOn(k, a)
 	default:
 		delete(t.open, k)
 		t.over(a)
 	}
+}
+
+// goesOn notes that a has begun, or has come further: it gets a line if it is open for long.
+func (t *tracker) goesOn(k key, a *ongoing) {
+	switch known := t.open[k] == a; {
+	case known && a.told && !a.stale:
+		a.stale = true
+	case known || len(t.open) >= maxOpen:
+		return
+	default:
+		t.began++
+		a.n = t.began
+		t.open[k] = a
+	}
+	t.young = append(t.young, beginning{k, a.n})
 }
 
 // over writes an attempt that is over, or counts it.
@@ -168,13 +190,14 @@ func (t *tracker) window(lock string, now time.Time) *counted {
 // tick makes the lines that are due.
 func (t *tracker) tick(now time.Time) {
 	n := 0
-	for _, k := range t.young {
-		a := t.open[k]
-		if a != nil && now.Sub(a.last()) < openAfter {
+	for _, b := range t.young {
+		a := t.open[b.key]
+		open := a != nil && a.n == b.n
+		if open && now.Sub(a.last()) < openAfter {
 			break
 		}
-		if n++; a != nil && !a.told {
-			a.told = true
+		if n++; open && (!a.told || a.stale) {
+			a.told, a.stale = true, false
 			t.put(a.line())
 		}
 	}
@@ -200,8 +223,8 @@ func (t *tracker) roll(now time.Time) {
 
 // flush makes lines of everything: the process ends.
 func (t *tracker) flush(now time.Time) {
-	for _, k := range t.young {
-		if a := t.open[k]; a != nil {
+	for _, b := range t.young {
+		if a := t.open[b.key]; a != nil && a.n == b.n {
 			t.put(a.line())
 		}
 	}

@@ -2,10 +2,13 @@ package history
 
 import (
 	"bytes"
+	"encoding/json"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -49,6 +52,75 @@ func TestFirstWindow(t *testing.T) {
 		if lines += n; lines != at.lines {
 			t.Errorf("%d lines after %v, want %d", lines, at.after, at.lines)
 		}
+	}
+}
+
+// Who goes on for long gets a line, and another one when he has come to the lock and holds it for
+// long: the last one is all that is known if the process dies.
+func TestLinesOfWhatGoesOn(t *testing.T) {
+	tr := newTracker(Config{Keep: time.Hour, MaxSize: 1 << 20}, func() {})
+	begin := time.Now()
+	job := session.Step{Kind: session.StepWaits, Lock: "x", Who: session.Holder{Owner: "o:1"}, Asked: begin}
+	told := func(after time.Duration) (all []string) {
+		t.Helper()
+		tr.tick(begin.Add(after))
+		text, _ := tr.lines()
+		for text := range bytes.Lines(text) {
+			var l line
+			if err := json.Unmarshal(text, &l); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(l.Outcome))
+		}
+		return all
+	}
+	tr.step(&job)
+	for _, want := range []struct {
+		after   time.Duration
+		outcome []string
+	}{{openAfter - 1, nil}, {openAfter, []string{"waiting"}}, {2 * openAfter, nil}} {
+		if got := told(want.after); !slices.Equal(got, want.outcome) {
+			t.Errorf("after %v of waiting it has lines that say %v, want %v", want.after, got, want.outcome)
+		}
+	}
+	const granted = 10 * openAfter
+	job.Kind, job.Who.Since, job.Fence = session.StepGranted, begin.Add(granted), 7
+	tr.step(&job)
+	job.Kind = session.StepResumed // it belongs to another process now
+	tr.step(&job)
+	for _, want := range []struct {
+		after   time.Duration
+		outcome []string
+	}{{openAfter - 1, nil}, {openAfter, []string{"holding"}}, {2 * openAfter, nil}} {
+		if got := told(granted + want.after); !slices.Equal(got, want.outcome) {
+			t.Errorf("after %v of holding it has lines that say %v, want %v", want.after, got, want.outcome)
+		}
+	}
+}
+
+// Who goes on for long gets a line, whoever before him comes and goes all the time.
+func TestLineBesideABusyCaller(t *testing.T) {
+	tr := newTracker(Config{Keep: time.Hour, MaxSize: 1 << 20}, func() {})
+	begin := time.Now()
+	hold := func(lock, owner string, after time.Duration) *session.Step {
+		at := begin.Add(after)
+		return &session.Step{Kind: session.StepGranted, Lock: lock, Who: session.Holder{Owner: backend.Owner(owner), Since: at}, Asked: at}
+	}
+	tr.step(hold("busy", "b:1", 0))
+	tr.step(hold("nightly", "n:1", 0))
+	for i := range 100 {
+		s := hold("busy", "b:1", time.Duration(i)*100*time.Millisecond)
+		s.Kind, s.Time = session.StepReleased, s.Asked.Add(99*time.Millisecond)
+		tr.step(s)
+		tr.step(hold("busy", "b:1", time.Duration(i+1)*100*time.Millisecond))
+		tr.tick(begin.Add(time.Duration(i+1) * 100 * time.Millisecond))
+	}
+	text, _ := tr.lines()
+	if got := bytes.Count(text, []byte(`"lock":"nightly"`)); got != 1 {
+		t.Errorf("the one who has held for 10s has %d lines, want 1", got)
+	}
+	if len(tr.young) > 30 {
+		t.Errorf("%d attempts may get a line some time, want those of the last %v", len(tr.young), openAfter)
 	}
 }
 
