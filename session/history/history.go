@@ -45,7 +45,7 @@ const (
 type History struct {
 	cfg   Config
 	wake  chan struct{} // of capacity 1
-	ask   chan chan<- []Attempt
+	ask   chan chan<- view
 	stop  chan struct{}
 	done  chan struct{}
 	scans chan struct{} // of capacity 1: one reads the files at a time
@@ -77,7 +77,7 @@ func Open(cfg Config) (*History, error) {
 		return nil, err
 	}
 	h := &History{
-		cfg: cfg, wake: make(chan struct{}, 1), ask: make(chan chan<- []Attempt), scans: make(chan struct{}, 1),
+		cfg: cfg, wake: make(chan struct{}, 1), ask: make(chan chan<- view), scans: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	w := &writer{h: h, files: files}
@@ -165,7 +165,7 @@ func (w *writer) run() {
 			w.write()
 		case back := <-w.h.ask:
 			w.write()
-			back <- w.track.openNow()
+			back <- viewOf(w.h.cfg.Dir, w.track.openNow())
 		case <-tick.C:
 			w.write()
 		case <-w.h.stop:
@@ -214,16 +214,30 @@ func (w *writer) say(now time.Time) {
 	w.said, w.sayAt = n, now.Add(sayEvery)
 }
 
-// open returns the attempts that are not over, after all steps that have come are written.
-// It is an error if ctx ends before.
-func (h *History) open(ctx context.Context) ([]Attempt, error) {
-	back := make(chan []Attempt, 1)
+// view is what is known at one moment.
+type view struct {
+	open  []Attempt // that are not over
+	files []segment // with their sizes, beyond which is what came later
+	err   error
+}
+
+func viewOf(dir string, open []Attempt) view {
+	all, err := list(dir)
+	return view{open, all, err}
+}
+
+// view is of a moment at which all steps that have come are written. It is an error if ctx ends
+// before.
+func (h *History) view(ctx context.Context) (view, error) {
+	back := make(chan view, 1)
 	select {
 	case h.ask <- back:
-		return <-back, nil
+		v := <-back
+		return v, v.err
 	case <-h.done:
-		return nil, nil
+		v := viewOf(h.cfg.Dir, nil)
+		return v, v.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return view{}, ctx.Err()
 	}
 }

@@ -40,14 +40,14 @@ type Report struct {
 
 // Of looks up what happened to one lock.
 func (h *History) Of(ctx context.Context, q Query) (Report, error) {
-	open, err := h.open(ctx)
+	v, err := h.view(ctx)
 	if err != nil {
 		return Report{}, err
 	}
 	j := newJoin()
 	r := Report{}
 	var seen []Span
-	err = h.scan(ctx, q.Lock, q.Since, func(l *line) {
+	err = h.scan(ctx, &v, q.Lock, q.Since, func(l *line) {
 		switch {
 		case l.Lock != q.Lock:
 		case l.Kind == kindAttempt:
@@ -62,10 +62,10 @@ func (h *History) Of(ctx context.Context, q Query) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	j.settle(slices.DeleteFunc(open, func(a Attempt) bool { return a.Lock != q.Lock }))
+	j.settle(slices.DeleteFunc(v.open, func(a Attempt) bool { return a.Lock != q.Lock }))
 	sortByBegin(j.all)
 	all := chain(j.all)
-	r.Oldest = h.oldest()
+	r.Oldest = v.oldest()
 	r.Dropped, _ = h.Dropped()
 	holds := spansOf(all, seen)
 	r.Seen = between(merge(seen, holds), holds)
@@ -89,12 +89,11 @@ func (h *History) Of(ctx context.Context, q Query) (Report, error) {
 }
 
 // oldest is the time of the oldest line in the files; zero if there is none.
-func (h *History) oldest() time.Time {
-	all, err := list(h.cfg.Dir)
-	if err != nil || len(all) == 0 {
+func (v *view) oldest() time.Time {
+	if len(v.files) == 0 {
 		return time.Time{}
 	}
-	return all[0].began
+	return v.files[0].began
 }
 
 // tell returns an attempt with those who held the lock while it waited.
@@ -127,7 +126,7 @@ type Contended struct {
 // Contended returns the locks that were waited for longest, by the sum of all waits: at most
 // limit of those that sees accepts. It is an error if ctx ends before.
 func (h *History) Contended(ctx context.Context, since time.Time, limit int, sees func(lock string) bool) ([]Contended, error) {
-	open, err := h.open(ctx)
+	v, err := h.view(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +154,7 @@ func (h *History) Contended(ctx context.Context, since time.Time, limit int, see
 		}
 		totals(a.Lock).add(a, now)
 	}
-	err = h.scan(ctx, "", since, func(l *line) {
+	err = h.scan(ctx, &v, "", since, func(l *line) {
 		switch {
 		case l.Kind == kindMore && l.Totals != nil && !l.To.Before(since):
 			totals(l.Lock).merge(l.Totals)
@@ -168,8 +167,8 @@ func (h *History) Contended(ctx context.Context, since time.Time, limit int, see
 	if err != nil {
 		return nil, err
 	}
-	for i := range open {
-		count(&open[i])
+	for i := range v.open {
+		count(&v.open[i])
 	}
 	for _, a := range waits {
 		totals(a.Lock).add(a, now)
