@@ -231,6 +231,24 @@ func TestBehindOneThatWasCutOff(t *testing.T) {
 	}
 }
 
+// Of what was cut off it is not known how long it waited or held, so that it is not among those who
+// did so for no time at all.
+func TestTotalsOfWhatWasCutOff(t *testing.T) {
+	dir := t.TempDir()
+	h := open(t, history.Config{Dir: dir})
+	at := time.Now().Add(-time.Hour)
+	for n := range 3 {
+		ask(h, "x", n, at, nil)
+		ask(h, "x", 10+n, at, nil).grant(at.Add(time.Minute), backend.Fence(n+1))
+	}
+	attempt(h, "x", 20, time.Hour, time.Minute, time.Minute)
+	h.Close()
+	n := look(t, open(t, history.Config{Dir: dir}), history.Query{Lock: "x"}).Totals
+	if n.Attempts != 7 || n.Waited.N() != 4 || n.Waited.Percentile(0.01) != time.Minute || n.Held.N() != 1 {
+		t.Errorf("%d attempts, %d waits, the shortest of %v, %d holds; want 7, 4 of 1m, and 1", n.Attempts, n.Waited.N(), n.Waited.Percentile(0.01), n.Held.N())
+	}
+}
+
 // Lines that were cut off, damaged or written by a later version are left out.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()

@@ -17,10 +17,14 @@ type Totals struct {
 	Held     Durations `json:"held"`
 }
 
+// add counts a, and how long it waited and held as far as that is known.
 func (t *Totals) add(a *Attempt, now time.Time) {
 	t.Attempts++
-	t.Waited.Add(a.Waited(now))
-	if !a.Granted.IsZero() {
+	granted, cutOff := !a.Granted.IsZero(), a.Outcome == Unknown
+	if granted || !cutOff {
+		t.Waited.Add(a.Waited(now))
+	}
+	if granted && !cutOff {
 		t.Held.Add(a.Held(now))
 	}
 	switch a.Outcome {

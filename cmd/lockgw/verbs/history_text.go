@@ -64,7 +64,7 @@ func (a *attempt) begun() time.Time {
 }
 
 func (a *attempt) heldText() string {
-	if a.Granted.IsZero() {
+	if a.Granted.IsZero() || a.Outcome == "unknown" { // that was cut off
 		return ""
 	}
 	if a.HeldMS == 0 {
