@@ -154,7 +154,10 @@ func (o Output) writeTable(w io.Writer, all []client.Status, now time.Time) erro
 	for _, st := range all {
 		h, holder, from := client.Holder{Process: client.Process{UID: -1}}, "-", "-"
 		if st.Holder != nil {
-			h, holder, from = *st.Holder, HolderText(st.Holder), Age(HeldFor(*st.Holder, now))
+			h, holder = *st.Holder, HolderText(st.Holder)
+		}
+		if !h.Since.IsZero() { // of a program outside lockgw it is not known
+			from = Age(HeldFor(h, now))
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d", StateText(st), holder, from, LeaseText(st), WaitersText(st), st.Fence)
 		if o.Format == "wide" {

@@ -23,6 +23,24 @@ func TestLongNameMovesItsRowAlone(t *testing.T) {
 	}
 }
 
+// Since when a program outside lockgw holds a lock is not known, and none is not 0s.
+func TestSinceOfAProgramOutside(t *testing.T) {
+	now := time.Now()
+	known := client.Holder{Node: "host-b", Since: now.Add(-time.Minute)}
+	all := []client.Status{{Name: "nightly", State: client.Held, Holder: &known}, {Name: "outside", State: client.Held, Holder: &client.Holder{Owner: "java:1"}}}
+	var out bytes.Buffer
+	if err := (Output{Format: "table"}).WriteLocks(&out, all, now); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if got, want := strings.Fields(lines[1])[3], "1m"; got != want {
+		t.Errorf("a caller of lockgw holds since %s ago, want %s", got, want)
+	}
+	if got, want := strings.Fields(lines[2])[3], "-"; got != want {
+		t.Errorf("a program outside holds since %s, want %s", got, want)
+	}
+}
+
 // Where more may wait than are known, the table and the JSON say so.
 func TestMoreMayWait(t *testing.T) {
 	all := []client.Status{{Name: "nightly", State: client.Held, Waiters: 3, MoreWait: true}, {Name: "daily", State: client.Held, Waiters: 3}}
