@@ -18,7 +18,7 @@ const (
 	Broken   Outcome = "broken"   // by an administrator
 	Refused  Outcome = "refused"  // Reason: the code of the error
 	GaveUp   Outcome = "gave_up"  // its client has hung up
-	Unknown  Outcome = "unknown"  // the gateway ended before the attempt did
+	Unknown  Outcome = "unknown"  // the gateway ended before the attempt did, or what it knew of the end was dropped
 )
 
 // goesOn: it has not ended.

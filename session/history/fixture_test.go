@@ -47,10 +47,11 @@ type caller struct {
 	who   session.Holder
 	asked time.Time
 	fence backend.Fence
+	mode  backend.Mode
 }
 
 func (c *caller) step(kind session.StepKind, at time.Time, reason string) {
-	c.h.Record(session.Step{Kind: kind, Time: at, Lock: c.lock, Who: c.who, Asked: c.asked, Fence: c.fence, Reason: reason})
+	c.h.Record(session.Step{Kind: kind, Time: at, Lock: c.lock, Who: c.who, Asked: c.asked, Mode: c.mode, Fence: c.fence, Reason: reason})
 }
 
 func ask(h *history.History, lock string, n int, at time.Time, behind *session.Holder) *caller {

@@ -231,6 +231,49 @@ func TestBehindOneThatWasCutOff(t *testing.T) {
 	}
 }
 
+// Where the end of a hold was dropped, it is over all the same once another has the lock, and nobody
+// waits behind it. Those who share a lock go on beside each other.
+func TestEndThatWasDropped(t *testing.T) {
+	began := time.Now().Add(-time.Hour)
+	at := func(minutes int) time.Time { return began.Add(time.Duration(minutes) * time.Minute) }
+	hold := func(h *history.History, n, minutes int, m backend.Mode, fence backend.Fence) {
+		c := &caller{h: h, lock: "x", who: who(n), asked: at(minutes), mode: m}
+		c.grant(at(minutes), fence)
+	}
+	for name, tt := range map[string]struct {
+		first, then backend.Mode
+		fence       backend.Fence // of the first; that of the other is 2
+		over        bool
+	}{
+		"two who have it alone":         {backend.Exclusive, backend.Exclusive, 1, true},
+		"one who shares it after one":   {backend.Exclusive, backend.Shared, 1, true},
+		"one who has it alone after it": {backend.Shared, backend.Exclusive, 1, true},
+		"two who share it":              {backend.Shared, backend.Shared, 1, false},
+		"times of a clock that was set": {backend.Exclusive, backend.Exclusive, 3, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, history.Config{})
+			hold(h, 1, 0, tt.first, tt.fence)
+			hold(h, 2, 10, tt.then, 2)
+			ask(h, "x", 3, at(20), nil)
+			want, behind := history.Holding, 2
+			if tt.over {
+				want, behind = history.Unknown, 1
+			}
+			all := look(t, h, history.Query{Lock: "x"}).Attempts
+			if got := all[2].Outcome; got != want {
+				t.Errorf("the first is %s, want %s", got, want)
+			}
+			if got := all[1].Outcome; got != history.Holding {
+				t.Errorf("the second is %s, want holding", got)
+			}
+			if got := all[0].Meanwhile; len(got) != behind {
+				t.Errorf("the last waits behind %+v, want %d", got, behind)
+			}
+		})
+	}
+}
+
 // Of what was cut off it is not known how long it waited or held, so that it is not among those who
 // did so for no time at all.
 func TestTotalsOfWhatWasCutOff(t *testing.T) {

@@ -76,6 +76,25 @@ func (j *join) settle(open []Attempt) {
 			a.Outcome = Unknown
 		}
 	}
+	j.succeed()
+}
+
+// succeed marks as Unknown the holds of one lock that seem to go on though there was another one
+// after them that cannot be beside them: their end was dropped. A later hold has a larger fence,
+// and, unless the lock has moved to another store or the clock was set, a later time.
+func (j *join) succeed() {
+	held := slices.DeleteFunc(slices.Clone(j.all), func(a *Attempt) bool { return a.Granted.IsZero() })
+	slices.SortFunc(held, func(a, b *Attempt) int { return a.Granted.Compare(b.Granted) })
+	var newest, alone uint64 // fences of the later holds: of all, and of the exclusive ones
+	for _, a := range slices.Backward(held) {
+		next := alone
+		if a.Mode == exclusive {
+			next, alone = newest, max(alone, a.Fence)
+		}
+		if newest = max(newest, a.Fence); a.Outcome == Holding && a.Fence != 0 && a.Fence < next {
+			a.Outcome = Unknown
+		}
+	}
 }
 
 // again is how soon a client that goes on waiting sends its next request, as `lockgw run`
