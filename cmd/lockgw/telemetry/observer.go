@@ -109,7 +109,8 @@ func (o *observer) Ended(h session.HoldEnded) {
 	case h.Reason != "":
 		end = endSession
 	}
-	o.in.hold.Record(ctx, h.Held.Seconds(), o.labels.ofEnd(end, group)...)
+	held := max(h.Held, 0) // one of the process before began by the wall clock, which may have been set back
+	o.in.hold.Record(ctx, held.Seconds(), o.labels.ofEnd(end, group)...)
 	if end != endReleased && h.Grant != nil { // a release has a span of its own
 		o.traceEnd(end, h)
 	}

@@ -130,6 +130,16 @@ func TestHolds(t *testing.T) {
 	}
 }
 
+// A hold that was resumed after the clock had been set back takes nothing from the sum, of which
+// Prometheus would believe that it began anew.
+func TestHoldAfterClockSetBack(t *testing.T) {
+	m := open(t, Config{})
+	o := m.observer(t)
+	o.Ended(session.HoldEnded{Held: time.Minute})
+	o.Ended(session.HoldEnded{Held: -time.Hour})
+	wantLines(t, m, `lockgw_hold_duration_seconds_sum{end="released"} 60`, `lockgw_hold_duration_seconds_count{end="released"} 2`)
+}
+
 // Prometheus sees an increase only from a value that was there before.
 func TestLossesBeginAtZero(t *testing.T) {
 	m := open(t, Config{Groups: groups})
