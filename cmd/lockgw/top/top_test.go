@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -80,6 +81,23 @@ func names(s *screen) string {
 		all = append(all, fields[0])
 	}
 	return strings.Join(all, " ")
+}
+
+// What the gateway answers has what a store and other machines have said, and commands no terminal.
+func TestTopIsPrintable(t *testing.T) {
+	const bad = "a\x1b[2J\u202etxt\nb"
+	source := &twoLocks{err: errors.New(bad)}
+	s, _ := screenOf(t, source)
+	for _, when := range []string{"before the first answer", "after it"} {
+		head := strings.TrimSuffix(strings.TrimPrefix(s.lines(time.Now())[0], bold), plain)
+		if strings.ContainsFunc(head, func(r rune) bool { return !unicode.IsPrint(r) }) || !strings.Contains(head, "a?[2J?txt?b") {
+			t.Errorf("%s the head is %q, want the error in it, printable", when, head)
+		}
+		source.err = nil
+		s.Update(s.look()())
+		source.err = errors.New(bad)
+		s.Update(s.look()())
+	}
 }
 
 func TestTopKeys(t *testing.T) {

@@ -95,9 +95,9 @@ func (s *screen) summary(now time.Time) string {
 	}
 	switch {
 	case s.err != nil && s.at.IsZero():
-		text = fmt.Sprintf("lockgw: %v", s.err)
+		text = "lockgw: " + cli.Printable(s.err.Error())
 	case s.err != nil:
-		text = fmt.Sprintf("lockgw: as of %s ago: %v", cli.Age(now.Sub(s.at)), s.err)
+		text = fmt.Sprintf("lockgw: as of %s ago: %s", cli.Age(now.Sub(s.at)), cli.Printable(s.err.Error()))
 	case s.at.IsZero():
 		text = "lockgw: asking the gateway"
 	}
