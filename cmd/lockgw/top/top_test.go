@@ -100,6 +100,18 @@ func TestTopIsPrintable(t *testing.T) {
 	}
 }
 
+// Where more may wait than are known, the table says so, as ls does.
+func TestTopMoreMayWait(t *testing.T) {
+	s, _ := screenOf(t, &twoLocks{})
+	s.all[0].MoreWait = true
+	rows := s.table(time.Now())
+	for i, want := range map[int]string{1: "3+", 3: "1"} {
+		if fields := strings.Fields(rows[i]); fields[len(fields)-2] != want {
+			t.Errorf("the row is %q, want %s that wait", rows[i], want)
+		}
+	}
+}
+
 func TestTopKeys(t *testing.T) {
 	for _, tt := range []struct{ keys, want string }{
 		{"", "<a> b c"}, {"h", "<b> a c"}, {"l", "<a> b c"}, {"w", "<a> c b"}, {"f", "<a> b c"}, {"h n", "<a> b c"},

@@ -175,7 +175,7 @@ func (s *screen) tableOf(holders []string, now time.Time) []string {
 		if st.TTL > 0 {
 			lease = cli.Age(st.TTL - now.Sub(s.at))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\n", cli.Printable(st.Name), cli.StateText(st), holders[i], held, lease, st.Waiters, st.Fence)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%d\n", cli.Printable(st.Name), cli.StateText(st), holders[i], held, lease, cli.WaitersText(st), st.Fence)
 	}
 	_ = t.Flush() // into memory
 	return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
