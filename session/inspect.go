@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -22,10 +24,17 @@ func (m *Manager) Inspect(ctx context.Context, name string) (Status, error) {
 	defer cancel()
 	a, err := m.engine.Ask(ctx, name)
 	s := m.statusOf(name, &a)
+	s.Shares = firstOf(s.Shares)
 	if err != nil {
 		s.State, s.Trouble = StateUnknown, err.Error()
 	}
 	return s, nil
+}
+
+// firstOf are the shares with the lowest fences, as many as are told.
+func firstOf(all []Share) []Share {
+	slices.SortStableFunc(all, func(a, b Share) int { return cmp.Compare(a.Fence, b.Fence) })
+	return slices.Clip(all[:min(len(all), backend.MaxSeveral)])
 }
 
 // statusOf is what a store and the nodes that were asked say of a name, with what this

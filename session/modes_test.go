@@ -53,6 +53,33 @@ func TestSharedHolds(t *testing.T) {
 	})
 }
 
+// Of many who hold a name together, those with the lowest fences are told, the same by each node.
+func TestManyHoldersAreTold(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 2, session.Config{}, nil)
+		const holders = backend.MaxSeveral + 6
+		var fences []backend.Fence
+		for i := range holders {
+			fences = append(fences, mustAcquire(t, c.open(i%2), "a", session.Acquire{Limit: holders, Wait: time.Minute}).Fence())
+		}
+		slices.Sort(fences)
+		for node, m := range c.nodes {
+			st, err := m.Inspect(t.Context(), "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told []backend.Fence
+			for _, s := range st.Shares {
+				told = append(told, s.Fence)
+			}
+			if st.Holders != holders || st.Fence != fences[holders-1] || !slices.Equal(told, fences[:backend.MaxSeveral]) {
+				t.Errorf("node %d tells of %d holders, the newest with fence %d, and of %v; want %d, %d, %v",
+					node, st.Holders, st.Fence, told, holders, fences[holders-1], fences[:backend.MaxSeveral])
+			}
+		}
+	})
+}
+
 // Several who come at once and do not want to wait get as many permits as there are.
 func TestTriesAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
