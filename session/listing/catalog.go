@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ type listed struct {
 func listedOf(st session.Status) listed {
 	l := listed{name: st.Name, state: st.State, waiters: st.Waiters, moreWait: st.MoreWait, fence: st.Fence}
 	if h := st.Holder; h != nil {
-		l.holder = h.Node + " " + h.Command
+		l.holder = strings.TrimSpace(h.Node + " " + h.Command) // of a program outside lockgw neither is known
 		if !h.Since.IsZero() {
 			l.since = h.Since.UnixMilli()
 		}
