@@ -3,8 +3,13 @@
 package web_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -34,4 +39,32 @@ func TestBrowserLate(t *testing.T) {
 		small.awaitText("#late-bars", "report.sh")
 		small.await(`document.documentElement.scrollWidth <= innerWidth`)
 	}
+}
+
+// Of what was cut off by the end of the gateway nobody knows how long it waited or held: the page says
+// nothing of it, and draws nothing.
+func TestBrowserLateCutOff(t *testing.T) {
+	g, browser := startGateway(t, program(t)), startBrowser(t)
+	asked := time.Now().Add(-time.Hour).UTC()
+	text := func(t time.Time) string { return t.Format(time.RFC3339) }
+	lines := fmt.Sprintf(`{"kind":"attempt","lock":"nightly","who":{"owner":"a:1","note":"holds.sh"},"asked":%[1]q,"granted":%[2]q,"outcome":"holding","fence":1}
+{"kind":"attempt","lock":"nightly","who":{"owner":"b:1","note":"waits.sh"},"asked":%[1]q,"outcome":"waiting"}
+`, text(asked), text(asked.Add(time.Minute)))
+	name := asked.Format("20060102T150405.000000Z") + ".jsonl"
+	if err := os.WriteFile(filepath.Join(g.State(), "history", name), []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := openTab(t, browser, g.url+"/#/locks/nightly", 1280, 900)
+	p.awaitText("#late-note", "2 attempts on host-a")
+	bars := p.text("#late-bars")
+	for _, not := range []string{"held ", "did not wait"} {
+		if strings.Contains(bars, not) {
+			t.Errorf("the bars say %q, which is not known: %q", not, bars)
+		}
+	}
+	if !strings.Contains(bars, "waited 1m 0s") || strings.Count(bars, "unknown") != 2 {
+		t.Errorf("the bars are %q, want that one waited for a minute, and two whose end is unknown", bars)
+	}
+	p.await(`[...document.querySelectorAll('#late-bars .late-held, #late-bars .late-vain')].every((bar) => parseFloat(bar.style.width) === 0)`)
+	p.quiet()
 }

@@ -46,6 +46,16 @@ export function took(ms) {
 }
 
 const time = (text) => (text ? Date.parse(text) : NaN);
+
+/** cutOff: the gateway ended before the attempt did, so that nobody knows for how long it went on. */
+const cutOff = (a) => a.outcome === "unknown";
+
+/** endOf is when an attempt ended, now if it goes on, and the last that is known if it was cut off. */
+const endOf = (a) => {
+  if (a.ended) return time(a.ended);
+  return cutOff(a) ? time(a.granted ?? a.asked) : Date.now();
+};
+
 const outcome = (a) => a.outcome.replace("_", " ") + (a.reason ? ` (${a.reason})` : "");
 
 /** showLate draws the timeline of a lock. */
@@ -79,7 +89,7 @@ const spread = (q) => (q.worst_ms === 0 ? "not at all" : `${took(q.p50_ms)} (p50
 
 function bounds(items) {
   const begins = items.map((a) => time(a.asked ?? a.granted ?? a.ended)).filter((t) => !Number.isNaN(t));
-  const ends = items.map((a) => (a.ended ? time(a.ended) : Date.now()));
+  const ends = items.map(endOf);
   const from = Math.min(...begins);
   return [from, Math.max(...ends, from + 1000)];
 }
@@ -101,15 +111,16 @@ function piece(kind, begin, end, from, until) {
 }
 
 function bar(a, from, until) {
-  const end = a.ended ? time(a.ended) : Date.now();
+  const end = endOf(a);
   const granted = time(a.granted);
   const asked = a.asked ? time(a.asked) : granted;
   const track = el("span", { className: "late-track", "aria-hidden": "true" });
   const waitedUntil = Number.isNaN(granted) ? end : granted;
   if (waitedUntil > asked || Number.isNaN(granted)) track.append(piece(Number.isNaN(granted) ? "vain" : "waited", asked, waitedUntil, from, until));
   if (!Number.isNaN(granted)) track.append(piece(["lost", "broken"].includes(a.outcome) ? "lost" : "held", granted, end, from, until));
-  const facts = [...(noteBeside(a) ? [noteBeside(a)] : []), `asked ${moment(asked)}`, a.waited_ms > 0 ? `waited ${took(a.waited_ms)}` : "did not wait"];
-  if (a.granted) facts.push(`held ${took(a.held_ms)}`);
+  const facts = [...(noteBeside(a) ? [noteBeside(a)] : []), `asked ${moment(asked)}`];
+  if (a.granted || !cutOff(a)) facts.push(a.waited_ms > 0 ? `waited ${took(a.waited_ms)}` : "did not wait");
+  if (a.granted && !cutOff(a)) facts.push(`held ${took(a.held_ms)}`);
   facts.push(outcome(a));
   const behind = a.behind.map(who).join(", ");
   if (behind && a.waited_ms > 0) facts.push(`behind ${behind}${a.behind_more ? ` and ${a.behind_more} more` : ""}`);
