@@ -232,7 +232,7 @@ func (n *mortal) dieAgain(over <-chan struct{}) {
 			p := n.now()
 			if p != nil && n.c.random(3) == 0 {
 				n.c.say("%s is stopped", n.name)
-				_ = p.Close(context.Background()) // a store that does not answer is why it is not whole
+				_ = p.stop(context.Background()) // a store that does not answer is why it is not whole
 			}
 			n.kill(p)
 		}

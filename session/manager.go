@@ -248,7 +248,7 @@ func (m *Manager) Draining() <-chan struct{} { return m.drained.Done() }
 
 // Close drains, ends every session and waits, until ctx is done, for the store
 // to confirm the releases. With Config.KeepHolds the holds stay in the store
-// until their leases run out.
+// until their leases run out. Nobody calls it while another call is under way.
 func (m *Manager) Close(ctx context.Context) error {
 	m.Drain()
 	m.closeSessions(ctx)

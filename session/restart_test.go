@@ -27,6 +27,8 @@ type process struct {
 	dir   string
 	early *ledger.Addressed
 	own   bool // the store ends with the process, as the embedded one
+
+	closing chan struct{} // of capacity 1: one at a time closes the Manager
 }
 
 // begin starts the first process of a node.
@@ -48,7 +50,7 @@ func (p *process) startOver(before func(verb string) error) *process {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	q := &process{t: p.t, cfg: p.cfg, store: p.store, j: j, dir: p.dir, own: p.own}
+	q := &process{t: p.t, cfg: p.cfg, store: p.store, j: j, dir: p.dir, own: p.own, closing: make(chan struct{}, 1)}
 	if p.own {
 		q.store = memory.NewRows()
 		q.store.Clock = p.cfg.Clock
@@ -71,9 +73,16 @@ func (p *process) kill() {
 	_ = p.j.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = p.Close(ctx)
+	_ = p.stop(ctx)
 	p.f.wg.Wait()
 	_ = p.f.Table.Close()
+}
+
+// stop ends the process as SIGTERM does.
+func (p *process) stop(ctx context.Context) error {
+	p.closing <- struct{}{}
+	defer func() { <-p.closing }()
+	return p.Close(ctx)
 }
 
 // restart kills the process and starts the next one.
