@@ -42,38 +42,46 @@ func TestSignOfLifeInTheLastMoment(t *testing.T) {
 	})
 }
 
-// The same for a client that comes back as the last connection leaves.
+// The same for a client that comes back as the last connection leaves. Both find the session
+// busy, one after the other, for so long that its mutex goes from hand to hand: between any
+// two steps under it the other one has its turn.
 func TestAttachAsTheLastLeaves(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCluster(t, 1, session.Config{}, nil)
-		var wg sync.WaitGroup
-		for range many {
+		for range 20 {
 			s := c.open(0, session.Options{Peer: session.NoPeer(), Conns: true})
 			if err := s.Attach(); err != nil {
 				t.Fatal(err)
 			}
-			begin := make(chan struct{})
-			wg.Go(func() {
-				<-begin
-				s.Detach("hung up")
-			})
-			wg.Go(func() {
-				<-begin
-				err := s.Attach()
-				time.Sleep(time.Second)
-				if ended := s.Err(); err == nil && ended != nil {
-					t.Errorf("joined, and closed: %v", ended)
-				}
-			})
-			close(begin)
+			var left sync.WaitGroup
+			came := make(chan error, 1)
+			handOn(s,
+				func() { left.Go(func() { s.Detach("hung up") }) },
+				func() { go func() { came <- s.Attach() }() })
+			err := <-came
+			left.Wait()
+			if ended := s.Err(); err == nil && ended != nil {
+				t.Errorf("joined, and closed: %v", ended)
+			}
 		}
-		wg.Wait()
 	})
 }
 
-// The same for one that comes back in the last moment after a restart. Both find the session
-// busy, one after the other, for so long that its mutex goes from hand to hand: between any
-// two steps under it the other one has its turn.
+// handOn has two goroutines, which first and second start, find s busy one after the other for
+// so long that they have its mutex in turn, step by step.
+func handOn(s *session.Session, first, second func()) {
+	free := s.Hold()
+	first()
+	yield()
+	second()
+	yield()
+	free()
+	free = s.Hold() // before the first of them is awake, which asks to be handed the mutex
+	yield()
+	free()
+}
+
+// The same for one that comes back in the last moment after a restart.
 func TestReturnInTheLastMoment(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := begin(t, memory.NewRows(), session.Config{})
@@ -87,16 +95,10 @@ func TestReturnInTheLastMoment(t *testing.T) {
 			s := p.lookup(token)
 			wg.Go(func() {
 				time.Sleep(10*time.Second - 1)
-				free := s.Hold()
-				time.Sleep(time.Nanosecond) // until it is to end
-				yield()
 				came := make(chan error, 1)
-				wg.Go(func() { came <- s.Attach() })
-				yield()
-				free()
-				free = s.Hold() // before the first of them is awake, which asks to be handed the mutex
-				yield()
-				free()
+				handOn(s,
+					func() { time.Sleep(time.Nanosecond) }, // until it is to end
+					func() { wg.Go(func() { came <- s.Attach() }) })
 				err := <-came
 				time.Sleep(time.Second)
 				if ended := s.Err(); err == nil && ended != nil {
