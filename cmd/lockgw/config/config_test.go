@@ -74,6 +74,22 @@ func TestConfigLayers(t *testing.T) {
 	}
 }
 
+// A Secret of Kubernetes or a line of EnvironmentFile= may end with more than its author meant.
+func TestConfigSpaceInEnvironment(t *testing.T) {
+	for _, url := range []string{"redis://redis:6379/0", "postgres://lockgw@db/locks", "etcd://a:2379"} {
+		t.Setenv("LOCKGW_BACKEND_URL", " "+url+"\r\n")
+		t.Setenv("LOCKGW_NODE", "\n") // sets nothing
+		s, err := loadWith(t, "")
+		if err != nil {
+			t.Errorf("white space around %s: %v", url, err)
+		}
+		if s.Backend.URL != url || s.Origins["backend.url"] != "LOCKGW_BACKEND_URL" || s.Given("node") {
+			t.Errorf("backend.url = %q from %s, want %q from the variable; node from %s, want the default",
+				s.Backend.URL, s.Origins["backend.url"], url, s.Origins["node"])
+		}
+	}
+}
+
 // Every key has a text that sets it to what it is, a flag and a variable of its own.
 func TestConfigFields(t *testing.T) {
 	defaults := Default()

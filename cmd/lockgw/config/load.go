@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
@@ -103,11 +104,12 @@ func fromFile(entries map[string]entry, path string) map[string]any {
 	return values
 }
 
-// fromEnv: an empty variable sets nothing.
+// fromEnv: an empty variable sets nothing. White space around a value is dropped, as it is in
+// files with secrets: a Secret of Kubernetes that was made of a file ends with a new line.
 func fromEnv(fields []field) map[string]any {
 	values := map[string]any{}
 	for _, f := range fields {
-		if text := os.Getenv(f.env()); text != "" {
+		if text := strings.TrimSpace(os.Getenv(f.env())); text != "" {
 			values[f.key] = value{text, f.env()}
 		}
 	}
