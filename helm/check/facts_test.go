@@ -240,6 +240,9 @@ func TestStorePorts(t *testing.T) {
 		"redis://redis": {6379}, "rediss+sentinel://a,b,c/main": {6379, 26379}, "redis+cluster://redis": {6379}, "redlock://a,b,c": {6379},
 		"postgres://lockgw@db/locks": {5432}, "etcd://a,b,c": {2379}, "mysql://lockgw@db/locks": {3306}, "zookeeper://a,b,c": {2181},
 		"memory://": nil, "": {6379},
+		"redis://:a:1@redis:6380/0": {6379, 6380}, "redis://[fd00::1]": {6379}, "redis://[fd00::1]:6380?db=1": {6379, 6380},
+		"rediss+sentinel://a:26380,b:26380,c/main": {6379, 26379, 26380}, "redlock://a:7001,b:7002,c": {6379, 7001, 7002},
+		"postgres://lockgw:p@db:6432/locks?a=b:9@c": {5432, 6432}, "etcd://a:2379,b:12379/locks": {2379, 12379},
 	} {
 		values := readValues(t, "testdata/values/daemonset.yaml")
 		values["backend"] = map[string]any{"url": url}

@@ -37,9 +37,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- .Values.tls.serverName | default (printf "%s.%s.svc" (include "lockgw.fullname" .) .Release.Namespace) -}}
 {{- end -}}
 
-{{/* The ports of the store, as JSON: those that are set, or the usual ones of the scheme. */}}
+{{/*
+The ports of the store, as JSON: those that are set, or the usual ones of the scheme and
+those that the URL names. A Sentinel or a member of a cluster names others by itself.
+*/}}
 {{- define "lockgw.storePorts" -}}
-{{- $scheme := .Values.backend.url | default "redis:" | splitList ":" | first -}}
+{{- $url := .Values.backend.url | default "redis:" -}}
+{{- $scheme := $url | splitList ":" | first -}}
 {{- $usual := dict
   "memory" (list)
   "postgres" (list 5432) "postgresql" (list 5432)
@@ -49,10 +53,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   "redis+sentinel" (list 6379 26379) "rediss+sentinel" (list 6379 26379)
 -}}
 {{- $ports := list 6379 -}}
-{{- if .Values.networkPolicy.storePorts -}}
-{{- $ports = .Values.networkPolicy.storePorts -}}
-{{- else if hasKey $usual $scheme -}}
+{{- if hasKey $usual $scheme -}}
 {{- $ports = get $usual $scheme -}}
 {{- end -}}
-{{- toJson $ports -}}
+{{- $hosts := $url | trimPrefix (print $scheme "://") | regexFind "^[^/?#]*" | splitList "@" | last -}}
+{{- range $host := splitList "," $hosts -}}
+{{- with regexFind ":[0-9]+$" $host -}}
+{{- $ports = append $ports (trimPrefix ":" . | int) | uniq -}}
+{{- end -}}
+{{- end -}}
+{{- .Values.networkPolicy.storePorts | default $ports | toJson -}}
 {{- end -}}
