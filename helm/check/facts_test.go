@@ -272,6 +272,25 @@ func storePorts(t *testing.T, values map[string]any) (ports []int) {
 	return ports
 }
 
+// The number that a cluster gives to a namespace may be a large one, and a template would
+// write that as 1.00065e+09.
+func TestLargeGroup(t *testing.T) {
+	values := readValues(t, "testdata/values/daemonset.yaml")
+	values["daemonset"] = map[string]any{"group": float64(1000650000)} // as a file gives it to Helm
+	objects := decode(t, mustRender(t, loadChart(t), values))
+	if text := objects["ConfigMap"].(*corev1.ConfigMap).Data["lockgw.yaml"]; !strings.Contains(text, `group: "1000650000"`) {
+		t.Errorf("the sockets have another group than 1000650000:\n%s", text)
+	}
+	pod := objects["DaemonSet"].(*appsv1.DaemonSet).Spec.Template.Spec
+	if got := *gateway(pod).SecurityContext.RunAsGroup; got != 1000650000 {
+		t.Errorf("the gateway runs in the group %d, want 1000650000", got)
+	}
+	notes := mustRender(t, loadChart(t), values)["lockgw/templates/NOTES.txt"]
+	if !strings.Contains(notes, "has 1000650000 in securityContext.supplementalGroups") {
+		t.Errorf("the notes name another group than 1000650000:\n%s", notes)
+	}
+}
+
 // A changed configuration or store makes new pods.
 func TestChecksum(t *testing.T) {
 	sums := map[string]bool{}

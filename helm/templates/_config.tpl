@@ -2,7 +2,7 @@
 {{- define "lockgw.config" -}}
 {{- $socket := dict "dir" (include "lockgw.socketDir" .) -}}
 {{- if eq .Values.mode "daemonset" -}}
-{{- $_ := set $socket "group" (.Values.daemonset.group | toString) -}}
+{{- $_ := set $socket "group" (.Values.daemonset.group | int64 | toString) -}}
 {{- else -}}
 {{- /* Who has the volume may use it, whatever user a container runs as. */ -}}
 {{- $_ := set $socket "mode" "0666" -}}
