@@ -50,6 +50,40 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
+type workflow struct {
+	Jobs map[string]struct {
+		Container string
+		Steps     []struct{ Uses, Run string }
+	}
+}
+
+// A step finds what it needs, whatever the steps before it have left.
+func TestWorkflowSteps(t *testing.T) {
+	for _, file := range []string{
+		".github/workflows/ci.yml", ".github/workflows/release.yml", ".gitea/workflows/ci.yml", ".gitea/workflows/release.yml",
+	} {
+		var w workflow
+		if err := yaml.Unmarshal([]byte(read(t, file)), &w); err != nil || len(w.Jobs) == 0 {
+			t.Fatalf("%s: %d jobs, %v", file, len(w.Jobs), err)
+		}
+		for name, job := range w.Jobs {
+			// In a container the forge's runner brings no node, and the image of Go has none.
+			node, rootAtHome := job.Container == "", false
+			for _, step := range job.Steps {
+				sudo := strings.HasPrefix(step.Run, "sudo ")
+				node = node || strings.Contains(step.Run, "apt-get install") && strings.Contains(step.Run, "nodejs")
+				if step.Uses != "" && !node {
+					t.Errorf("%s, %s: %s runs before anything has installed node", file, name, step.Uses)
+				}
+				if makes.MatchString(step.Run) && !sudo && rootAtHome {
+					t.Errorf("%s, %s: %q cannot use the caches of Go, in which root has built before", file, name, step.Run)
+				}
+				rootAtHome = rootAtHome || sudo && strings.Contains(step.Run, "HOME")
+			}
+		}
+	}
+}
+
 // The notes of a release are the part of the CHANGELOG with its version, and no other.
 func TestReleaseNotes(t *testing.T) {
 	changelog := filepath.Join(t.TempDir(), "CHANGELOG.md")
