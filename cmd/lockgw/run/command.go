@@ -9,6 +9,7 @@ package run
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -67,7 +68,7 @@ Exit code: that of the command, or 128 + the signal that ended it; 64 usage;
 socket may not be used; 126 and 127 the command cannot be executed or found.`,
 		Example: `  lockgw run nightly -- ./backup.sh
   lockgw run nightly -n -E 0 -- ./backup.sh      # skip if somebody else runs it`,
-		ValidArgsFunction: o.CompleteName,
+		ValidArgsFunction: o.completeArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.read(cmd, args); err != nil {
 				return err
@@ -77,6 +78,15 @@ socket may not be used; 126 and 127 the command cannot be executed or found.`,
 	}
 	o.add(cmd.Flags())
 	return cmd
+}
+
+// completeArg offers names of locks, and files behind a --, where the command stands. Cobra
+// does not tell of the --: it has the words before parsed with one of its own at their end.
+func (o *options) completeArg(cmd *cobra.Command, args []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if slices.Contains(os.Args[:len(os.Args)-1], "--") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return o.CompleteName(cmd, args, toComplete)
 }
 
 // notCommands replaces the exit codes 1 and 77, which could come from the command. Other verbs

@@ -1,12 +1,17 @@
 package run
 
 import (
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 // -n and a wait contradict each other, unless one of them is only in the environment:
@@ -47,6 +52,34 @@ func TestRunWait(t *testing.T) {
 		}
 		if err == nil && (o.wait != tt.wait || o.forever != tt.forever) {
 			t.Errorf("%q, wait %q, no-wait %q: wait = %v, forever = %v, want %v, %v", tt.args, tt.envWait, tt.envNow, o.wait, o.forever, tt.wait, tt.forever)
+		}
+	}
+}
+
+// A shell completes the names of locks, and what belongs to the command with files.
+func TestRunCompletion(t *testing.T) {
+	path := e2e.StartGateway(t)
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var fence uint64
+	if _, err := fmt.Fprint(c, "LOCK nightly\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fscanf(c, ":%d\r\n", &fence); err != nil {
+		t.Fatalf("nightly is not held: %v", err)
+	}
+	const noFiles, files = "nightly\n:4\n", ":0\n"
+	for line, want := range map[string]string{
+		"run ": noFiles, "run ni": noFiles, "run other ": noFiles, "run -n ": noFiles, "run other -- ": files, "run other -- ./back": files, "run other -- cat -- ": files,
+	} {
+		args := append([]string{"__complete"}, strings.Split(line, " ")...)
+		cmd := exec.Command("lockgw", args...)
+		cmd.Env = append(cmd.Environ(), "LOCKGW_SOCKET="+path)
+		if got, err := cmd.Output(); err != nil || string(got) != want {
+			t.Errorf("%q is completed with %q, %v; want %q", line, got, err, want)
 		}
 	}
 }
