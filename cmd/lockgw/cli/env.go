@@ -17,6 +17,9 @@ const EnvPrefix = "LOCKGW_"
 // ConfigKey marks a flag of a configuration key, which the loader reads.
 const ConfigKey = "lockgw_config_key"
 
+// DefaultText is, in words, the default of a flag that has another one on each machine.
+const DefaultText = "lockgw_default_text"
+
 // envKey marks a flag that was set from the environment.
 const envKey = "lockgw_env"
 

@@ -47,10 +47,20 @@ func addKeys(flags *pflag.FlagSet) {
 		v := &keyFlag{text: f.text(&defaults), kind: f.kind()}
 		flags.Var(v, f.flag(), f.help)
 		_ = flags.SetAnnotation(f.flag(), cli.ConfigKey, []string{f.key}) // fails only for a flag that is not there
+		if text, ok := ofMachine[f.key]; ok {
+			_ = flags.SetAnnotation(f.flag(), cli.DefaultText, []string{text})
+		}
 		if v.kind == "true|false" {
 			flags.Lookup(f.flag()).NoOptDefVal = "true"
 		}
 	}
+}
+
+// ofMachine are the defaults that depend on the machine and the user, in words.
+var ofMachine = map[string]string{
+	"node":       "the host name",
+	"state_dir":  "/var/lib/lockgw, or $XDG_STATE_HOME/lockgw when not root",
+	"socket.dir": "/run/lockgw, or $XDG_RUNTIME_DIR/lockgw when not root",
 }
 
 // keyFlag keeps a text until the loader reads it, so that errors of all

@@ -36,8 +36,8 @@ func schema() *jsonschema.Schema {
 	s.Title = "lockgw configuration"
 	defaults := Default()
 	for _, f := range fields() {
-		if f.key == "node" || f.key == "state_dir" || f.key == "socket.dir" {
-			continue // they depend on the machine and the user
+		if _, ok := ofMachine[f.key]; ok {
+			continue
 		}
 		setDefault(s, f, &defaults)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
@@ -26,11 +27,25 @@ not there. SOURCE_DATE_EPOCH sets their date.`,
 			}
 			root := cmd.Root()
 			root.DisableAutoGenTag = true // a line about the tool, not about lockgw
+			describeDefaults(root)
 			header := doc.GenManHeader{Section: "1", Source: "lockgw", Manual: "lockgw"}
 			if err := doc.GenManTree(root, &header, args[0]); err != nil {
 				return cli.Exit(cli.ExitFailed, fmt.Errorf("write the manual pages: %w", err))
 			}
 			return nil
 		},
+	}
+}
+
+// describeDefaults puts words in place of what is the default on this machine, for this user:
+// the pages of a package are for other ones.
+func describeDefaults(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if text := f.Annotations[cli.DefaultText]; text != nil {
+			f.DefValue = text[0]
+		}
+	})
+	for _, c := range cmd.Commands() {
+		describeDefaults(c)
 	}
 }
