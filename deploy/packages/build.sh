@@ -16,7 +16,7 @@ shift
 # nfpm takes the times of all files from SOURCE_DATE_EPOCH.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
 VERSION=$version
-export SOURCE_DATE_EPOCH VERSION ARCH
+export SOURCE_DATE_EPOCH VERSION ARCH TZ=UTC # the month in the manual pages is that of a time zone
 stage=bin/stage
 rm -rf "$stage"
 mkdir -p "$stage" bin/packages

@@ -44,6 +44,7 @@ for f in /usr/bin/lockgw /etc/lockgw/lockgw.yaml /usr/lib/systemd/system/lockgw{
 	case $f in */lockgw.socket | */lockgw-*.service) continue ;; esac
 	grep -qxF "$f" <<<"$files" || { echo "$f is not in the rpm" >&2; exit 1; }
 done
+[ "$(rpm -qp --qf '%{BUILDHOST}' "$rpm")" != "$(uname -n)" ] || { echo "the rpm names the machine that it was built on" >&2; exit 1; }
 rpm --force-debian --root "$roots/rpm" -i --nodeps "$rpm"
 cat deploy/packages/{gateway,test_rpm}.sh | in_root "$roots/rpm"
 rpm --force-debian --root "$roots/rpm" -e --nodeps lockgw
