@@ -33,7 +33,8 @@ archive() { # directory, file
 
 source=lockgw-$version
 mkdir "$work/$source"
-git archive "$commit" | tar -x -C "$work/$source"
+# The rights of the files do not depend on a setting of git, nor on whether root unpacks them.
+git -c tar.umask=022 archive "$commit" | tar -x -C "$work/$source"
 archive "$source" "$out/lockgw_${version}_source.tar.gz"
 cd "$work/$source"
 . deploy/program.sh

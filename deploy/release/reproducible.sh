@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a release twice, the second time in a clone elsewhere, with an empty build cache,
-# another umask, time zone, user name and, as root, host name, and compares the bytes.
-# Takes some minutes.
+# another umask (git's for archives, too), time zone, user name and, as root, host name,
+# and compares the bytes. Takes some minutes.
 #
 #   deploy/release/reproducible.sh VERSION
 set -euo pipefail
@@ -17,7 +17,7 @@ other=$(mktemp -d)
 trap 'chmod -R u+w "$other" && rm -rf "$other"' EXIT
 deploy/release/release.sh "$version"
 git clone -q . "$other/a clone"
-(umask 077 && cd "$other/a clone" && git checkout -q "$(git -C "$OLDPWD" rev-parse HEAD)" &&
+(umask 077 && cd "$other/a clone" && git checkout -q "$(git -C "$OLDPWD" rev-parse HEAD)" && git config tar.umask user &&
 	elsewhere env TZ=Pacific/Auckland LANG=tr_TR.UTF-8 USER=somebody GOCACHE="$other/cache" deploy/release/release.sh "$version")
 diff -r "bin/release/$version" "$other/a clone/bin/release/$version" || { echo "two builds of one commit differ" >&2; exit 1; }
 echo "the same bytes: $(wc -l <"bin/release/$version/SHA256SUMS") files"
