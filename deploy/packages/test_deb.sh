@@ -60,3 +60,8 @@ rmdir /var/lib/lockgw
 list >/tmp/after
 diff /tmp/before /tmp/after || fail 'a purge leaves files'
 diff /tmp/passwd /etc/passwd && diff /tmp/group /etc/group || fail 'a purge leaves the user'
+
+dpkg -i /lockgw.deb
+useradd --no-create-home --gid lockgw alice
+dpkg -P lockgw || fail 'a purge stops where somebody has the group for a primary one'
+getent passwd alice || fail 'a purge takes a user that is not its own'
