@@ -49,6 +49,24 @@ as alice bash -c 'curl -fsS -o /dev/null -X PUT --unix-socket /run/lockgw/http.s
 	fail 'the sandbox hides the processes of clients'
 until_true 10 free bound
 
+echo '== another group'
+groupadd people
+usermod -aG people bob
+for socket in http resp; do
+	mkdir "/etc/systemd/system/lockgw-$socket.socket.d"
+	printf '[Socket]\nSocketGroup=people\n' >"/etc/systemd/system/lockgw-$socket.socket.d/override.conf"
+done
+systemctl daemon-reload
+regroup() { systemctl restart lockgw.service lockgw-http.socket lockgw-resp.socket; } # as docs/systemd.md has it
+regroup
+want /run/lockgw/http.sock 'root:people 660'
+want /run/lockgw/resp.sock 'root:people 660'
+as bob lockgw run nightly -- true || fail 'a member of another group, which was let in, may not use the socket'
+rm -r /etc/systemd/system/lockgw-{http,resp}.socket.d
+systemctl daemon-reload
+regroup
+want /run/lockgw/resp.sock 'root:lockgw 660'
+
 echo '== sandbox'
 systemd-analyze security --no-pager --threshold=20 lockgw | tail -n 1
 pid=$(main)
