@@ -15,9 +15,10 @@ elsewhere() { # command...
 
 other=$(mktemp -d)
 trap 'chmod -R u+w "$other" && rm -rf "$other"' EXIT
-deploy/release/release.sh "$version"
+commit=$(git rev-parse HEAD) # which may be another one when the first build is done
+deploy/release/release.sh "$version" "$commit"
 git clone -q . "$other/a clone"
-(umask 077 && cd "$other/a clone" && git checkout -q "$(git -C "$OLDPWD" rev-parse HEAD)" && git config tar.umask user &&
+(umask 077 && cd "$other/a clone" && git checkout -q "$commit" && git config tar.umask user &&
 	elsewhere env TZ=Pacific/Auckland LANG=tr_TR.UTF-8 USER=somebody GOCACHE="$other/cache" deploy/release/release.sh "$version")
 diff -r "bin/release/$version" "$other/a clone/bin/release/$version" || { echo "two builds of one commit differ" >&2; exit 1; }
 echo "the same bytes: $(wc -l <"bin/release/$version/SHA256SUMS") files"
