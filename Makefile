@@ -120,7 +120,8 @@ interop:
 	cmd/lockgw/interop/run.sh -page=$(CURDIR)/docs/interop.md
 
 ## packages: deb and rpm for amd64 and arm64, in bin/packages (see docs/install.md)
-VERSION ?= $(or $(patsubst v%,%,$(shell git describe --tags --match 'v*' 2>/dev/null)),0.1.0-dev)
+# Commits behind a tag follow its version; with -5-gabc they would come before it, as 1.2.3-rc does.
+VERSION ?= $(or $(shell git describe --tags --match 'v*' 2>/dev/null | sed -E 's/^v//; s/-([0-9]+)-g/+\1.g/'),0.1.0-dev)
 ARCHES ?= amd64 arm64
 packages:
 	deploy/packages/build.sh $(VERSION) $(ARCHES)

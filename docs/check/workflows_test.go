@@ -98,6 +98,30 @@ func TestReleaseNotes(t *testing.T) {
 	}
 }
 
+// A package of what came after a release is newer than that, for package managers, too.
+func TestVersionOfPackages(t *testing.T) {
+	makefile, err := filepath.Abs(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for _, tt := range []struct{ do, want string }{
+		{"git init -q .", "0.1.0-dev "},
+		{commit, "0.1.0-dev "},
+		{"git tag v1.2.0", "1.2.0 "},
+		{commit, "1.2.0+1.g"},
+		{"git tag v1.3.0-rc.1", "1.3.0-rc.1 "},
+		{commit + "; " + commit, "1.3.0-rc.1+2.g"},
+	} {
+		got, err := shell(t, "{ "+tt.do+"; } && make -s -n -f "+makefile+" packages")
+		if want := "deploy/packages/build.sh " + tt.want; err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("after %q make packages runs %q, %v; want %s", tt.do, got, err, want)
+		}
+	}
+}
+
+const commit = "git -c user.name=a -c user.email=a@example.net commit -q --allow-empty -m a"
+
 func shell(t *testing.T, line string) (string, error) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "bash", "-c", line).Output()
