@@ -150,34 +150,34 @@ func (s *Session) check(name string, a *Acquire) error {
 func (s *Session) contend(ctx context.Context, name string, a Acquire, r *receipt, began time.Time) (Grant, *Waiter, error) {
 	k := holdKey{name, a.Thread}
 	for {
-		l, other, mine, err := s.begin(k, a)
+		held, other, mine, err := s.begin(k, a)
 		switch {
 		case err != nil:
 			return Grant{}, nil, err
-		case l != nil:
-			if err := s.enterAgain(ctx, l, a, r); !errors.Is(err, errOver) {
-				return Grant{Lease: l}, nil, err
+		case held != nil:
+			if err := s.enterAgain(ctx, held, a, r); !errors.Is(err, errOver) {
+				return Grant{Lease: held}, nil, err
 			}
 		case other != nil:
-			if err := s.follow(ctx, other, name, &a); err != nil {
+			if err := s.follow(ctx, other, &a); err != nil {
 				return Grant{}, nil, err
 			}
 		default:
-			l, waits, err := s.await(ctx, k, &a, mine, r)
+			waits, err := s.await(ctx, mine, &a, r)
 			if err != nil {
 				return Grant{}, nil, err
 			}
 			if waits {
-				return Grant{}, s.newWaiter(ctx, l, &a, mine, began), nil
+				return Grant{}, s.newWaiter(ctx, mine, &a, began), nil
 			}
-			return Grant{Lease: l, New: true}, nil, nil
+			return Grant{Lease: mine, New: true}, nil, nil
 		}
 	}
 }
 
-// begin says how k can be had: it is held already (l), another acquire of the
-// same owner is under way (other), or by waiting (mine).
-func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, err error) {
+// begin says how k can be had: it is held already, another acquire of the same owner is
+// under way (other), or by waiting (mine).
+func (s *Session) begin(k holdKey, a Acquire) (held, other, mine *Lease, err error) {
 	lim := s.m.cfg.Limits
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,8 +191,8 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 		return l, nil, nil, l.admits(a.mode())
 	case s.waitingLocked(k) != nil:
 		other := s.waitingLocked(k)
-		if other.done == nil {
-			other.done = make(chan struct{})
+		if other.decided == nil {
+			other.decided = make(chan struct{})
 		}
 		return nil, other, nil, nil
 	case len(s.waiting) >= lim.WaitsPerSession:
@@ -206,16 +206,17 @@ func (s *Session) begin(k holdKey, a Acquire) (l *Lease, other, mine *pending, e
 			Detail: "the limit of holds of one session (limits.holds_per_session) is reached",
 		}
 	}
-	mine = &pending{key: k, mode: a.mode(), tries: a.Wait == 0, since: time.Now()}
+	mine = newLease(s, s.m, k.name, k.thread)
+	mine.c.Mode, mine.tries, mine.asked = a.mode(), a.Wait == 0, time.Now()
 	s.waiting = append(s.waiting, mine)
 	return nil, nil, mine, nil
 }
 
 // waitingLocked is the acquire under way for k; nil: there is none.
-func (s *Session) waitingLocked(k holdKey) *pending {
-	for _, p := range s.waiting {
-		if p.key == k {
-			return p
+func (s *Session) waitingLocked(k holdKey) *Lease {
+	for _, l := range s.waiting {
+		if (holdKey{l.name, l.thread}) == k {
+			return l
 		}
 	}
 	return nil
@@ -232,31 +233,35 @@ func (s *Session) owner(thread int64) backend.Owner {
 	return backend.Owner(s.uuid + ":" + strconv.FormatInt(thread, 10))
 }
 
-// await asks for k as the acquire that mine stands for. waits: that is not decided yet.
-func (s *Session) await(ctx context.Context, k holdKey, a *Acquire, mine *pending, r *receipt) (l *Lease, waits bool, err error) {
-	err = backend.ErrDefect // if waitFor panics: others of the same owner must not wait for it
+// await asks for the name of l, which begin has made. waits: that is not decided yet.
+func (s *Session) await(ctx context.Context, l *Lease, a *Acquire, r *receipt) (waits bool, err error) {
+	err = errPanic
 	defer func() {
-		if waits {
-			return
+		if errors.Is(err, errPanic) { // nobody is there to be told, and nobody must wait behind this one
+			l.leave()
 		}
-		if err = s.finish(k, l, mine, err); err != nil {
-			l = nil
+		if !waits {
+			err = s.finish(l, err)
 		}
 	}()
-	l, waits, err = s.waitFor(ctx, k.name, a, mine.since, r)
-	return l, waits, err
+	waits, err = s.stand(ctx, l, a, r)
+	return waits, err
 }
 
+// errPanic is the error of an acquire that panics: others of the same owner must not wait for it.
+var errPanic = errors.New("panic")
+
 // finish ends an acquire that has waited; l is held from here on if err is nil.
-func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
+func (s *Session) finish(l *Lease, err error) error {
 	s.mu.Lock()
-	s.waiting = slices.DeleteFunc(s.waiting, func(p *pending) bool { return p == mine })
-	if mine.done != nil {
-		close(mine.done)
+	s.waiting = slices.DeleteFunc(s.waiting, func(x *Lease) bool { return x == l })
+	if l.decided != nil {
+		close(l.decided)
 	}
 	s.touchLocked()
 	closed := s.closed || s.spent
 	if err == nil && !closed {
+		k := holdKey{l.name, l.thread}
 		delete(s.lost, k)
 		select {
 		case <-l.done: // lost before it was told
@@ -274,7 +279,7 @@ func (s *Session) finish(k holdKey, l *Lease, mine *pending, err error) error {
 			// there, which has to answer the repeat as one: else that would be a second entry.
 			s.m.cfg.Journal.Unanswered(s.id, l.repeat.key)
 		}
-		if err := s.gone(k.name); err != nil {
+		if err := s.gone(l.name); err != nil {
 			return err
 		}
 		return endedError(releasedReason) // and is about to be closed

@@ -71,9 +71,9 @@ func (s *Session) waitsOf(thread int64) []want {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []want
-	for _, p := range s.waiting {
-		if p.key.thread == thread && !p.tries {
-			out = append(out, want{p.key.name, p.mode})
+	for _, l := range s.waiting {
+		if l.thread == thread && !l.tries {
+			out = append(out, want{l.name, l.c.Mode})
 		}
 	}
 	return out

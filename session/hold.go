@@ -86,8 +86,8 @@ func (s *Session) Waits() []Wait {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Wait
-	for _, p := range s.waiting {
-		out = append(out, Wait{p.key.name, p.key.thread, p.since})
+	for _, l := range s.waiting {
+		out = append(out, Wait{l.name, l.thread, l.asked})
 	}
 	slices.SortFunc(out, func(a, b Wait) int { return strings.Compare(a.Name, b.Name) })
 	return out

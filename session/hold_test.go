@@ -47,11 +47,11 @@ func TestGrantAfterTheEnd(t *testing.T) {
 		if err := s.check(k.name, &a); err != nil {
 			t.Fatal(err)
 		}
-		_, _, mine, err := s.begin(k, a)
+		_, _, l, err := s.begin(k, a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, waits, err := s.waitFor(t.Context(), k.name, &a, mine.since, &receipt{key: a.Key, what: "acquire"})
+		waits, err := s.stand(t.Context(), l, &a, &receipt{key: a.Key, what: "acquire"})
 		if waits || err != nil {
 			t.Fatalf("waits: %v, %v", waits, err)
 		}
@@ -60,7 +60,7 @@ func TestGrantAfterTheEnd(t *testing.T) {
 			end, want = func() { _ = m.Close(t.Context()) }, CodeDraining
 		}
 		end()
-		if err := s.finish(k, l, mine, nil); CodeOf(err) != want {
+		if err := s.finish(l, nil); CodeOf(err) != want {
 			t.Errorf("the acquire: %v, want %v", err, want)
 		}
 		_ = j.Close()

@@ -27,11 +27,14 @@ type Lease struct {
 	thread int64
 	c      contender.Caller
 	asked  time.Time              // when it began to wait; zero: before this process
+	tries  bool                   // it came without wanting to wait
 	repeat *receipt               // of the acquire, if that had a key
 	done   chan struct{}          // closed when over
-	parked atomic.Pointer[Waiter] // is poked when the fields below have changed, if it is there
+	parked atomic.Pointer[Waiter] // is poked when there is something to look at, if it is there
 
 	parentCtx context.Context // of the acquire, as Observer.Detach made it; nil: none
+
+	decided chan struct{} // guarded by Session.mu: closed when the acquire is over; nil: nobody waits for that
 
 	mu       sync.Mutex // guards the fields below
 	holder   Holder     // its Since: when it was granted, or began to wait

@@ -28,7 +28,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session/journal"
 )
 
@@ -97,7 +96,7 @@ type Session struct {
 	closed    bool
 	seen      time.Duration      // the last sign of life, on the clock
 	holds     map[holdKey]*Lease // made by keepHold
-	waiting   []*pending         // the owners that wait now: few, see Limits.WaitsPerSession
+	waiting   []*Lease           // acquires under way: few, see Limits.WaitsPerSession
 	lost      map[holdKey]*Error // holds that were lost and not asked for since; made by keepLost
 	spent     bool               // a session of one lock whose lock was released
 	gathering int                // AcquireAlls under way
@@ -110,17 +109,6 @@ type Session struct {
 type holdKey struct {
 	name   string
 	thread int64
-}
-
-// pending is an Acquire under way; another one of the same owner waits for it,
-// and then enters again or takes its own turn.
-type pending struct {
-	key    holdKey
-	since  time.Time
-	mode   backend.Mode
-	done   chan struct{} // closed when it is over; nil: nobody waits for that
-	tries  bool          // and does not wait
-	parked *Waiter       // is poked when the session ends or the gateway drains; nil: not yet
 }
 
 // lostGrace is how long a session of one lock can still be asked what became of

@@ -69,8 +69,8 @@ func (s *Session) concerns(sees func(lock string) bool) bool {
 			return true
 		}
 	}
-	for _, p := range s.waiting {
-		if sees(p.key.name) {
+	for _, l := range s.waiting {
+		if sees(l.name) {
 			return true
 		}
 	}

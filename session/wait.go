@@ -7,48 +7,23 @@ import (
 	"github.com/lockgw/lockgw/session/contender"
 )
 
-// waitFor enters the queue of name, as one who asks since then. l is granted and may be told, unless waits is set.
-func (s *Session) waitFor(ctx context.Context, name string, a *Acquire, since time.Time, r *receipt) (l *Lease, waits bool, err error) {
+// stand puts l into the queue of its name. waits: that is not decided yet; else l is granted and
+// may be told, if there is no error.
+func (s *Session) stand(ctx context.Context, l *Lease, a *Acquire, r *receipt) (waits bool, err error) {
 	if s.m.drained.Err() != nil {
-		return nil, false, s.m.drainingError(name)
+		return false, s.m.drainingError(l.name)
 	}
 	if a.Wait > 0 {
-		if err := s.cycle(want{name, a.mode()}, a.Thread); err != nil {
-			return nil, false, err
+		if err := s.cycle(want{l.name, l.c.Mode}, l.thread); err != nil {
+			return false, err
 		}
 	}
-	l = newLease(s, s.m, name, a.Thread)
-	l.c.Mode, l.c.TTL, l.c.Fixed, l.c.MaxHold, l.c.MinHold = a.mode(), a.TTL, a.Fixed, a.MaxHold, a.MinHold
-	h := s.holder(a.Thread, a.Note)
-	h.Since = since
+	l.c.TTL, l.c.Fixed, l.c.MaxHold, l.c.MinHold = a.TTL, a.Fixed, a.MaxHold, a.MinHold
+	h := s.holder(l.thread, a.Note)
+	h.Since = l.asked
 	l.c.Owner, l.c.About = h.Owner, h.record()
-	l.c.NoWait, l.c.Curious = a.Wait == 0, a.Wait > 0 && (a.OnQueued != nil || s.m.heard())
-	l.hurried = a.Wait == 0
-	l.holder, l.asked, l.repeat, l.parentCtx = h, since, r, s.m.detach(ctx)
-	returns := false
-	defer func() {
-		if !returns { // a panic: nobody is there to be told, and nobody must wait behind this one
-			l.leave()
-		}
-	}()
-	waits, err = s.stand(l, a)
-	returns = true
-	if err != nil {
-		return nil, false, err
-	}
-	return l, waits, nil
-}
-
-// leave ends l's wait. If it was granted meanwhile, that goes to the next.
-func (l *Lease) leave() {
-	l.mu.Lock()
-	l.over = true
-	l.mu.Unlock()
-	l.n.Release(&l.c).Launch()
-}
-
-// stand is waitFor from the entry into the queue on.
-func (s *Session) stand(l *Lease, a *Acquire) (waits bool, err error) {
+	l.c.NoWait, l.c.Curious = l.tries, !l.tries && (a.OnQueued != nil || s.m.heard())
+	l.holder, l.hurried, l.repeat, l.parentCtx = h, l.tries, r, s.m.detach(ctx)
 	n, errand, err := s.m.engine.Enter(l.name, &l.c)
 	if err != nil {
 		return false, s.m.drainingError(l.name)
@@ -60,6 +35,14 @@ func (s *Session) stand(l *Lease, a *Acquire) (waits bool, err error) {
 	}
 	l.recordWait()
 	return true, nil
+}
+
+// leave ends l's wait. If it was granted meanwhile, that goes to the next.
+func (l *Lease) leave() {
+	l.mu.Lock()
+	l.over = true
+	l.mu.Unlock()
+	l.n.Release(&l.c).Launch()
 }
 
 // late is what an acquire is refused by when its wait is over.
@@ -149,21 +132,21 @@ func (l *Lease) expire(code Code) (done bool, err *Error) {
 
 // follow waits for another acquire of the same owner; what is left of a.Wait is
 // for this one.
-func (s *Session) follow(ctx context.Context, other *pending, name string, a *Acquire) error {
+func (s *Session) follow(ctx context.Context, other *Lease, a *Acquire) error {
 	began := s.m.cfg.Clock()
 	t := time.NewTimer(a.Wait)
 	defer t.Stop()
 	select {
-	case <-other.done:
+	case <-other.decided:
 		a.Wait = max(a.Wait-(s.m.cfg.Clock()-began), 0)
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-s.ctx.Done():
-		return s.gone(name)
+		return s.gone(other.name)
 	case <-t.C:
 		return &Error{
-			Code: a.late(), Lock: name, RetryAfter: time.Second,
+			Code: a.late(), Lock: other.name, RetryAfter: time.Second,
 			Detail: "another request of the same session and thread waits for the lock",
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
-
-	"github.com/lockgw/lockgw/backend"
 )
 
 // Waiter is an acquire that stands in the queue of its name. It is over once, by what comes
@@ -18,7 +16,6 @@ import (
 type Waiter struct {
 	s     *Session
 	l     *Lease
-	mine  *pending
 	ctx   context.Context // the caller's, as Observer.Begin has made it
 	a     Acquire
 	began time.Time // the acquire; the wait began at l.asked
@@ -35,8 +32,8 @@ type Waiter struct {
 	pokes atomic.Int32 // since somebody began to look; 0: nobody looks; 1 or more until the end of Then
 }
 
-func (s *Session) newWaiter(ctx context.Context, l *Lease, a *Acquire, mine *pending, began time.Time) *Waiter {
-	w := &Waiter{s: s, l: l, mine: mine, ctx: ctx, a: *a, began: began}
+func (s *Session) newWaiter(ctx context.Context, l *Lease, a *Acquire, began time.Time) *Waiter {
+	w := &Waiter{s: s, l: l, ctx: ctx, a: *a, began: began}
 	w.pokes.Store(1)
 	return w
 }
@@ -95,9 +92,6 @@ func (w *Waiter) Look() { w.poke() }
 // park has w poked, from now on, by the end of the session, by Drain, and when its lease has
 // something to tell. news: one of these came before.
 func (w *Waiter) park() (news bool) {
-	w.s.mu.Lock()
-	w.mine.parked = w
-	w.s.mu.Unlock()
 	w.l.parked.Store(w)
 	return w.l.news() || w.gone() != nil
 }
@@ -110,10 +104,8 @@ func (s *Session) pokeAll() {
 }
 
 func (s *Session) pokeAllLocked() {
-	for _, p := range s.waiting {
-		if p.parked != nil {
-			p.parked.poke()
-		}
+	for _, l := range s.waiting {
+		l.signal()
 	}
 }
 
@@ -223,7 +215,7 @@ func (w *Waiter) gone() error {
 func (w *Waiter) end(err error) (g Grant, _ error) {
 	s, l := w.s, w.l
 	w.ended = true
-	if err = s.finish(holdKey{l.name, l.thread}, l, w.mine, err); err == nil {
+	if err = s.finish(l, err); err == nil {
 		g = Grant{Lease: l, New: true}
 	}
 	s.decided(w.ctx, l.name, &w.a, g, err, w.began)
@@ -240,5 +232,5 @@ func (w *Waiter) giveUp() {
 		return
 	}
 	w.l.leave()
-	_ = w.s.finish(holdKey{w.l.name, w.l.thread}, nil, w.mine, backend.ErrDefect)
+	_ = w.s.finish(w.l, errPanic)
 }

@@ -77,8 +77,8 @@ var holdBugs = []bug{
 		old: "	err = l.refusal(code, 0)\n	l.leave()\n", new: "	err = l.refusal(code, 0)\n",
 	},
 	{
-		name: "a panic leaves a caller in the queue", file: "session/wait.go",
-		old: "		if !returns { //", new: "		if _ = returns; false { //",
+		name: "a panic leaves a caller in the queue", file: "session/acquire.go",
+		old: "		if err == errPanic { //", new: "		if false { //",
 	},
 	{
 		name: "an unconfirmed entry counts", file: "session/entries.go",
@@ -158,7 +158,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a panic of one who waits leaves the owner waiting", file: "session/waiter.go",
-		old: "	_ = w.s.finish(holdKey{w.l.name, w.l.thread}, nil, w.mine, backend.ErrDefect)\n", new: "	_ = backend.ErrDefect\n",
+		old: "	_ = w.s.finish(w.l, errPanic)\n", new: "",
 	},
 	{
 		name: "a panic at the end of a wait leaves the hold", file: "session/waiter.go",

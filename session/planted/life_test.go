@@ -14,8 +14,8 @@ var lifeBugs = []bug{
 	},
 	{
 		name: "a panic leaves the owner waiting", file: "session/acquire.go",
-		old: "	defer func() {\n		if waits {\n			return\n		}\n		if err = s.finish(k, l, mine, err); err != nil {\n			l = nil\n		}\n	}()\n	l, waits, err = s.waitFor(ctx, k.name, a, mine.since, r)\n",
-		new: "	l, waits, err = s.waitFor(ctx, k.name, a, mine.since, r)\n	if waits {\n		return l, waits, err\n	}\n	if err = s.finish(k, l, mine, err); err != nil {\n		l = nil\n	}\n",
+		old: "		if !waits {\n			err = s.finish(l, err)\n		}\n	}()\n	waits, err = s.stand(ctx, l, a, r)\n",
+		new: "	}()\n	if waits, err = s.stand(ctx, l, a, r); !waits {\n		err = s.finish(l, err)\n	}\n",
 	},
 	{
 		name: "a hold that is left to the next process counts as given back", file: "session/end.go",
