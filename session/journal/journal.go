@@ -18,7 +18,9 @@
 //
 // A file that breaks off, or goes on with zeros, was written until its process died:
 // the rest of it is true. One that is damaged, of another machine start or of another
-// program is not believed at all.
+// program is not believed at all. Of another machine start one thing is kept: the node, so
+// that what may be left in the store is given back. If nothing is, the node is a new one, as
+// two machines that were made of one image must not be one node.
 //
 // If a record cannot be written, the file is emptied, because an outdated journal is
 // worse than none: a process that starts without one is a new node. The journal is written
@@ -27,7 +29,6 @@
 package journal
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -35,7 +36,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 )
 
@@ -127,9 +127,12 @@ func (j *Journal) begin() error {
 		return fmt.Errorf("state directory: %w", err)
 	}
 	now := uint64(time.Now().UnixMicro())
-	if j.state.Node == "" {
-		j.state = State{Node: uuid.NewString(), Secret: make([]byte, 32), Boot: boot, Rejected: j.state.Rejected, Until: j.reach.until}
-		_, _ = rand.Read(j.state.Secret) // never fails, see its documentation
+	switch {
+	case j.state.Node == "":
+		j.state = State{Boot: boot, Rejected: j.state.Rejected, Until: j.reach.until}
+		j.state.rename()
+	case j.state.Boot != boot && len(j.state.Places) == 0:
+		j.state.rename() // the disk may be a copy, of an image that several machines are made of
 	}
 	j.state.make()
 	j.state.Incarnation = max(now, j.state.Incarnation+1)

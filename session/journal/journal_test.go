@@ -220,6 +220,27 @@ func TestMachineWasStarted(t *testing.T) {
 	}
 }
 
+// Machines that are made of one image are nodes of their own, though a gateway ran where the
+// image was made. Only a node of which the store may have something goes on.
+func TestImageOfAMachine(t *testing.T) {
+	j, first := open(t, t.TempDir())
+	j.Told(Key{Name: "n"}, turn("a", 5), nil)
+	j.Free(Key{Name: "n"})
+	j.Idle(Key{Name: "n"})
+	j, again := reopen(t, j)
+	if again.Node != first.Node {
+		t.Errorf("at the same start of the machine it is node %s, want %s", again.Node, first.Node)
+	}
+	j.state.Boot = "another"
+	if err := j.rewrite(); err != nil {
+		t.Fatal(err)
+	}
+	_, s := reopen(t, j)
+	if s.Node == first.Node || s.Node == "" || bytes.Equal(s.Secret, first.Secret) || s.Fence != again.Fence {
+		t.Errorf("%+v; want a new node with a secret of its own, and the mark of fences", s)
+	}
+}
+
 // A disk that is full: what is behind the truth must not be found.
 func TestCannotWrite(t *testing.T) {
 	j, first := open(t, t.TempDir())

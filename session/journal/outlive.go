@@ -1,9 +1,18 @@
 package journal
 
 import (
+	"crypto/rand"
 	"maps"
 	"slices"
+
+	"github.com/google/uuid"
 )
+
+// rename makes s that of a node which nobody has met.
+func (s *State) rename() {
+	s.Node, s.Secret = uuid.NewString(), make([]byte, 32)
+	_, _ = rand.Read(s.Secret) // never fails, see its documentation
+}
 
 // outlive: the machine was started since, and no client is left. What the store
 // may still have is known by the places.
