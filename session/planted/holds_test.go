@@ -78,7 +78,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a panic leaves a caller in the queue", file: "session/acquire.go",
-		old: "		if err == errPanic { //", new: "		if false { //",
+		old: "		if errors.Is(err, errPanic) { //", new: "		if false { //",
 	},
 	{
 		name: "an unconfirmed entry counts", file: "session/entries.go",
