@@ -373,6 +373,29 @@ func TestWritersOfTheFile(t *testing.T) {
 	}
 }
 
+// What came through a pipe, as from a shell's <(...), is not there when it is read again. It
+// is not taken for a file that sets nothing, without the rules that were in force.
+func TestPipeIsReadOnce(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := w.WriteString("access: {rules: [{who: 'user:0', may: lock, locks: a}]}"); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	addKeys(set)
+	l := loader{file: fmt.Sprintf("/dev/fd/%d", r.Fd()), flags: set}
+	if s, err := l.load(); err != nil || len(s.Access.Rules) != 1 {
+		t.Fatalf("the pipe is read as %v, %v; want its rule", s.Access.Rules, err)
+	}
+	if s, err := l.load(); err == nil || !strings.Contains(err.Error(), "can be read once") {
+		t.Errorf("the empty pipe is read as %v, %v; want an error", s.Access.Rules, err)
+	}
+}
+
 // What serve would refuse is refused before.
 func TestKeyPrefix(t *testing.T) {
 	for prefix, wrong := range map[string]bool{"app:": false, "lockgw:": true, "lockgw:x": true, "{a}": true} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"reflect"
 	"strings"
@@ -37,10 +38,20 @@ func readFile(path string) (map[string]entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
-	if len(text) > maxFile {
+	switch {
+	case len(text) > maxFile:
 		return nil, fmt.Errorf("%s is longer than %d bytes and no configuration file", path, maxFile)
+	case len(text) == 0 && isPipe(f):
+		return nil, fmt.Errorf("%s is a pipe with nothing in it: what comes through a pipe can be read once, so a reload needs a file", path)
 	}
 	return parseFile(path, text)
+}
+
+// isPipe: an empty one was read before, as that of a shell's <(...), or its writer has failed.
+// Taken for an empty file it would set nothing, and no rule of access would be left.
+func isPipe(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }
 
 // checkWriters warns of a file whose owner is somebody else, or that others may write: who
