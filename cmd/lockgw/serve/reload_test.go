@@ -2,13 +2,20 @@ package serve
 
 import (
 	"errors"
+	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/session/access"
 )
 
@@ -44,4 +51,32 @@ func TestReload(t *testing.T) {
 	if !strings.Contains(out.String(), "it is wrong") {
 		t.Errorf("log = %q, want the error", out.String())
 	}
+}
+
+// A reload that hangs, as on a file system that does not answer, keeps no gateway from stopping.
+func TestStopDuringAReload(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := unix.Mkfifo(tokens, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = os.WriteFile(tokens, []byte("ci a-token-of-16-signs"), 0) }() // of a FIFO that waits for who reads it
+	d := startDrained(t, "--access-tokens-file", tokens)
+	if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	w, err := os.OpenFile(tokens, os.O_WRONLY, 0) // waits until the reload has opened it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close() // until then the reload waits for more
+	if _, err := io.WriteString(w, "ci "); err != nil {
+		t.Fatal(err)
+	}
+	d.signal()
+	late := time.AfterFunc(20*time.Second, func() {
+		t.Error("it waits for the reload")
+		_ = d.cmd.Process.Kill()
+	})
+	e2e.WantExit(t, d.cmd, 0)
+	late.Stop()
 }

@@ -18,7 +18,8 @@ func notifySignals() *signals {
 	return s
 }
 
-// wait reloads at SIGHUP and returns when the gateway is to stop.
+// wait reloads at SIGHUP and returns when the gateway is to stop. A stop does not wait for a
+// reload: a file that it reads may be on a file system that hangs.
 func (s *signals) wait(r *reloader) error {
 	for {
 		select {
@@ -28,7 +29,7 @@ func (s *signals) wait(r *reloader) error {
 			if sig != syscall.SIGHUP {
 				return nil
 			}
-			r.signalled()
+			go r.signalled() // ends with its files, or with the process
 		}
 	}
 }
