@@ -44,6 +44,9 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 			report("http.listen", fmt.Errorf("%q is given twice", address))
 		}
 	}
+	for _, name := range s.HTTP.AllowedHosts {
+		report("http.allowed_hosts", checkHost(name))
+	}
 	report("http.tls.cert_file", s.checkTLS())
 	report("limits.min_ttl", s.checkMinTTL())
 	report("limits.max_ttl", s.checkTTLRange())
@@ -99,6 +102,15 @@ func (s Socket) GroupID() (int, error) {
 		return 0, fmt.Errorf("no group %q on this machine", s.Group)
 	}
 	return strconv.Atoi(g.Gid)
+}
+
+// checkHost refuses what no request is ever addressed to, as it is compared with the Host: that
+// is a name or an address, whose port does not count.
+func checkHost(name string) error {
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err != nil && strings.ContainsAny(name, ":/*@[] ") {
+		return fmt.Errorf("%q is no host name or address; write it without a scheme, a port or a wildcard, as in host-a.example or 10.0.0.5", name)
+	}
+	return nil
 }
 
 // CheckListen refuses an address that other machines can reach if nothing identifies the

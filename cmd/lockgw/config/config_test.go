@@ -117,6 +117,10 @@ func TestConfigBadValues(t *testing.T) {
 		{"http: {listen: ['127.0.0.1:1', ':7420']}", `":7420" can be reached from other machines`},
 		{"http: {listen: ['127.0.0.1.evil.example:1']}", "can be reached from other machines"},
 		{"http: {listen: ['10.0.0.1:1'], tls: {cert_file: a, key_file: b}}", "can be reached from other machines"},
+		{"http: {allowed_hosts: [a.example, 'b.example:7420']}", `http.allowed_hosts: "b.example:7420" is no host name or address`},
+		{"http: {allowed_hosts: ['[2001:db8::7]:7420']}", "without a scheme, a port"},
+		{"http: {allowed_hosts: ['https://a.example']}", "without a scheme, a port"},
+		{"http: {allowed_hosts: ['*.example']}", "or a wildcard"},
 		{"http: {tls: {cert_file: /nosuch, key_file: /nosuch}}", "http.tls.cert_file: http.tls: open /nosuch"},
 		{"http: {tls: {cert_file: a}}", "needs both cert_file and key_file"},
 		{"http: {tls: {client_ca_file: a}}", "needs both cert_file and key_file"},
@@ -217,6 +221,7 @@ func TestConfigGoodValues(t *testing.T) {
 	for _, file := range []string{
 		"", "# nothing", "---\n", "http:\n", "socket: {group: }",
 		"http: {listen: []}", "http: {listen: '127.0.0.1:1, [::1]:2'}", "http: {listen: ['localhost:0']}",
+		"http: {allowed_hosts: [Gateway.Example, host_a, 10.0.0.7, '2001:db8::7', '[2001:db8::7]']}",
 		fmt.Sprintf("http: {listen: ['0.0.0.0:1'], tls: {cert_file: %s, key_file: %s, client_ca_file: %s}}", c.CertFile, c.KeyFile, c.ClientCAFile),
 		fmt.Sprintf("http: {listen: ['0.0.0.0:1'], tls: {cert_file: %s, key_file: %s}}\naccess: {tokens_file: %s}", c.CertFile, c.KeyFile, e2e.SecretFile(t, "a a-token-of-16-signs")),
 		"socket: {mode: 0660}", "socket: {mode: '0o600'}", "socket: {mode: 600}",
