@@ -4,11 +4,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/peer"
 )
 
 // Caller is who asks, as far as that is known. The zero value is nobody.
@@ -31,16 +31,16 @@ const (
 	viaUnix
 )
 
-// Of is who is at the other end of c, before anything was sent; peer is what is
-// known of a Unix socket. What did not come over loopback is taken to come from
-// another machine.
-func Of(c net.Conn, peer session.Peer) Caller {
-	by := Caller{peer: peer}
+// Of is who is at the other end of c, before anything was sent; who is what is
+// known of a Unix socket. What did not come over loopback, from one end to the other, is taken
+// to come from another machine.
+func Of(c net.Conn, who session.Peer) Caller {
+	by := Caller{peer: who}
 	if u, ok := c.(*net.UnixConn); ok {
 		by.via, by.groups = viaUnix, groupsOf(u)
 		return by
 	}
-	if addr, err := netip.ParseAddrPort(c.LocalAddr().String()); err == nil && addr.Addr().Unmap().IsLoopback() {
+	if peer.OverLoopback(c) {
 		by.via = viaLoopback
 	}
 	return by

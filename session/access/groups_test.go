@@ -63,14 +63,21 @@ func TestGroupsOfPeer(t *testing.T) {
 	}
 }
 
-// Where a connection arrives says whether it comes from this machine.
+// A connection comes from this machine if both of its ends are loopback addresses: a machine
+// may let its neighbours reach 127.0.0.1.
 func TestOf(t *testing.T) {
-	for text, want := range map[string]via{
-		"127.0.0.1:1": viaLoopback, "127.9.9.9:1": viaLoopback, "[::1]:1": viaLoopback, "[::ffff:127.0.0.1]:1": viaLoopback,
-		"10.0.0.1:1": viaNetwork, "0.0.0.0:1": viaNetwork, "[::]:1": viaNetwork, "nonsense": viaNetwork, "": viaNetwork,
+	for _, tt := range []struct {
+		at, from string
+		want     via
+	}{
+		{"127.0.0.1:1", "127.0.0.1:2", viaLoopback}, {"127.9.9.9:1", "127.0.0.1:2", viaLoopback}, {"[::1]:1", "[::1]:2", viaLoopback},
+		{"[::ffff:127.0.0.1]:1", "[::ffff:127.0.0.1]:2", viaLoopback},
+		{"127.0.0.1:1", "10.0.0.2:2", viaNetwork}, {"[::1]:1", "[2001:db8::2]:2", viaNetwork}, {"127.0.0.1:1", "nonsense", viaNetwork},
+		{"10.0.0.1:1", "127.0.0.1:2", viaNetwork}, {"10.0.0.1:1", "10.0.0.2:2", viaNetwork},
+		{"0.0.0.0:1", "127.0.0.1:2", viaNetwork}, {"[::]:1", "[::1]:2", viaNetwork}, {"nonsense", "", viaNetwork}, {"", "", viaNetwork},
 	} {
-		if by := Of(arrived{at: address(text)}, session.NoPeer()); by.via != want {
-			t.Errorf("via of a connection to %q = %v, want %v", text, by.via, want)
+		if by := Of(arrived{at: address(tt.at), from: address(tt.from)}, session.NoPeer()); by.via != tt.want {
+			t.Errorf("via of a connection from %q to %q = %v, want %v", tt.from, tt.at, by.via, tt.want)
 		}
 	}
 }
@@ -78,10 +85,11 @@ func TestOf(t *testing.T) {
 // arrived is a connection that arrived at that address.
 type arrived struct {
 	net.Conn
-	at address
+	at, from address
 }
 
-func (a arrived) LocalAddr() net.Addr { return a.at }
+func (a arrived) LocalAddr() net.Addr  { return a.at }
+func (a arrived) RemoteAddr() net.Addr { return a.from }
 
 type address string
 

@@ -53,21 +53,40 @@ func OwnerOf(c net.Conn) Owner {
 		})
 		return User(uid)
 	}
-	local, err := netip.ParseAddrPort(c.LocalAddr().String())
-	if err != nil {
+	local, remote, ok := ends(c)
+	switch {
+	case !ok:
 		return Owner{Account: accountNetwork, address: "?"}
-	}
-	remote, err := netip.ParseAddrPort(c.RemoteAddr().String())
-	if err != nil {
-		return Owner{Account: accountNetwork, address: "?"}
-	}
-	if !local.Addr().Unmap().IsLoopback() {
+	case !bothLoopback(local, remote):
 		return Owner{Account: accountNetwork, address: site(remote.Addr().Unmap())}
 	}
 	if uid, ok := socketUser(remote, local); ok {
 		return User(uid)
 	}
 	return Owner{Account: accountLoopback}
+}
+
+// OverLoopback tells whether c comes over TCP from this machine: if both of its ends are
+// loopback addresses. The one at which it arrives does not tell. With route_localnet, which
+// Kubernetes and some networks of containers set, Linux takes from its neighbours, too, what is
+// addressed to 127.0.0.1.
+func OverLoopback(c net.Conn) bool {
+	local, remote, ok := ends(c)
+	return ok && bothLoopback(local, remote)
+}
+
+func bothLoopback(local, remote netip.AddrPort) bool {
+	return local.Addr().Unmap().IsLoopback() && remote.Addr().Unmap().IsLoopback()
+}
+
+// ends of c; not ok: c is not over TCP.
+func ends(c net.Conn) (local, remote netip.AddrPort, ok bool) {
+	local, err := netip.ParseAddrPort(c.LocalAddr().String())
+	if err != nil {
+		return local, remote, false
+	}
+	remote, err = netip.ParseAddrPort(c.RemoteAddr().String())
+	return local, remote, err == nil
 }
 
 // site is what one machine has of addresses: with IPv6 that is a whole subnet.
