@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -19,7 +20,8 @@ type reloader struct {
 	level   *slog.LevelVar
 	log     *slog.Logger
 
-	mu sync.Mutex // one reload at a time
+	mu   sync.Mutex // one reload at a time; guards file
+	file string     // that was read last; "" if there was none
 }
 
 // reload reads the layers again, and all files that they name. If anything is wrong
@@ -45,6 +47,9 @@ func (r *reloader) apply() (restart []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.file != "" && s.File == "" { // the one that is read if it exists
+		return nil, fmt.Errorf("%s is not there any more, and its rules would not be, either; restart the gateway if it is to do without", r.file)
+	}
 	certs, err := r.certs.read(s.Access.TokensFile != "")
 	if err != nil {
 		return nil, err
@@ -52,6 +57,7 @@ func (r *reloader) apply() (restart []string, err error) {
 	if err := r.access.Set(s.Admission); err != nil {
 		return nil, err
 	}
+	r.file = s.File
 	r.certs.use(certs)
 	r.level.Set(s.Log.SlogLevel())
 	for _, warning := range s.Warnings {

@@ -53,6 +53,30 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// A configuration file that is not there at the moment, as while it is replaced, takes no rule away.
+func TestReloadWithoutTheFile(t *testing.T) {
+	rules := []access.Rule{{Who: []string{"user:4321"}, May: []string{"lock"}, Locks: []string{"a"}}}
+	s := config.Settings{Config: config.Default(), File: "f.yaml", Admission: access.Config{Rules: rules}}
+	control, err := access.New(access.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reloader{
+		load: func() (config.Settings, error) { return s, nil }, service: &serviceManager{},
+		access: control, level: new(slog.LevelVar), log: slog.New(slog.DiscardHandler),
+	}
+	if _, err := r.reload(); err != nil { // there was none before
+		t.Fatal(err)
+	}
+	s.File, s.Admission = "", access.Config{}
+	if _, err := r.reload(); err == nil || !strings.Contains(err.Error(), "f.yaml is not there any more") {
+		t.Errorf("reload without the file: %v, want an error", err)
+	}
+	if control.Sees(access.Caller{}, access.Lock, "b") {
+		t.Error("the rule of the file is not in force any more")
+	}
+}
+
 // A reload that hangs, as on a file system that does not answer, keeps no gateway from stopping.
 func TestStopDuringAReload(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
