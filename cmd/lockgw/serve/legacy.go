@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/session/history"
 	"github.com/lockgw/lockgw/session/journal"
@@ -59,6 +60,11 @@ func prepareStateDir(dir string) error {
 	path, err := filepath.Abs(dir)
 	if err != nil {
 		return err
+	}
+	if above := filepath.Dir(dir); above == cli.UserTempDir() { // anybody can make it, and then replace what is in it
+		if err := prepareStateDir(above); err != nil {
+			return err
+		}
 	}
 	opened, _, err := openSafeDir(path, 0o700)
 	if err != nil {

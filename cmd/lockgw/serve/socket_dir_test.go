@@ -118,6 +118,27 @@ func TestSocketDirForeign(t *testing.T) {
 	}
 }
 
+// Whoever owns the directory above could put another one in the place of the state directory.
+func TestStateBelowForeignDir(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may give a directory away")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	state := filepath.Join(cli.UserTempDir(), "state") // of a user without HOME
+	if err := prepareStateDir(state); err != nil {
+		t.Fatal(err)
+	}
+	if got := modeOf(t, cli.UserTempDir()); got != 0o700 {
+		t.Errorf("mode of the directory above = %v, want it closed", got)
+	}
+	if err := os.Chown(cli.UserTempDir(), 4711, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := prepareStateDir(state); err == nil || !strings.Contains(err.Error(), "belongs to the user with id 4711") {
+		t.Errorf("below a directory of another user: %v, want a refusal that names the user", err)
+	}
+}
+
 func TestSocketDirInUse(t *testing.T) {
 	dir := e2e.ShortDir(t)
 	first := openTestDir(t, config.Socket{Dir: dir, Mode: 0o660})
