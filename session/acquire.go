@@ -27,7 +27,8 @@ type Acquire struct {
 	Limit   int           // of a semaphore, which so many may hold; 0: a lock
 	// Key makes a repeat of the same acquire return the first answer.
 	Key string
-	// OnQueued, if set, is called once when the caller has to wait.
+	// OnQueued, if set, is called once when the caller has to wait, on any goroutine, which it
+	// must not block.
 	OnQueued func(position int, holder *Holder)
 }
 

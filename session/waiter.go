@@ -11,8 +11,8 @@ import (
 // Waiter is an acquire that stands in the queue of its name. It is over once, by what comes
 // first: it is granted or refused, its Wait is over, the caller's ctx is done, the session
 // ends, the gateway drains. All of these do no more than have somebody look, who finds out
-// which it was (look) and ends it (end): wait on the goroutine of a caller who blocks, Then
-// on one that is made when there is something to look at.
+// which it was (look) and ends it (end), on a goroutine that is made for that or on that of
+// whoever has passed the name on.
 type Waiter struct {
 	s     *Session
 	l     *Lease
@@ -22,11 +22,6 @@ type Waiter struct {
 
 	late  atomic.Bool // the timer has gone off since somebody looked
 	ended bool        // finish was called
-
-	// Of wait.
-	wake chan struct{} // of capacity 1: look
-
-	// Of Then.
 	then  func(Grant, error)
 	timer *time.Timer
 	pokes atomic.Int32 // since somebody began to look; 0: nobody looks; 1 or more until the end of Then
@@ -38,34 +33,21 @@ func (s *Session) newWaiter(ctx context.Context, l *Lease, a *Acquire, began tim
 	return w
 }
 
-// wait blocks until the wait is over.
-func (w *Waiter) wait() (Grant, error) {
-	returns := false
-	defer func() {
-		if !returns {
-			w.giveUp()
-		}
-	}()
-	t := time.NewTimer(w.left())
-	defer t.Stop()
-	w.wake = make(chan struct{}, 1)
-	if w.park() {
-		w.poke()
+// wait is Then for a caller who blocks until the wait is over.
+func (w *Waiter) wait() (g Grant, err error) {
+	over := make(chan struct{})
+	w.Then(func(granted Grant, why error) {
+		g, err = granted, why
+		close(over)
+	})
+	select {
+	case <-over:
+		return g, err
+	case <-w.ctx.Done():
 	}
-	defer w.l.parked.Store(nil)
-	for {
-		select {
-		case <-w.wake:
-		case <-t.C:
-			w.late.Store(true)
-		case <-w.ctx.Done():
-		}
-		if over, err := w.look(t); over {
-			g, err := w.end(err)
-			returns = true
-			return g, err
-		}
-	}
+	w.Look()
+	<-over
+	return g, err
 }
 
 // Then has f called with what Acquire would return, once, on any goroutine, which f must not
@@ -118,16 +100,7 @@ func (w *Waiter) poke() {
 }
 
 // poked is poke, but for Take: where that is missing, it is left to who calls, which is true.
-func (w *Waiter) poked() bool {
-	if w.wake != nil {
-		select {
-		case w.wake <- struct{}{}:
-		default:
-		}
-		return false
-	}
-	return w.pokes.Add(1) == 1
-}
+func (w *Waiter) poked() bool { return w.pokes.Add(1) == 1 }
 
 // Take implements engine.Turn. It looks until nobody has poked meanwhile. After the end pokes
 // stays above 0, and nobody looks any more.
@@ -150,22 +123,18 @@ func (w *Waiter) advance() (g Grant, over bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			w.s.m.cfg.Log.Error("acquire failed", "lock", w.l.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			w.release()
 			w.giveUp()
 			g, over, err = Grant{}, true, &Error{Code: CodeInternal, Lock: w.l.name, Detail: "a defect in the gateway; its log says more"}
 		}
+		if over { // nothing pokes w any more
+			w.l.parked.Store(nil)
+			w.timer.Stop()
+		}
 	}()
-	if over, err = w.look(w.timer); over {
-		w.release()
+	if over, err = w.look(); over {
 		g, err = w.end(err)
 	}
 	return g, over, err
-}
-
-// release drops what would poke w.
-func (w *Waiter) release() {
-	w.l.parked.Store(nil)
-	w.timer.Stop()
 }
 
 // left is how long w goes on to wait. Who does not want to wait is given the time that a
@@ -178,9 +147,9 @@ func (w *Waiter) left() time.Duration {
 	return limit - time.Since(w.l.asked)
 }
 
-// look says whether the wait is over; an error: and why it was in vain. t is set anew if
-// its end has come and the store still has to say something.
-func (w *Waiter) look(t *time.Timer) (over bool, err error) {
+// look says whether the wait is over; an error: and why it was in vain. The timer is set
+// anew if its end has come and the store still has to say something.
+func (w *Waiter) look() (over bool, err error) {
 	if err := w.gone(); err != nil {
 		w.l.leave()
 		return true, err
@@ -194,7 +163,7 @@ func (w *Waiter) look(t *time.Timer) (over bool, err error) {
 	if done, err := w.l.expire(w.a.late()); done {
 		return true, orNil(err)
 	}
-	t.Reset(w.left() + w.s.m.cfg.Timeout)
+	w.timer.Reset(w.left() + w.s.m.cfg.Timeout)
 	return false, nil
 }
 
