@@ -29,9 +29,7 @@ type SessionQuery struct {
 func (c *Client) Sessions(ctx context.Context, q SessionQuery) (page []Summary, next string, err error) {
 	args := withText([]string{"SESSION", "LIST"}, "PREFIX", q.Prefix)
 	args = withText(args, "CURSOR", q.Cursor)
-	if q.Count > 0 {
-		args = append(args, "COUNT", strconv.Itoa(q.Count))
-	}
+	args = withCount(args, "COUNT", q.Count)
 	v, err := c.Do(ctx, withText(args, "TOKEN", q.Token)...)
 	if err != nil {
 		return nil, "", err

@@ -32,9 +32,7 @@ func (c *Client) Lock(ctx context.Context, name string, o LockOptions) (Hold, er
 	if o.Shared {
 		args = append(args, "SHARED")
 	}
-	if o.Limit > 0 {
-		args = append(args, "LIMIT", strconv.Itoa(o.Limit))
-	}
+	args = withCount(args, "LIMIT", o.Limit)
 	args = withText(args, "REQ", o.Request)
 	f, err := c.mapped(ctx, args...)
 	if err != nil {
@@ -85,9 +83,7 @@ func (c *Client) Locks(ctx context.Context, q LockQuery) (LockPage, error) {
 	} {
 		args = withText(args, word, value)
 	}
-	if q.Limit > 0 {
-		args = append(args, "COUNT", strconv.Itoa(q.Limit))
-	}
+	args = withCount(args, "COUNT", q.Limit)
 	f, err := c.mapped(ctx, args...)
 	if err != nil {
 		return LockPage{}, err
@@ -206,6 +202,14 @@ func withText(args []string, word, s string) []string {
 		return args
 	}
 	return append(args, word, s)
+}
+
+// withCount sends every n but 0: it is the gateway that refuses one below.
+func withCount(args []string, word string, n int) []string {
+	if n == 0 {
+		return args
+	}
+	return append(args, word, strconv.Itoa(n))
 }
 
 func withThread(args []string, n int64) []string {

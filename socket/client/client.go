@@ -128,7 +128,10 @@ func (c *Client) Close() error {
 // is an *Error. SUBSCRIBE and the like have an answer for each channel, so that they take one
 // in each call.
 func (c *Client) Do(ctx context.Context, args ...string) (any, error) {
-	if len(args) != 2 && len(args) > 0 && strings.HasSuffix(strings.ToUpper(args[0]), "SUBSCRIBE") {
+	if len(args) == 0 { // the gateway answers nothing, and the next reply would be taken for the answer
+		return nil, fmt.Errorf("%w: no command", ErrInvalid)
+	}
+	if len(args) != 2 && strings.HasSuffix(strings.ToUpper(args[0]), "SUBSCRIBE") {
 		return nil, fmt.Errorf("%w: %s with %d channels: name one in each call", ErrInvalid, args[0], len(args)-1)
 	}
 	var w resp.Writer

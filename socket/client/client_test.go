@@ -173,6 +173,43 @@ func TestDoSubscribe(t *testing.T) {
 	}
 }
 
+// A call without a command gets no answer, so that it would wait for ever, or get that of the
+// next call.
+func TestDoNothing(t *testing.T) {
+	c := start(t).client(Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), slack)
+	defer cancel()
+	if v, err := c.Do(ctx); !errors.Is(err, ErrInvalid) {
+		t.Errorf("no command = %q, %v, want %v", v, err, ErrInvalid)
+	}
+	if v, err := c.Do(t.Context(), "ECHO", "mine"); v != "mine" || err != nil {
+		t.Errorf("the next call = %q, %v, want its own answer", v, err)
+	}
+}
+
+// A number below 0 is refused and not taken for none: a semaphore would become a lock.
+func TestNegativeNumbers(t *testing.T) {
+	c := start(t).client(Options{})
+	for what, do := range map[string]func(ctx context.Context) error{
+		"a limit": func(ctx context.Context) error {
+			_, err := c.Lock(ctx, "a", LockOptions{Limit: -1})
+			return err
+		},
+		"a page of locks": func(ctx context.Context) error {
+			_, err := c.Locks(ctx, LockQuery{Limit: -1})
+			return err
+		},
+		"a page of sessions": func(ctx context.Context) error {
+			_, _, err := c.Sessions(ctx, SessionQuery{Count: -1})
+			return err
+		},
+	} {
+		if err := do(t.Context()); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s of -1: %v, want %v", what, err, ErrInvalid)
+		}
+	}
+}
+
 // A call whose context has ended is not sent, which would cost the connection.
 func TestClientCancelBeforeSending(t *testing.T) {
 	g := start(t)
