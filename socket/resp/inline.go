@@ -60,16 +60,21 @@ func split(line string) (args []string, err error) {
 	}
 }
 
+// notHTTP refuses a request line, or one of the headers after it. What only ends like a request
+// line, such as LOCK a NOTE HTTP/2, is a command.
 func notHTTP(args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	first, last := args[0], args[len(args)-1]
-	if strings.EqualFold(first, "POST") || strings.EqualFold(first, "Host:") || strings.HasPrefix(last, "HTTP/") {
+	line := len(args) == 3 && strings.HasPrefix(args[2], "HTTP/") && target(args[1])
+	if line || strings.EqualFold(args[0], "POST") || strings.EqualFold(args[0], "Host:") {
 		return ErrHTTP
 	}
 	return nil
 }
+
+// target tells whether s is what a request may be for: a path, a URL, or a host and port.
+func target(s string) bool { return s == "*" || strings.ContainsAny(s, "/:") }
 
 func cutWord(line string) (word, rest string, ok bool) {
 	switch line[0] {

@@ -162,9 +162,25 @@ func TestBadRequests(t *testing.T) {
 }
 
 func TestHTTP(t *testing.T) {
-	for _, in := range []string{"GET / HTTP/1.1\r\n", "PUT /v1/locks/a?wait=3 HTTP/1.1\r\n", "POST / x\r\n", "Host: localhost\r\n"} {
+	for _, in := range []string{
+		"GET / HTTP/1.1\r\n", "PUT /v1/locks/a?wait=3 HTTP/1.1\r\n", "OPTIONS * HTTP/1.1\r\n", "GET http://a/ HTTP/1.1\r\n",
+		"CONNECT a:80 HTTP/1.1\r\n", "POST / x\r\n", "Host: localhost\r\n",
+	} {
 		if got, _, err := readAll(strings.NewReader(in)); !errors.Is(err, ErrHTTP) || got != nil {
 			t.Errorf("%q = %q, err %v, want %v", in, got, err, ErrHTTP)
+		}
+	}
+}
+
+// A command may end with a word that begins like the version of HTTP: the name of a lock, or a note.
+func TestNoHTTP(t *testing.T) {
+	for in, want := range map[string][]string{
+		"LOCK HTTP/proxy\r\n":                {"LOCK", "HTTP/proxy"},
+		"LOCKS PREFIX HTTP/\r\n":             {"LOCKS", "PREFIX", "HTTP/"},
+		"LOCK a/b NOTE \"HTTP/2 is on\"\r\n": {"LOCK", "a/b", "NOTE", "HTTP/2 is on"},
+	} {
+		if got, _, err := readAll(strings.NewReader(in)); err != nil || !reflect.DeepEqual(got, [][]string{want}) {
+			t.Errorf("%q = %q, err %v, want %q", in, got, err, want)
 		}
 	}
 }
