@@ -94,7 +94,7 @@ func (s *Session) gather(ctx context.Context, names []string, a Acquire, r *rece
 		err = firstOver(got)
 	}
 	if err != nil {
-		s.GiveBack(ctx, got)
+		s.giveBackAll(ctx, got, r)
 		return nil, err
 	}
 	byName := make(map[string]Grant, len(got))

@@ -109,29 +109,33 @@ func together(names []string, release func(i int) (Released, error)) (all AllRel
 // told of; min_hold does not keep their names. It goes on after ctx is done, and waits
 // for the store for at most Config.Timeout, after which the core goes on without it.
 // What is over already is no error.
-func (s *Session) GiveBack(ctx context.Context, gs []Grant) {
+func (s *Session) GiveBack(ctx context.Context, gs []Grant) { s.giveBackAll(ctx, gs, nil) }
+
+// giveBackAll is GiveBack of what a request with receipt r has got. The journal takes back,
+// with each entry, that r had it: or the next process would have a repeat go on with it.
+func (s *Session) giveBackAll(ctx context.Context, gs []Grant, r *receipt) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.m.cfg.Timeout)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, g := range gs {
-		wg.Go(func() { s.giveBack(ctx, g) })
+		wg.Go(func() { s.giveBack(ctx, g, r.of(g.Lease.name)) })
 	}
 	wg.Wait()
 }
 
-func (s *Session) giveBack(ctx context.Context, g Grant) {
+func (s *Session) giveBack(ctx context.Context, g Grant, r *receipt) {
 	l := g.Lease
 	errand, err := (*engine.Errand)(nil), errMore
 	for err == errMore {
 		if l.entries() > 1 {
-			if n, err := s.leaveOnce(ctx, l, nil); n > 0 || err != nil {
+			if n, err := s.leaveOnce(ctx, l, r); n > 0 || err != nil {
 				return
 			}
 		}
 		if g.New {
 			l.n.See(func(*contender.Contender, time.Duration) { l.c.MinHoldAt = 0 })
 		}
-		errand, err = l.endUnless(true, "", nil)
+		errand, err = l.endUnless(true, "", r)
 	}
 	if err != nil { // over already: so much the better
 		return

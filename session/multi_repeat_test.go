@@ -92,6 +92,38 @@ func TestRepeatOfHalfAnAcquireAll(t *testing.T) {
 	})
 }
 
+// What a request has given back, because it did not get all of its names, a repeat of it after a
+// restart takes again: the session's own entry is not the one that the request had.
+func TestRepeatOfAnAcquireAllThatGaveBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		other := other(t, p)
+		s, token := p.open(patient)
+		mustAcquire(t, s, "a", session.Acquire{})
+		mustAcquire(t, other, "b", session.Acquire{})
+		a := session.Acquire{Key: "k"}
+		for range 2 {
+			_, err := s.AcquireAll(t.Context(), []string{"a", "b"}, a)
+			wantCode(t, err, session.CodeLocked)
+			l, err := s.Lease("a", 1)
+			if err != nil {
+				t.Fatalf("a is not held any more, which only the request had to give back: %v", err)
+			}
+			if v, err := l.View(); err != nil || v.Count != 1 {
+				t.Errorf("a: %+v, %v, want it held once, as before the request", v, err)
+			}
+			p = p.restart()
+			s = p.lookup(token)
+		}
+		mustRelease(t, other, "b")
+		for i, g := range mustAcquireAll(t, s, a, "a", "b") {
+			if v, err := g.Lease.View(); err != nil || v.Count != 2-i {
+				t.Errorf("%s: entered %d times, %v, want %d", v.Name, v.Count, err, 2-i)
+			}
+		}
+	})
+}
+
 // A late repeat of "release everything" leaves alone what the session took since.
 func TestRepeatedReleaseOfEverything(t *testing.T) {
 	bubble(t, func(t *testing.T) {
