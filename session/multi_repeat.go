@@ -41,13 +41,14 @@ func (s *Session) answeredBefore(names []string, r *receipt) (gs []Grant) {
 	return gs
 }
 
-// survive says whether the next process of this node is to go on holding l.
+// survive says whether the next process of this node is to go on holding l. If not, a repeat
+// there of the request that has got l takes it anew.
 func (l *Lease) survive(yes bool) {
 	_ = l.see(func(c *contender.Contender, _ time.Duration) { // if it is over, the journal says so
 		if yes {
 			l.m.cfg.Journal.Told(l.key(), l.turn(c.Hold(), c.LeaseEnd(&l.c)), l.answered())
 		} else {
-			l.m.cfg.Journal.Released(l.key(), l.s.id, nil)
+			l.m.cfg.Journal.Released(l.key(), l.s.id, l.repeat.released(l, 0))
 		}
 	})
 }

@@ -1,7 +1,11 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -184,4 +188,45 @@ func TestRestartDuringAcquireAll(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A process that is killed while it writes down that its next one is to have all of the locks, of
+// which nobody was told, leaves the rest of them to the repeat of the request.
+func TestKilledAtTheEndOfAnAcquireAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, token := p.open(session.Options{OneLock: true, Keepalive: 10 * time.Minute})
+		a := session.Acquire{Key: "k"}
+		mustAcquireAll(t, s, a, "a", "b")
+		p.kill()
+		cutJournal(t, p.dir, 2) // the turn of b, and the answer in which it is told
+		p = p.start()
+		s = p.lookup(token)
+		if n := len(s.Leases()); n != 1 {
+			t.Fatalf("%d holds are in a journal that breaks off, want 1", n)
+		}
+		for _, g := range mustAcquireAll(t, s, a, "a", "b") {
+			if v, err := g.Lease.View(); err != nil || v.Count != 1 {
+				t.Errorf("repeat: %+v, %v, want it held once", v, err)
+			}
+		}
+	})
+}
+
+// cutJournal takes the last n records from the journal in dir.
+func cutJournal(t *testing.T, dir string, n int) {
+	t.Helper()
+	path := filepath.Join(dir, "journal")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prefix = 12 // its length and two sums
+	ends := []int{bytes.IndexByte(b, '\n') + 1}
+	for at := ends[0]; at < len(b); ends = append(ends, at) {
+		at += prefix + int(binary.LittleEndian.Uint32(b[at:]))
+	}
+	if err := os.Truncate(path, int64(ends[len(ends)-1-n])); err != nil {
+		t.Fatal(err)
+	}
 }
