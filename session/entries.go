@@ -58,6 +58,7 @@ func (l *Lease) enter(ctx context.Context, d int, answer *receipt) (int, error) 
 		}
 	}
 	over := l.see(func(*contender.Contender, time.Duration) { // or they might be written down for the hold after this
+		l.known = n
 		if d > 0 {
 			l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.granted(l))
 		} else { // one entry less is the client's word, whatever the store says

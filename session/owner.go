@@ -40,6 +40,7 @@ func (o owner) Journal(name string, es []contender.Entry) {
 
 // told: l is held from here on, and its caller is about to hear of it.
 func (l *Lease) told(e contender.Entry) {
+	l.known = l.c.Entries
 	l.m.cfg.Journal.Told(l.key(), l.turn(e.Hold, e.Deadline), l.answered())
 	l.m.event(EventAcquired, l, "")
 	l.record(Step{Kind: StepGranted, Ahead: l.c.Ahead})

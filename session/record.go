@@ -28,11 +28,12 @@ func (l *Lease) key() journal.Key {
 	return journal.Key{Name: l.name, Slot: strconv.FormatUint(uint64(l.c.Fence), 10)}
 }
 
-// turn is l in the journal.
+// turn is l in the journal. A change of its entries that is under way is not in there: should the
+// process end before somebody is told of that, the client repeats it.
 func (l *Lease) turn(hold backend.Fence, deadline time.Duration) journal.Turn {
 	h := l.holderNow()
 	return journal.Turn{
-		Session: l.s.id, Thread: l.thread, Hold: uint64(hold), Fence: uint64(l.c.Fence), Count: l.c.Entries,
+		Session: l.s.id, Thread: l.thread, Hold: uint64(hold), Fence: uint64(l.c.Fence), Count: l.known,
 		TTL: l.c.TTL, Fixed: l.c.Fixed, Mode: int(l.c.Mode), MaxHoldAt: l.c.MaxHoldAt, KeepUntil: l.c.MinHoldAt, Deadline: deadline,
 		Note: h.Note, Since: h.Since,
 	}

@@ -801,3 +801,57 @@ func TestStopLeavesHolds(t *testing.T) {
 		}
 	})
 }
+
+// A change of the entries that is under way, and of which nobody was told, is not taken up by
+// the next process because the lease has become longer meanwhile: the client repeats it there.
+func TestRestartBeforeTheEntriesAreTold(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, enters := range []bool{true, false} {
+			p := begin(t, memory.NewRows(), session.Config{})
+			s, token := p.open(patient)
+			mustAcquire(t, s, "x", session.Acquire{})
+			mustAcquire(t, s, "x", session.Acquire{})
+			p.f.set(func(verb string) error {
+				if verb == "write" {
+					time.Sleep(time.Second)
+					return errLost
+				}
+				return nil
+			}, nil)
+			change := func(s *session.Session) error {
+				if enters {
+					_, err := s.Acquire(context.Background(), "x", session.Acquire{Key: "k"})
+					return err
+				}
+				_, err := s.Release(context.Background(), "x", 1, false, "k")
+				return err
+			}
+			done := make(chan error, 1)
+			go func() { done <- change(s) }()
+			synctest.Wait()
+			renewed := make(chan struct{})
+			go func() { // it is written down at once, and counts after the write only
+				defer close(renewed)
+				_, _ = s.Renew(context.Background(), "x", 1, time.Minute)
+			}()
+			synctest.Wait()
+			p = p.restart()
+			<-done
+			<-renewed
+			s = p.lookup(token)
+			synctest.Wait()
+			if err := change(s); err != nil {
+				t.Fatal(err)
+			}
+			want := map[bool]int{true: 3, false: 1}[enters]
+			l, err := s.Lease("x", 1)
+			if err != nil {
+				t.Errorf("enters %v: %v, want it held %d times", enters, err, want)
+				continue
+			}
+			if v, err := l.View(); err != nil || v.Count != want {
+				t.Errorf("enters %v: held %d times, %v, want %d", enters, v.Count, err, want)
+			}
+		}
+	})
+}

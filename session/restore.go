@@ -104,6 +104,7 @@ func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *S
 	l := newLease(s, m, k.Name, t.Thread)
 	l.c.Mode, l.c.TTL, l.c.Fixed, l.c.Kept = backend.Mode(t.Mode), t.TTL, t.Fixed && !t.Kept, t.Kept
 	l.c.Fence, l.c.Entries, l.c.MaxHoldAt, l.c.MinHoldAt = backend.Fence(t.Fence), t.Count, t.MaxHoldAt, t.KeepUntil
+	l.known = t.Count
 	if l.c.Fixed {
 		l.c.Until = t.Deadline
 	}
