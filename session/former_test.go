@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -131,6 +132,32 @@ func TestTwoHoldsInTheJournal(t *testing.T) {
 		p = p.restart()
 		if n := len(p.lookup(formerToken).Leases()); n != 0 {
 			t.Errorf("after one more restart the first session holds %d", n)
+		}
+	})
+}
+
+// A process that was killed after it had written down the end of a session, and before that of
+// what the session shared, leaves nothing of it in the journals to come.
+func TestSharedByASessionThatEnded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		ended, _ := p.open(patient)
+		mustAcquire(t, ended, "x", session.Acquire{Shared: true})
+		p.j.Closed(ended.ID())
+		p = p.restart()
+		synctest.Wait()
+		mustAcquire(t, other(t, p), "x", session.Acquire{})
+		if err := p.stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.kill()
+		j, past, err := journal.Open(p.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		if len(past.Places) > 0 {
+			t.Errorf("the journal still tells of %v", past.Places)
 		}
 	})
 }

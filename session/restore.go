@@ -14,6 +14,7 @@ import (
 // as held until its deadline, but is in jeopardy until the store has confirmed it;
 // whatever else that process may have left in the store is given back.
 func (m *Manager) restore(past journal.State) {
+	m.forgetEnded(past)
 	past.Places = m.modern(past.Places)
 	byID := map[string]*Session{}
 	for _, c := range past.Sessions {
@@ -31,6 +32,17 @@ func (m *Manager) restore(past journal.State) {
 	}
 	for _, begin := range begins { // the end of one hold may end its session, and all holds of that
 		begin(!m.Info().Shared)
+	}
+}
+
+// forgetEnded drops the turns of sessions that have ended, of which that process did not come to
+// write that they are over: nobody else would.
+func (m *Manager) forgetEnded(past journal.State) {
+	for k, rec := range past.Places {
+		if t := rec.Turn; t != nil && !t.Kept && past.Sessions[t.Session] == nil {
+			m.cfg.Journal.Free(k)
+			rec.Turn = nil
+		}
 	}
 }
 
