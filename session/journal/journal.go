@@ -225,10 +225,7 @@ func (j *Journal) fail(err error) {
 			return
 		}
 	}
-	j.err = err
-	if e := j.out.empty(); e != nil {
-		j.err = errors.Join(err, e, os.Remove(j.path))
-	}
+	j.err = errors.Join(err, j.void(err))
 	if full && j.rewrite() == nil {
 		j.err = nil
 		return

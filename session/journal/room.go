@@ -31,3 +31,17 @@ func (j *Journal) startFull(err error) bool {
 	j.fail(err)
 	return true
 }
+
+// void has the next process find nothing, as a record could not be written, which is what err
+// says. Where another program has meddled, the file of that name may be another one, as a copy
+// that was put in its place: it says what was true once.
+func (j *Journal) void(err error) error {
+	e := j.out.empty()
+	if e == nil && !errors.Is(err, errNoPage) {
+		return nil
+	}
+	if gone := os.Remove(j.path); !errors.Is(gone, os.ErrNotExist) {
+		e = errors.Join(e, gone)
+	}
+	return e
+}

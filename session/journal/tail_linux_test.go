@@ -121,11 +121,15 @@ func TestFileIsCut(t *testing.T) {
 }
 
 // The page in which a file is cut takes records all the same, as does one that is
-// removed. A second later at most that is noticed, and nothing old is believed.
+// removed or replaced. A second later at most that is noticed, and nothing old is believed.
 func TestFileIsCutInItsLastPage(t *testing.T) {
 	for name, spoil := range map[string]func(j *Journal) error{
 		"cut":     func(j *Journal) error { return os.Truncate(j.path, j.out.size) },
 		"removed": func(j *Journal) error { return os.Remove(j.path) },
+		"replaced": func(j *Journal) error {
+			b, err := os.ReadFile(j.path)
+			return errors.Join(err, os.WriteFile(j.path+".copy", b, 0o600), os.Rename(j.path+".copy", j.path))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, _ := open(t, t.TempDir())
