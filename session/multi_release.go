@@ -118,6 +118,7 @@ func (s *Session) giveBackAll(ctx context.Context, gs []Grant, r *receipt) {
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, g := range gs {
+		s.forget(r.of(g.Lease.name)) // or the next repeat here would go on with it
 		wg.Go(func() { s.giveBack(ctx, g, r.of(g.Lease.name)) })
 	}
 	wg.Wait()

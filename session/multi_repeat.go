@@ -29,6 +29,19 @@ func (s *Session) before(r *receipt) any {
 	return nil
 }
 
+// forget drops what the process before this one has answered to r, which is undone.
+func (s *Session) forget(r *receipt) {
+	if r == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.replays[r.key]; p != nil && p.what == r.what {
+		delete(s.replays, r.key)
+		s.m.answers.drop(replays{r.key: p})
+	}
+}
+
 // answeredBefore are the grants that the process before this one has got for the
 // request. If they are all there it may have told them, so they are the answer again,
 // over or not.

@@ -128,6 +128,35 @@ func TestRepeatOfAnAcquireAllThatGaveBack(t *testing.T) {
 	})
 }
 
+// What the process before had got for a request is given back once, however often the request is
+// repeated in vain.
+func TestRepeatsOfHalfAnAcquireAllInVain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		other := other(t, p)
+		s, token := p.open(patient)
+		mustAcquire(t, s, "a", session.Acquire{})
+		mustAcquire(t, other, "b", session.Acquire{})
+		a := session.Acquire{Key: "k", Wait: time.Minute}
+		done := acquireAll(s, a, "a", "b")
+		synctest.Wait()
+		p = p.restart()
+		<-done
+		s = p.lookup(token)
+		for range 2 {
+			_, err := s.AcquireAll(t.Context(), []string{"a", "b"}, a)
+			wantCode(t, err, session.CodeWaitTimeout)
+			l, err := s.Lease("a", 1)
+			if err != nil {
+				t.Fatalf("a is not held any more, which only the request had to give back: %v", err)
+			}
+			if v, err := l.View(); err != nil || v.Count != 1 {
+				t.Errorf("a: %+v, %v, want it held once, as before the request", v, err)
+			}
+		}
+	})
+}
+
 // A late repeat of "release everything" leaves alone what the session took since.
 func TestRepeatedReleaseOfEverything(t *testing.T) {
 	bubble(t, func(t *testing.T) {
