@@ -89,13 +89,20 @@ func checkSocketDir(dir string) error {
 	return cli.CheckSocketPath(filepath.Join(abs, cli.RespSocket))
 }
 
+// largestID is that of a user or group: the kernel takes the next one for none, and only the
+// last 32 bits of a larger one.
+const largestID = 1<<32 - 2
+
 // GroupID is the number of Group, or -1 if there is none.
 func (s Socket) GroupID() (int, error) {
 	if s.Group == "" {
 		return -1, nil
 	}
-	if gid, err := strconv.Atoi(s.Group); err == nil && gid >= 0 {
-		return gid, nil
+	if gid, err := strconv.ParseInt(s.Group, 10, 64); err == nil && gid >= 0 {
+		if gid > largestID {
+			return 0, fmt.Errorf("%d is the number of no group, the largest is %d", gid, int64(largestID))
+		}
+		return int(gid), nil
 	}
 	g, err := user.LookupGroup(s.Group)
 	if err != nil {

@@ -129,6 +129,9 @@ func TestConfigBadValues(t *testing.T) {
 		{"state_dir: ''", "state_dir: must not be empty"},
 		{"http: {listen: ['127.0.0.1:1', '127.0.0.1:1']}", `http.listen: "127.0.0.1:1" is given twice`},
 		{"socket: {group: no such group}", `socket.group: no group "no such group" on this machine`},
+		{"socket: {group: 4294967295}", "4294967295 is the number of no group, the largest is 4294967294 (f.yaml:1)"},
+		{"socket: {group: '4294967297'}", "is the number of no group"}, // its last 32 bits are group 1
+		{"socket: {group: -1}", `no group "-1" on this machine`},
 		{"socket: {dir: ''}", "socket.dir: must not be empty"},
 		{"socket: {dir: " + strings.Repeat("/0123456789", 10) + "}", "the kernel allows 107"},
 		{"backend: {url: localhost:6379}", "must be the URL of a store"},
@@ -219,7 +222,7 @@ func TestConfigNoEcho(t *testing.T) {
 func TestConfigGoodValues(t *testing.T) {
 	c := writeCert(t)
 	for _, file := range []string{
-		"", "# nothing", "---\n", "http:\n", "socket: {group: }",
+		"", "# nothing", "---\n", "http:\n", "socket: {group: }", "socket: {group: 4294967294}",
 		"http: {listen: []}", "http: {listen: '127.0.0.1:1, [::1]:2'}", "http: {listen: ['localhost:0']}",
 		"http: {allowed_hosts: [Gateway.Example, host_a, 10.0.0.7, '2001:db8::7', '[2001:db8::7]']}",
 		fmt.Sprintf("http: {listen: ['0.0.0.0:1'], tls: {cert_file: %s, key_file: %s, client_ca_file: %s}}", c.CertFile, c.KeyFile, c.ClientCAFile),
