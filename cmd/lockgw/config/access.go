@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 
@@ -66,16 +68,24 @@ func (rs AccessRules) String() string {
 func (rs *AccessRules) UnmarshalText(text []byte) error {
 	d := yaml.NewDecoder(strings.NewReader(string(text)))
 	d.KnownFields(true)
-	var list []AccessRule // not AccessRules, whose scalars yaml would hand to this function again
-	if err := d.Decode(&list); err != nil {
+	// Not AccessRules, whose scalars yaml would hand to this function again; and pointers, because
+	// of other lists it leaves out what is null.
+	var list []*AccessRule
+	err := d.Decode(&list)
+	// A null is no empty list, which lets everybody lock everything: it may be what a program has
+	// made of nothing. What follows the list was meant to count, too.
+	if err != nil || list == nil || !errors.Is(d.Decode(&yaml.Node{}), io.EOF) {
 		return errors.New(`is no list of rules such as [{who: "user:alice", may: lock, locks: "reports/*"}]`)
 	}
+	rules := AccessRules{}
 	for i, r := range list {
+		r = cmp.Or(r, &AccessRule{})
 		if err := r.rule().Check(); err != nil {
 			return fmt.Errorf("rule %d: %w", i+1, err)
 		}
+		rules = append(rules, *r)
 	}
-	*rs = list
+	*rs = rules
 	return nil
 }
 

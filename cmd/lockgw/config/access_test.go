@@ -21,6 +21,12 @@ func TestConfigAccessRules(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(s.Admission.Rules, want) {
 		t.Errorf("file: %v, %v; want %v", s.Admission.Rules, err, want)
 	}
+	if s, err = loadWith(t, file, "--access-rules=[]"); err != nil || len(s.Admission.Rules) != 0 || s.Origins["access.rules"] != "--access-rules" {
+		t.Errorf("an empty list: %v, %v; want no rule, by the flag", s.Admission.Rules, err)
+	}
+	if s, err = loadWith(t, file); err != nil {
+		t.Fatal(err)
+	}
 	line := s.Access.Rules.String()
 	if s, err = loadWith(t, "", "--access-rules="+line); err != nil || !reflect.DeepEqual(s.Admission.Rules, want) {
 		t.Errorf("flag %s: %v, %v; want %v", line, s.Admission.Rules, err, want)
@@ -40,6 +46,13 @@ func TestConfigBadRules(t *testing.T) {
 		{"[{who: anyone, may: lock, locks: a}, {who: anyone, may: read, locks: a}]", `rule 2: may: "read" is not one of`},
 		{"[{who: &a [*a], may: lock, locks: a}]", "is no list of rules"},
 		{"[{", "is no list of rules"},
+		{"null", "is no list of rules"}, // no empty list, which would let everybody lock everything
+		{"~", "is no list of rules"},
+		{"---", "is no list of rules"},
+		{"[null]", "rule 1: a rule needs who, may and locks"},
+		{"[{who: anyone, may: lock, locks: a}, null]", "rule 2: a rule needs who, may and locks"},
+		{"[{who: anyone, may: inspect, locks: a}]\n---\n[{who: anyone, may: lock, locks: a}]", "is no list of rules"},
+		{"[{who: anyone, may: inspect, locks: a}]\nwho: anyone", "is no list of rules"},
 	} {
 		s, err := loadWith(t, "", "--access-rules="+tt.line)
 		if err == nil || !strings.Contains(err.Error(), "access.rules: ") || !strings.Contains(err.Error(), tt.want) {
