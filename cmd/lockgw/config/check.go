@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,9 +38,7 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 	report("socket.group", err)
 	for i, address := range s.HTTP.Listen {
 		report("http.listen", CheckListen(address, s.HTTP.TLS, s.Access.TokensFile != ""))
-		if slices.Contains(s.HTTP.Listen[:i], address) && !strings.HasSuffix(address, ":0") { // the kernel chooses for a 0
-			report("http.listen", fmt.Errorf("%q is given twice", address))
-		}
+		report("http.listen", checkListenOnce(address, s.HTTP.Listen[:i]))
 	}
 	for _, name := range s.HTTP.AllowedHosts {
 		report("http.allowed_hosts", checkHost(name))
@@ -118,31 +114,6 @@ func checkHost(name string) error {
 		return fmt.Errorf("%q is no host name or address; write it without a scheme, a port or a wildcard, as in host-a.example or 10.0.0.5", name)
 	}
 	return nil
-}
-
-// CheckListen refuses an address that other machines can reach if nothing identifies the
-// callers, or if the tokens would travel unencrypted.
-func CheckListen(address string, tls TLS, tokens bool) error {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("%q is no address such as 127.0.0.1:7420 or [::1]:7420", address)
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("%q has no port from 0 to 65535", address)
-	}
-	if isLoopback(host) || tls.Enabled() && (tls.asksForClient() || tokens) {
-		return nil
-	}
-	return fmt.Errorf("%q can be reached from other machines, which needs http.tls with cert_file and key_file, "+
-		"and client_ca_file or access.tokens_file to know who calls; listen on 127.0.0.1 otherwise", address)
-}
-
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }
 
 // checkTLS reads the files, because a gateway that cannot read them would not start.

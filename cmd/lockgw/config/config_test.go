@@ -128,6 +128,9 @@ func TestConfigBadValues(t *testing.T) {
 		{"socket: {mode: 04777}", "no octal permission"},
 		{"state_dir: ''", "state_dir: must not be empty"},
 		{"http: {listen: ['127.0.0.1:1', '127.0.0.1:1']}", `http.listen: "127.0.0.1:1" is given twice`},
+		{"http: {listen: ['127.0.0.1:1', 'localhost:1']}", `"localhost:1" cannot be had beside "127.0.0.1:1"`}, // as it is everywhere
+		{"http: {listen: ['[::ffff:127.0.0.1]:1', '[::1]:1', '127.0.0.1:01']}", `"127.0.0.1:01" cannot be had beside "[::ffff:127.0.0.1]:1"`},
+		{"http: {listen: ['[::1]:1', ':1']}", `":1" cannot be had beside "[::1]:1"`},
 		{"socket: {group: no such group}", `socket.group: no group "no such group" on this machine`},
 		{"socket: {group: 4294967295}", "4294967295 is the number of no group, the largest is 4294967294 (f.yaml:1)"},
 		{"socket: {group: '4294967297'}", "is the number of no group"}, // its last 32 bits are group 1
@@ -224,6 +227,7 @@ func TestConfigGoodValues(t *testing.T) {
 	for _, file := range []string{
 		"", "# nothing", "---\n", "http:\n", "socket: {group: }", "socket: {group: 4294967294}",
 		"http: {listen: []}", "http: {listen: '127.0.0.1:1, [::1]:2'}", "http: {listen: ['localhost:0']}",
+		"http: {listen: ['127.0.0.1:1', '[::1]:1', '127.0.0.2:1', '127.0.0.1:2']}", "http: {listen: ['127.0.0.1:0', '127.0.0.1:0', 'localhost:0']}",
 		"http: {allowed_hosts: [Gateway.Example, host_a, 10.0.0.7, '2001:db8::7', '[2001:db8::7]']}",
 		fmt.Sprintf("http: {listen: ['0.0.0.0:1'], tls: {cert_file: %s, key_file: %s, client_ca_file: %s}}", c.CertFile, c.KeyFile, c.ClientCAFile),
 		fmt.Sprintf("http: {listen: ['0.0.0.0:1'], tls: {cert_file: %s, key_file: %s}}\naccess: {tokens_file: %s}", c.CertFile, c.KeyFile, e2e.SecretFile(t, "a a-token-of-16-signs")),
