@@ -267,6 +267,9 @@ func TestRate(t *testing.T) {
 	until(t, "several of nothing are refused", nothing(multilocks, `{"names":["b","c"]}`))
 	g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: token})
 	until(t, "a repeated release is refused", nothing("/v1/locks/a", ""))
+	until(t, "a session of a process is refused before the process is looked at", func() bool {
+		return g.do(request{method: "POST", path: "/v1/sessions", token: token, body: `{"bind":{"pid":2147483647}}`}).status == 429
+	})
 }
 
 func TestReload(t *testing.T) {

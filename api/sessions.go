@@ -58,6 +58,9 @@ func (h *Handler) openSession(c *gin.Context) error {
 		return err
 	}
 	who := identityOf(c.Request.Context())
+	if err := h.allow(who, access.Lock); err != nil { // before a process is looked at
+		return err
+	}
 	o := session.Options{
 		Peer: who.peer, Account: who.account(), TTL: time.Duration(p.TTL), Keepalive: time.Duration(p.Keepalive), MaxHold: time.Duration(p.MaxHold),
 		Name: string(p.Name), Meta: p.Meta,
@@ -70,9 +73,6 @@ func (h *Handler) openSession(c *gin.Context) error {
 		o.Keepalive = cmp.Or(o.Keepalive, h.Manager.Config().Session.Keepalive)
 	}
 	if err := h.sign(who, &o); err != nil {
-		return err
-	}
-	if err := h.allow(who, access.Lock); err != nil {
 		return err
 	}
 	s, token, err := h.Manager.Open(o)

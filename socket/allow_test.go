@@ -147,6 +147,10 @@ func TestRate(t *testing.T) {
 		return strings.HasPrefix(string(e), "BUSY")
 	})
 	w.want(int64(0), "UNLOCK", "a", "ALL")
+	eventually(t, "a refusal to look at processes", func() bool {
+		e, _ := w.do("SESSION", "NEW", "BIND", "pid:2147483647").(resp.Error) // there is none
+		return strings.HasPrefix(string(e), "BUSY")
+	})
 	eventually(t, "a refusal of new sessions", func() bool {
 		w.want("RESET", "RESET")
 		e, _ := w.do("SESSION", "INFO").(resp.Error)

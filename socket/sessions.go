@@ -73,18 +73,19 @@ func sessionNew(c *conn, args []string) error {
 			o.unknown()
 		}
 	}
-	switch {
-	case o.err != nil:
+	if o.err != nil {
 		return o.err
+	}
+	if err := c.allow(access.Lock); err != nil { // before a process is looked at
+		return err
+	}
+	switch {
 	case pid != 0:
 		if err := c.bind(&so, pid); err != nil {
 			return err
 		}
 	case so.Keepalive == 0:
 		so.Keepalive = c.srv.cfg.Manager.Config().Session.Keepalive
-	}
-	if err := c.allow(access.Lock); err != nil {
-		return err
 	}
 	token, err := c.open(so)
 	if err != nil {
