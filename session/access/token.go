@@ -63,6 +63,9 @@ func (t Tokens) add(line string) error {
 	return nil
 }
 
+// NameOf is the name of the caller whose token that is; "" if it is nobody's.
+func (t Tokens) NameOf(token string) string { return t.names[hashOf(token)] }
+
 func notInName(r rune) bool {
 	return !strings.ContainsRune("._-", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }

@@ -89,6 +89,18 @@ func TestConfigAccess(t *testing.T) {
 	}
 }
 
+// Whoever has the token of a caller must not be an administrator by it.
+func TestAdminTokenIsNoAccessToken(t *testing.T) {
+	tokens := e2e.SecretFile(t, "other another-token-of-16\nrobot one-token-for-both-of-them")
+	_, err := loadWith(t, "", "--access-tokens-file="+tokens, "--admin-token-file="+e2e.SecretFile(t, "one-token-for-both-of-them"))
+	if err == nil || !strings.Contains(err.Error(), "repeats the token of robot in access.tokens_file") || strings.Contains(err.Error(), "one-token") {
+		t.Errorf("err = %v, want one that names the caller and tells no token", err)
+	}
+	if _, err := loadWith(t, "", "--access-tokens-file="+tokens); err != nil {
+		t.Errorf("without an admin token: %v", err)
+	}
+}
+
 // With TLS and tokens a gateway may be reached from elsewhere, with either alone not.
 func TestListenElsewhere(t *testing.T) {
 	both, ca := TLS{CertFile: "a", KeyFile: "b"}, TLS{CertFile: "a", KeyFile: "b", ClientCAFile: "c"}

@@ -33,8 +33,18 @@ func (s *Settings) readSecrets(bad map[string]bool) (problems []error) {
 		s.Admission.Tokens, err = readTokens(s.Access.TokensFile)
 		return err
 	})
+	try("admin.token_file", s.checkAdminToken)
 	s.Warnings = append(s.Warnings, s.openSecrets()...)
 	return problems
+}
+
+// checkAdminToken refuses one that is an access token, too: its caller would be an
+// administrator, and could lock nothing.
+func (s *Settings) checkAdminToken() error {
+	if name := s.Admission.Tokens.NameOf(s.Admission.AdminToken); name != "" {
+		return fmt.Errorf("%s repeats the token of %s in access.tokens_file; give each a token of its own", s.Admin.TokenFile, name)
+	}
+	return nil
 }
 
 func readTokens(path string) (access.Tokens, error) {
