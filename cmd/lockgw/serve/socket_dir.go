@@ -87,18 +87,25 @@ func openSafeDir(path string, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	return dir, info, nil
 }
 
-// letIn opens a directory of our own to those whom the sockets are open to.
+// letIn opens a directory of our own to those whom the sockets are open to. The group of
+// socket.group may not write in it: it could replace the sockets. It gets the directory last.
 func (d *socketDir) letIn(dir *os.File, have fs.FileMode) error {
+	want := have | d.mode.ForDir()
 	if d.gid >= 0 {
-		if err := dir.Chown(-1, d.gid); err != nil {
-			return fmt.Errorf("give it to the group of socket.group: %w", err)
+		want &^= 0o020
+	}
+	if want != have {
+		if err := dir.Chmod(want); err != nil {
+			return err
 		}
 	}
-	want := d.mode.ForDir()
-	if want&^have == 0 {
+	if d.gid < 0 {
 		return nil
 	}
-	return dir.Chmod(have | want)
+	if err := dir.Chown(-1, d.gid); err != nil {
+		return fmt.Errorf("give it to the group of socket.group: %w", err)
+	}
+	return nil
 }
 
 // claim takes the lock file of the directory, or says who has it.

@@ -101,6 +101,22 @@ func TestSocketGroup(t *testing.T) {
 	}
 }
 
+// Who may connect must not be able to replace the sockets, as in a directory that somebody with
+// umask 002 has made.
+func TestSocketGroupCannotWrite(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may give a directory to any group")
+	}
+	dir := e2e.ShortDir(t)
+	if err := os.Chmod(dir, 0o775); err != nil {
+		t.Fatal(err)
+	}
+	openTestDir(t, config.Socket{Dir: dir, Mode: 0o660, Group: "12345"})
+	if got := modeOf(t, dir); got != 0o755 {
+		t.Errorf("mode = %#o, want 0755", got)
+	}
+}
+
 func TestSocketDirForeign(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may give a directory away")
