@@ -347,6 +347,27 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
+// Whoever may write in a directory of the gateway can put a socket or a journal there.
+func TestWritersOfTheDirs(t *testing.T) {
+	dir := t.TempDir()
+	warned := func(mode os.FileMode) []string {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		s, err := loadWith(t, "", "--socket-dir="+dir, "--state-dir="+dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(s.Warnings, func(w string) bool { return !strings.Contains(w, dir) })
+	}
+	if got := warned(0o755); len(got) != 0 {
+		t.Errorf("warnings %q about a directory that only its owner may write in", got)
+	}
+	if got := warned(0o770); len(got) != 2 || !strings.HasPrefix(got[0], "socket.dir: whoever is in the group of "+dir) || !strings.HasPrefix(got[1], "state_dir: ") {
+		t.Errorf("warnings %q, want one of each key", got)
+	}
+}
+
 // Whoever may write the configuration is an administrator of the gateway.
 func TestWritersOfTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f.yaml")

@@ -35,6 +35,8 @@ func (s *Settings) readSecrets(bad map[string]bool) (problems []error) {
 	})
 	try("admin.token_file", s.checkAdminToken)
 	s.Warnings = append(s.Warnings, s.openSecrets()...)
+	s.Warnings = append(s.Warnings, openDir("socket.dir", s.Socket.Dir)...)
+	s.Warnings = append(s.Warnings, openDir("state_dir", s.StateDir)...)
 	return problems
 }
 
@@ -125,6 +127,16 @@ func (s *Settings) openSecrets() (warnings []string) {
 		if info, err := os.Stat(path); err == nil && info.Mode()&0o006 != 0 {
 			warnings = append(warnings, fmt.Sprintf("%s: every user of this machine may use %s; `chmod o= %s` keeps it secret", f.key, path, path))
 		}
+	}
+	return warnings
+}
+
+// openDir warns of a directory that a group may write in. It is no error, because nobody else
+// may be in the group, or the gateway may write there by it alone.
+func openDir(key, dir string) (warnings []string) {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() && info.Mode()&0o020 != 0 {
+		warnings = append(warnings, fmt.Sprintf("%s: whoever is in the group of %s may replace what is in it, and so see the tokens of others or "+
+			"make up sessions; the gateway's user should own it, and `chmod g-w %s`", key, dir, dir))
 	}
 	return warnings
 }
