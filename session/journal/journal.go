@@ -6,7 +6,6 @@
 // the clients may. It is not forced to the disk, because the clients die with the machine.
 // Each record, what it is written before, and what would happen otherwise:
 //
-//	incarnation    the first message to the store   an older process is believed
 //	want           an acquire                       what it left belongs to nobody
 //	turn           "granted"                        two holders, or a fence given twice
 //	end of turn    "released", "lost", the release  a lock is kept for nobody
@@ -77,9 +76,8 @@ type Journal struct {
 	next  time.Time
 }
 
-// Open takes the directory for this process and begins a new incarnation of its
-// node. The State is what the process before left; it is not used by the Journal
-// any more. ErrLocked if another process has dir. Where the disk is full, Err may tell from
+// Open takes the directory for this process. The State is what the process before left; it
+// is not used by the Journal any more. ErrLocked if another process has dir. Where the disk is full, Err may tell from
 // the beginning that nothing is written.
 func Open(dir string) (*Journal, State, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -5,7 +5,7 @@ import "time"
 // State is the sum of the records of a journal.
 type State struct {
 	Node        string
-	Incarnation uint64
+	Incarnation uint64 // counts the processes of the node; no request to a store has it
 	Secret      []byte // of this node: nobody else can make what is derived from it
 	Boot        string // of the machine
 	Sessions    map[string]*Session
