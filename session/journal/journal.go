@@ -63,8 +63,9 @@ type Journal struct {
 	Report func(error)
 
 	path  string
-	lock  *os.File
-	most  int64 // bytes that the file may have
+	dir   *os.File // locked
+	lock  *os.File // locked, too
+	most  int64    // bytes that the file may have
 	reach reach
 
 	mu    sync.Mutex // guards the fields below
@@ -77,38 +78,21 @@ type Journal struct {
 }
 
 // Open takes the directory for this process. The State is what the process before left; it
-// is not used by the Journal any more. ErrLocked if another process has dir. Where the disk is full, Err may tell from
-// the beginning that nothing is written.
+// is not used by the Journal any more. ErrLocked if another process has dir. Where the disk is
+// full, Err may tell from the beginning that nothing is written.
 func Open(dir string) (*Journal, State, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, State{}, fmt.Errorf("state directory: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(dir, lockName))
-	if err != nil {
-		return nil, State{}, err
+	j := &Journal{path: filepath.Join(dir, fileName), most: mostIn(dir)}
+	err := j.claim(dir)
+	if err == nil {
+		err = j.begin()
 	}
-	j := &Journal{path: filepath.Join(dir, fileName), lock: lock, most: mostIn(dir)}
-	if err := j.begin(); err != nil {
-		lock.Close()
-		return nil, State{}, err
+	if err != nil {
+		return nil, State{}, errors.Join(err, j.letGo())
 	}
 	return j, j.state.clone(), nil
-}
-
-// lockFile locks the directory. The kernel unlocks it when the process ends, in whatever way.
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("state directory %s: %w; give each gateway a state_dir of its own", filepath.Dir(path), ErrLocked)
-		}
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return f, nil
 }
 
 // begin reads what is there and writes it anew, with the next incarnation.
@@ -168,7 +152,7 @@ func (j *Journal) Close() error {
 	}
 	j.err = os.ErrClosed
 	j.next = time.Now().Add(24 * time.Hour)
-	return errors.Join(err, j.lock.Close())
+	return errors.Join(err, j.letGo())
 }
 
 // write appends a record, and another if with is not nil, both or none of them, and

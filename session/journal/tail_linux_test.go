@@ -253,7 +253,7 @@ func TestStartWithoutRoom(t *testing.T) {
 			j.Opened(client("a"))
 			j.Told(Key{Name: "n"}, turn("a", 5), nil)
 			flood(j, "a", tt.answers)
-			_ = j.lock.Close() // as if it was killed
+			_ = j.letGo() // as if it was killed
 			filler, err := os.Create(filepath.Join(dir, "filler"))
 			for err == nil {
 				if _, err = filler.Write(make([]byte, 4096)); tt.full {
@@ -274,7 +274,7 @@ func TestStartWithoutRoom(t *testing.T) {
 				t.Errorf("%d bytes, want them without the answers", j.base)
 			}
 			j.Entries(Key{Name: "n"}, "a", 2, nil)
-			_ = j.lock.Close()
+			_ = j.letGo()
 			s, err = load(j.path)
 			if err != nil {
 				t.Fatal(err)
