@@ -298,6 +298,20 @@ func TestBrowser(t *testing.T) {
 		p.quiet()
 	})
 
+	// Who has used the skip link and then loads the page anew has the locks again.
+	t.Run("skip link", func(t *testing.T) {
+		g := startGateway(t, program)
+		g.run("nightly")
+		p := open(t, g, "/")
+		p.tabTo(".skip")
+		p.press(kb.Enter)
+		p.await(`location.hash === '#main'`)
+		p.do(chromedp.Reload())
+		p.awaitText("#locks-table", "nightly")
+		p.awaitText("#live", "every 2 s")
+		p.quiet()
+	})
+
 	// An address that leads nowhere, and a name that is none, are told.
 	t.Run("nowhere", func(t *testing.T) {
 		g := startGateway(t, program)

@@ -31,7 +31,7 @@ const view = {
 const pages = { locks: "Locks", lock: "", contended: "Contention", sessions: "Sessions", health: "Health", nowhere: "No such page" };
 
 function route() {
-  if (["", "#", "#/"].includes(location.hash)) return { page: "locks" };
+  if (["", "#", "#/", "#main"].includes(location.hash)) return { page: "locks" };
   const [, kind, slash, name] = location.hash.match(/^#\/(locks|contended|sessions|health)(\/(.*))?$/) ?? [];
   try {
     if (kind && !slash) return { page: kind };
@@ -45,8 +45,8 @@ function route() {
 let here = {};
 
 function go() {
-  if (location.hash && !location.hash.startsWith("#/")) return; // the skip link
   const first = here.page === undefined;
+  if (!first && location.hash && !location.hash.startsWith("#/")) return; // the skip link
   here = route();
   for (const page of Object.keys(pages)) byId(page).hidden = page !== here.page;
   for (const link of document.querySelectorAll("nav a")) {
