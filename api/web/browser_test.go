@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -86,6 +87,13 @@ func TestBrowser(t *testing.T) {
 			p.awaitText("#lock-holders", want)
 		}
 		p.await(`document.querySelector('#lock-facts').hidden`)
+		p.do(chromedp.Navigate(g.url + "/#/sessions"))
+		p.awaitText("#sessions-count", "at least 1 session")
+		p.awaitText("#sessions-part", "only the newest is here")
+		p.do(chromedp.Click("#admin"))
+		p.press(adminToken, kb.Enter)
+		p.await(`document.querySelector('#sessions-count').textContent === '3 sessions'`)
+		p.await(`document.querySelector('#sessions-part').hidden`)
 		p.quiet()
 	})
 
@@ -227,6 +235,23 @@ func TestBrowser(t *testing.T) {
 		g.Signal(syscall.SIGTERM)
 		p.awaitText("#banner", "The gateway does not answer. What is shown is of ")
 		p.awaitText("#live", "Not live")
+	})
+
+	// A key of a program that knows nothing of lockgw is a lock, but nobody's session.
+	t.Run("outside", func(t *testing.T) {
+		store := redistest.Start(t)
+		g := startGateway(t, program, "--backend-url", store.URL())
+		if err := store.Client().Set(t.Context(), "outside", "x", time.Hour).Err(); err != nil {
+			t.Fatal(err)
+		}
+		g.start("run", "outside", "-q", "--wait", "1h", "--", "true")
+		p := open(t, g, "/")
+		p.awaitText("#locks-table", "a program outside lockgw")
+		p.do(chromedp.Navigate(g.url + "/#/sessions"))
+		p.awaitText("#sessions-table", "outside")
+		p.await(`document.querySelector('#sessions-count').textContent === '1 session'`)
+		p.awaitText("#sessions-table tbody tr", "host-a")
+		p.quiet()
 	})
 
 	// Without its store the page tells why, and recovers with it.

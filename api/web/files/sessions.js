@@ -15,7 +15,7 @@ export function sessionsOf(locks) {
     return all.get(uuid);
   };
   for (const lock of locks) {
-    if (lock.holder) at(lock.holder).locks.push(lock.name);
+    if (lock.holder?.owner) at(lock.holder).locks.push(lock.name); // a program outside lockgw has no session
     for (const waiter of lock.queue) at(waiter).queues.push(lock.name);
   }
   for (const session of all.values()) {
@@ -24,6 +24,9 @@ export function sessionsOf(locks) {
   }
   return [...all.values()].sort((a, b) => a.client.localeCompare(b.client) || a.uuid.localeCompare(b.uuid));
 }
+
+/** someUnnamed: of a lock that several hold, a list names the newest only, and who waits on other machines it only counts. */
+const someUnnamed = (locks) => locks.some((lock) => lock.holders > 1 || lock.waiters > lock.queue.length);
 
 /** told is a session that the gateway has listed; its locks may tell more of its client. */
 function told(session, seen) {
@@ -91,12 +94,16 @@ export function showSessions(view, end) {
   table.hidden = all.length === 0;
   const known = view.sessions !== null || view.partOf !== null;
   const partly = !view.sessions && view.partOf?.locks > view.part.length;
-  byId("sessions-part").hidden = !partly;
-  setText(byId("sessions-part"), partly ? `Of ${number(view.part.length)} of ${atLeast(view.partLacks)}${number(view.partOf.locks)} locks: there are more sessions than these.` : "");
+  const unnamed = !view.sessions && someUnnamed(view.part);
+  byId("sessions-part").hidden = !partly && !unnamed;
+  setText(byId("sessions-part"), [
+    partly ? `Of ${number(view.part.length)} of ${atLeast(view.partLacks)}${number(view.partOf.locks)} locks: there are more sessions than these.` : "",
+    unnamed ? "Of those who hold a lock together only the newest is here, and of those who wait only the ones on this machine." : "",
+  ].join(" ").trim());
   byId("sessions-empty").hidden = all.length > 0 || !known;
   byId("sessions-more").hidden = !(view.sessions && view.moreSessions);
   setText(byId("sessions-empty"), view.sessions ? "Nobody has a session here." : "No session holds a lock or waits for one.");
-  setText(byId("sessions-count"), known ? `${partly ? "at least " : ""}${plural(all.length, "session")}` : "");
+  setText(byId("sessions-count"), known ? `${atLeast(partly || unnamed)}${plural(all.length, "session")}` : "");
   setText(byId("sessions-note"), view.sessions ? "Every session of this gateway. A session ends by itself when what it lives by is over."
     : "Sessions that hold a lock or wait for one. With the admin token: every session of this gateway, what it lives by, and a way to end it.");
 }
