@@ -94,6 +94,8 @@ func TestBrowser(t *testing.T) {
 		p.press(adminToken, kb.Enter)
 		p.await(`document.querySelector('#sessions-count').textContent === '3 sessions'`)
 		p.await(`document.querySelector('#sessions-part').hidden`)
+		p.do(chromedp.Navigate(g.url + "/#/locks/stock"))
+		p.await(`[...document.querySelectorAll('#history-table tbody tr')].filter((row) => row.cells[2].textContent.startsWith('host-a pid ')).length === 3`)
 		p.quiet()
 	})
 

@@ -28,8 +28,8 @@ export function meet(locks) {
   while (people.size > keptLocks) people.delete(people.keys().next().value);
 }
 
-/** whoDid is what is known of the owner that an event is about. */
-export const whoDid = (event) => people.get(event.owner) ?? event.owner ?? "";
+/** whoDid is what is known of the owner that an event is about: an answer may know more than the event, which is older. */
+export const whoDid = (event) => people.get(event.owner) ?? (event.holder ? who(event.holder) : event.owner ?? "");
 
 /** tell adds an event of the gateway. Renewals are left out: they say nothing new. */
 export function tell(event) {
