@@ -354,6 +354,31 @@ func TestBrowser(t *testing.T) {
 		p.quiet()
 	})
 
+	// A name that a browser takes for a step in the address is one that the page cannot ask for, and says so.
+	t.Run("steps", func(t *testing.T) {
+		g := startGateway(t, program)
+		for _, name := range []string{".", ".."} {
+			g.start("run", name, "-q", "--", "sleep", "600")
+		}
+		g.run("nightly")
+		p := open(t, g, "/")
+		p.awaitText("#locks-count", "3 held")
+		p.do(chromedp.Navigate(g.url + "/#/locks/nightly"))
+		p.awaitText("#late-note", "1 attempt")
+		for _, name := range []string{".", ".."} {
+			p.do(chromedp.Navigate(g.url + "/#/locks/" + name))
+			p.awaitText("#lock-title", name)
+			p.awaitText("#lock-trouble", "takes it for a step in the address")
+			p.awaitText("#lock-curl", "curl --path-as-is -N -X POST '"+g.url+"/v1/locks/"+name+"/hold'")
+			p.await(`document.querySelector('#lock-break').disabled && document.querySelector('#late-note').textContent === ''`)
+			p.await(`performance.getEntriesByType('resource').filter((r) => r.name.endsWith('/version')).length > 2`)
+			p.awaitText("#live", "every 2 s")
+		}
+		p.do(chromedp.Navigate(g.url + "/#/locks"))
+		p.awaitText("#locks-table", "..")
+		p.quiet()
+	})
+
 	// Without an admin token there is none to ask for.
 	t.Run("no admin token", func(t *testing.T) {
 		g := startGateway(t, program, "--admin-token-file", "")

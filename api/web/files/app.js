@@ -53,7 +53,7 @@ function go() {
     const current = link.hash === `#/${here.page === "lock" ? "locks" : here.page}`;
     current ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
   }
-  view.lock = view.locks.find((lock) => lock.name === here.name) ?? null;
+  view.lock = gateway.isStep(here.name) ? null : view.locks.find((lock) => lock.name === here.name) ?? null;
   view.lockAt = view.at;
   view.wrongName = "";
   setText(byId("nowhere-text"), here.name === "#/locks/" ? "The address names no lock: it ends after #/locks/."
@@ -128,6 +128,7 @@ async function lookAtPage() {
 }
 
 async function lookAtLock(name) {
+  if (gateway.isStep(name)) return gateway.version(); // whether it answers
   try {
     const lock = await gateway.lock(name);
     history.meet([lock]);

@@ -43,6 +43,9 @@ export const locks = (query) =>
 
 export const pathOf = (name) => `/v1/locks/${encodeURIComponent(name)}`;
 
+/** isStep: a browser takes such a part of an address for a step in it, however it is encoded, and asks for something else. */
+export const isStep = (name) => name === "." || name === "..";
+
 export const lock = (name) => json(pathOf(name));
 
 /** lockHistory is the newest attempts of this gateway's callers at a lock, at most limit. */

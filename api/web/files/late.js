@@ -2,7 +2,7 @@
 // of the locks that were waited for most: what the gateway remembers of its callers.
 
 import { byId, cell, el, rows, setChildren, setText } from "./dom.js";
-import { lockHistory, mostContended } from "./gateway.js";
+import { isStep, lockHistory, mostContended } from "./gateway.js";
 import { clock, duration, moment, noteBeside, number, plural, who } from "./text.js";
 
 const askEvery = 10_000; // ms; the gateway reads files for it
@@ -22,6 +22,7 @@ export async function lookBack(name) {
   if (asked !== askedFor) told = null;
   askedAt = performance.now();
   askedFor = asked;
+  if (isStep(name)) return;
   try {
     const answer = name ? await lockHistory(name, range(), mostBars) : await mostContended(byId("contended-range").value);
     if (asked !== askedFor) return; // the page shows another lock or range by now

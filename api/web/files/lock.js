@@ -1,7 +1,7 @@
 // One lock: its holder, its queue, what happened to it, and how to use it.
 
 import { byId, cell, el, facts, mark, rows, setChildren, setText } from "./dom.js";
-import { pathOf } from "./gateway.js";
+import { isStep, pathOf } from "./gateway.js";
 import * as history from "./history.js";
 import { leaseBar, showLease } from "./lease.js";
 import { clock, command, duration, moment, noteBeside, plural, quoted, state, who } from "./text.js";
@@ -18,8 +18,13 @@ export function showLock(name, lock, age, followed, wrong) {
     showHolders(lock, age);
     showQueue(lock, age);
   }
-  setText(byId("lock-trouble"), wrong ? `No lock can have this name: ${wrong}` : lock?.trouble ?? unknown(lock));
+  setText(byId("lock-trouble"), trouble(name, lock, wrong));
   showHistory(name, followed);
+}
+
+function trouble(name, lock, wrong) {
+  if (isStep(name)) return `A browser cannot ask for a lock with this name: it takes it for a step in the address. The list of locks has its holder, lockgw status ${name} all of it.`;
+  return wrong ? `No lock can have this name: ${wrong}` : lock?.trouble ?? unknown(lock);
 }
 
 /** unknown is the text for a name that nobody ever held, as far as the store remembers. */
@@ -113,12 +118,13 @@ function makeEvent(e) {
 }
 
 function commands(name) {
+  const asIs = isStep(name) ? "--path-as-is " : ""; // curl would take the step, too
   const url = (query) => quoted(`${location.origin}${pathOf(name)}${query}`);
   return [
     ["Acquire it in a script, and keep the token; without the lock the script ends",
-      `T=$(curl -fsS -X PUT -H 'Accept: text/plain' ${url("?wait=30s&max_hold=2h")}) || exit 75`],
-    ["Release it", `curl -fsS -X DELETE --oauth2-bearer "$T" ${url("")}`],
-    ["Hold it until Ctrl-C", `curl -N -X POST ${url("/hold")}`],
+      `T=$(curl ${asIs}-fsS -X PUT -H 'Accept: text/plain' ${url("?wait=30s&max_hold=2h")}) || exit 75`],
+    ["Release it", `curl ${asIs}-fsS -X DELETE --oauth2-bearer "$T" ${url("")}`],
+    ["Hold it until Ctrl-C", `curl ${asIs}-N -X POST ${url("/hold")}`],
   ];
 }
 
