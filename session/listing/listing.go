@@ -145,6 +145,7 @@ func (l *Lists) look(ctx context.Context, q *Query, names []*listed) ([]session.
 	_ = backend.Each(len(names), func(i int) error {
 		all[i], errs[i] = l.from.Glance(ctx, names[i].name)
 		all[i].Shares = nil // for a page of large semaphores would be large
+		all[i].Next = nil   // the nodes that may know who it is were not asked
 		return nil
 	})
 	gone := func(st session.Status) bool {

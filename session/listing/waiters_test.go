@@ -24,6 +24,12 @@ func TestListWaitersElsewhere(t *testing.T) {
 		if page := list(0, mine); page.Counts.AtLeast || page.Counts.Waiting != 2 || page.Items[0].MoreWait {
 			t.Errorf("to the node that holds it there are %+v", page)
 		}
+		if st, err := c.nodes[0].Inspect(t.Context(), "jobs/000"); err != nil || st.Next == nil {
+			t.Errorf("status = %+v, %v, want it with who is next", st, err)
+		}
+		if next := list(0, mine).Items[0].Next; next != nil {
+			t.Errorf("a list names %+v as the next, want that the status of one name does so alone", next)
+		}
 		if page := list(1, mine); !page.Counts.AtLeast || page.Counts.Waiting != 0 || !page.Items[0].MoreWait {
 			t.Errorf("to the other node there are %+v", page)
 		}
