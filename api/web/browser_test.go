@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 // TestBrowser looks at the pages of a real gateway in a real browser.
@@ -176,6 +177,20 @@ func TestBrowser(t *testing.T) {
 		p.awaitText("#history-table tbody", "released")
 		p.do(chromedp.Click("#admin"), chromedp.Click("#admin-forget"))
 		p.awaitText("#live", "every 2 s")
+		p.quiet()
+	})
+
+	// A token is what is in the file, byte for byte, whatever the letters.
+	t.Run("letters", func(t *testing.T) {
+		token := "žádný-ключ-🔒-geheim"
+		g := startGateway(t, program, "--admin-token-file", e2e.SecretFile(t, token))
+		p := open(t, g, "/")
+		p.do(chromedp.Click("#admin"))
+		p.press("žádný", kb.Enter)
+		p.awaitText("#admin-error", "the token that was sent is not the admin token")
+		p.do(chromedp.SetValue("#admin-token", token), chromedp.Focus("#admin-token"))
+		p.press(kb.Enter)
+		p.awaitText("#admin", "on")
 		p.quiet()
 	})
 

@@ -18,7 +18,8 @@ export class Problem extends Error {
 
 async function ask(path, { token = "", ...options } = {}) {
   const headers = new Headers(options.headers);
-  if (token) headers.set("Authorization", `Bearer ${token}`);
+  // A header takes bytes, each as a character.
+  if (token) headers.set("Authorization", `Bearer ${String.fromCharCode(...new TextEncoder().encode(token))}`);
   let answer;
   try {
     answer = await fetch(path, { ...options, headers });
