@@ -12,7 +12,7 @@ TEST_PACKAGES := redis-server redis-tools etcd-server libzookeeper-java default-
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
-.PHONY: build cross test race lint check shop planted model fuzz kills restarts upgrade soak bench bench-peers bench-limits bench-stores clients interop packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
+.PHONY: build cross test race lint check shop planted model fuzz kills restarts upgrade soak bench bench-peers bench-limits bench-stores clients interop versions packages release reproducible packages-test boot-test image-test newcomer helm helm-server schemathesis browser screenshots docs vuln clean needs needs-browser
 
 ## build: the program, in bin/lockgw
 build:
@@ -118,6 +118,10 @@ clients: build
 ## interop: programs that lock on the same Redis without lockgw, such as Java with Redisson; writes docs/interop.md
 interop:
 	cmd/lockgw/interop/run.sh -page=$(CURDIR)/docs/interop.md
+
+## versions: the tests of the stores with other versions of their servers (needs root; VERSIONS="redis-8 mysql" for some)
+versions:
+	backend/servertest/versions.sh $(VERSIONS)
 
 ## packages: deb and rpm for amd64 and arm64, in bin/packages (see docs/install.md)
 # Commits behind a tag follow its version; with -5-gabc they would come before it, as 1.2.3-rc does.

@@ -20,7 +20,7 @@ func TestLogin(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
 	s.HBA("host all locker 127.0.0.1/32 scram-sha-256")
-	psql(t, s, "CREATE ROLE locker LOGIN PASSWORD 'geheim'")
+	psql(t, s, "SET password_encryption = 'scram-sha-256'; CREATE ROLE locker LOGIN PASSWORD 'geheim'")
 	psql(t, s, "GRANT CREATE ON DATABASE postgres TO locker")
 	at := func(login, more string) string {
 		return "postgres://" + login + "@" + s.Addr + "/postgres?sslmode=disable" + more

@@ -95,7 +95,10 @@ func TestListenerIsSilent(t *testing.T) {
 // A server that ends sessions which ask for nothing does not end the one that listens.
 func TestListenerIsNotIdle(t *testing.T) {
 	t.Parallel()
-	s := pgtest.Start(t, "idle_session_timeout=1s")
+	s := pgtest.Start(t)
+	needs14(t, s, "end idle sessions")
+	s.Set("idle_session_timeout=1s")
+	s.Restart()
 	a, _ := listening(t, s.URL(), "a")
 	sqltest.Until(t, a, "")
 	pid := a.listener.pid.Load()

@@ -53,6 +53,18 @@ func open(t *testing.T, url, node string, with ...func(*Config)) *Table {
 	return table
 }
 
+// needs14 skips the rest of a test where the server is too old for what it looks at.
+func needs14(t *testing.T, s *pgtest.Server, what string) {
+	t.Helper()
+	var old bool
+	if err := connect(t, s.URL()).QueryRow(t.Context(), "SELECT current_setting('server_version_num')::int < 140000").Scan(&old); err != nil {
+		t.Fatal(err)
+	}
+	if old {
+		t.Skip("PostgreSQL before 14 does not " + what)
+	}
+}
+
 // connect is a client of the test's own.
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()

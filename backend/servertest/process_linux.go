@@ -36,16 +36,27 @@ func stands(t testing.TB, pid int) bool {
 		t.Fatal(err)
 	}
 	for _, path := range threads {
-		// PID (COMMAND) STATE ...; a thread that has ended meanwhile does not run
-		stat, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		switch state := bytes.TrimSpace(stat[bytes.LastIndexByte(stat, ')')+1:]); state[0] {
+		switch stateIn(path) {
 		case 'T', 't', 'Z', 'X':
 		default:
 			return false
 		}
 	}
 	return true
+}
+
+// Over says that a process has ended, whether somebody has waited for it or not: the first
+// process of a container often does not.
+func Over(pid int) bool {
+	state := stateIn(fmt.Sprintf("/proc/%d/stat", pid))
+	return state == 'Z' || state == 'X'
+}
+
+// stateIn is the state in a stat file of /proc, X if that is gone: PID (COMMAND) STATE ...
+func stateIn(path string) byte {
+	stat, err := os.ReadFile(path)
+	if err != nil {
+		return 'X'
+	}
+	return bytes.TrimSpace(stat[bytes.LastIndexByte(stat, ')')+1:])[0]
 }

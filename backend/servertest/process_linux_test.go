@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A server that ends before it answers is told of, with what it printed.
@@ -45,4 +46,27 @@ func TestPause(t *testing.T) {
 	}
 	p.Signal(t, syscall.SIGTERM)
 	p.Ended(t)
+}
+
+// A process is over once it has ended, although nobody has waited for it.
+func TestOver(t *testing.T) {
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	if Over(pid) {
+		t.Error("it is over although it runs")
+	}
+	_ = cmd.Process.Kill()
+	for i := 0; !Over(pid); i++ {
+		if i == 5000 {
+			t.Fatal("it was killed and is not over")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	_ = cmd.Wait()
+	if !Over(pid) {
+		t.Error("it is gone, and not over")
+	}
 }

@@ -15,12 +15,13 @@ clean_root() { # directory
 	root_with "$1" bookworm curl
 }
 
-root_with() { # directory, suite, packages beside the required ones
+root_with() { # directory, suite, packages beside the required ones, options of mmdebstrap...
+	mkdir -p bin
 	local image=bin/root-$2${3#curl}.tar
 	image=${image//,/-}
 	if [ ! -f "$image" ]; then
 		needs mmdebstrap=mmdebstrap
-		mmdebstrap --quiet --format=tar --variant=minbase --include="$3" "$2" "$image.part"
+		mmdebstrap --quiet --format=tar --variant=minbase --include="$3" "${@:4}" "$2" "$image.part"
 		mv "$image.part" "$image"
 	fi
 	mkdir -p "$1"

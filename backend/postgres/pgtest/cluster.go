@@ -29,7 +29,7 @@ func makeTemplate() (string, error) {
 	if err := own(dir); err != nil {
 		return "", err
 	}
-	cmd, err := find("initdb", "-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions", "--wal-segsize=1")
+	cmd, err := find("initdb", "-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1")
 	if err != nil {
 		return "", err
 	}

@@ -98,7 +98,7 @@ func (s *Server) Kill() {
 	children := s.children()
 	s.proc.Kill(children...)
 	for _, pid := range children { // its shared memory is in use until they are gone
-		for i := 0; syscall.Kill(pid, 0) == nil && i < 1000; i++ {
+		for i := 0; !servertest.Over(pid) && i < 1000; i++ {
 			time.Sleep(2 * time.Millisecond)
 		}
 	}

@@ -50,9 +50,10 @@ var ErrElsewhere = fmt.Errorf("%w: it does not have these keys", backend.ErrRefu
 // ErrHalfway: a script was broken off.
 var ErrHalfway = fmt.Errorf("%w: the Redis cluster is moving these keys", backend.ErrUnavailable)
 
-// leftHalfway begins the error of a script in which a command missed a key that is
-// being moved to another server. What was written before stays, and a repeat goes on.
-const leftHalfway = "ERR Script attempted to access a non local key"
+// leftHalfway is in the error of a script in which a command missed a key that is being moved to
+// another server. What was written before stays, and a repeat goes on. Redis says "Script
+// attempted", Valkey 9 "Attempted".
+const leftHalfway = "ttempted to access a non local key"
 
 // Outcome turns an error of go-redis into one of package backend, and nil and a
 // nil reply into nil.
@@ -90,7 +91,7 @@ func Outcome(err error) error {
 			return fmt.Errorf("%w: %s (%s)", ErrElsewhere, r.advice, text)
 		}
 	}
-	if strings.HasPrefix(text, leftHalfway) {
+	if strings.Contains(text, leftHalfway) {
 		return fmt.Errorf("%w (%s)", ErrHalfway, text)
 	}
 	return fmt.Errorf("redis: %w", err)

@@ -28,6 +28,8 @@ func TestOutcome(t *testing.T) {
 		{replyError("NOSCRIPT No matching script. Please use EVAL."), backend.ErrRefused},
 		{replyError("MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."), backend.ErrRefused},
 		{replyError("ERR max number of clients reached"), backend.ErrRefused},
+		{replyError("ERR Script attempted to access a non local key in a cluster node script: 00376c, on @user_script:1."), ErrHalfway},
+		{replyError("ERR Attempted to access a non local key in a cluster node script: on @user_script:1."), ErrHalfway}, // Valkey 9
 		{replyError("MOVED 1 127.0.0.1:2"), backend.ErrRefused},
 		{fmt.Errorf("failed to authenticate: %w", replyError("WRONGPASS no")), backend.ErrRefused},
 		{goredis.ErrPoolTimeout, backend.ErrUnreachable},
