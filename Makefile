@@ -22,9 +22,11 @@ build:
 CROSS ?= darwin freebsd
 # What starts real gateways and watches them from outside does so on Linux alone.
 LINUX_ONLY := cmd/lockgw/(e2e|history|interop|restarts|doors|stores)$$|docs/
+# Nobody runs what this compiles; without optimising it takes a third less time.
+UNOPTIMISED := -gcflags='all=-N -l'
 cross:
 	@for os in $(CROSS); do echo "$$os"; export GOOS=$$os CGO_ENABLED=0; \
-	$(GO) build ./... && $(GO) vet $$($(GO) list ./... | grep -vE '$(LINUX_ONLY)') || exit 1; done
+	$(GO) build $(UNOPTIMISED) ./... && $(GO) vet $(UNOPTIMISED) $$($(GO) list ./... | grep -vE '$(LINUX_ONLY)') || exit 1; done
 
 ## test: install what the tests need, then run them
 test: needs
