@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/journal"
@@ -73,4 +74,55 @@ func TestFencesOverARestartWithAnEarlierClock(t *testing.T) {
 			})
 		}
 	}
+}
+
+// No earlier fence is the newest again when the lease of a later hold has run out, whose gateway
+// is gone and tells nothing.
+func TestCheckAfterALeaseThatRanOut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		c := newCluster(t, 0, session.Config{}, nil)
+		b := memory.OpenTable(p.store, "other")
+		m := session.New(b, session.Config{Clock: p.cfg.Clock})
+		t.Cleanup(func() { _ = m.Close(context.Background()); _ = b.Close() })
+		c.nodes = append(c.nodes, m)
+		o := c.open(0)
+		earlier := mustAcquire(t, o, "x", session.Acquire{}).Fence()
+		s, _ := p.open(patient)
+		later := wait(t, s, "x", session.Acquire{Wait: time.Minute})
+		mustRelease(t, o, "x")
+		fence := within(t, time.Second, later).Fence()
+		p.kill()
+		time.Sleep(31 * time.Second)
+		wantCode(t, m.Check(t.Context(), "x", earlier), session.CodeFenceMismatch)
+		if st, err := m.Inspect(t.Context(), "x"); err != nil || st.State != session.StateFree || st.Fence < fence {
+			t.Errorf("%+v, %v, want it free and a fence of %d at least", st, err, fence)
+		}
+	})
+}
+
+// What a caller gave back while the store did not know of its fence is the newest still after a
+// restart.
+func TestCheckOverARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{Fairness: session.Fairness{Retain: 10 * time.Second}})
+		s, _ := p.open(patient)
+		var fences []backend.Fence
+		for range 3 {
+			fences = append(fences, mustAcquire(t, s, "x", session.Acquire{}).Fence())
+			mustRelease(t, s, "x")
+		}
+		p.kill()
+		waits := memory.OpenTable(p.store, "waits") // or the name would be forgotten
+		waits.Listen(func(ledger.Addressed) {})
+		if _, err := waits.Join(t.Context(), "x", ledger.Entry{Node: "waits", Want: 1}, 0); err != nil {
+			t.Fatal(err)
+		}
+		p = p.start()
+		time.Sleep(time.Second)
+		wantCode(t, p.Check(t.Context(), "x", fences[1]), session.CodeFenceMismatch)
+		if err := p.Check(t.Context(), "x", fences[2]); err != nil {
+			t.Errorf("check of the newest fence: %v", err)
+		}
+	})
 }

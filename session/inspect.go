@@ -68,8 +68,10 @@ func (m *Manager) statusOf(name string, a *engine.Answer) Status {
 		}
 	}
 	s.addOurs(here)
-	if last := a.Reply.Record.Last; s.State == StateFree && last != 0 { // what was reserved above it was never given
-		s.Fence = last
+	if s.State == StateFree {
+		if given, _ := m.given(name, a); given != 0 { // what was reserved above it was never given
+			s.Fence = given
+		}
 	}
 	if m.cfg.Fairness.Strict {
 		s.Next, s.Ahead = s.firstIn(m.store.Node(), a, time.Now())
@@ -206,25 +208,37 @@ func (m *Manager) Check(ctx context.Context, name string, fence backend.Fence) e
 	if err != nil {
 		return &Error{Code: CodeUnavailable, Lock: name, RetryAfter: time.Second, Detail: err.Error()}
 	}
-	newest := a.Reply.Record.Last
+	newest, said := m.given(name, &a)
+	if !said {
+		return unsaid(name, fence, newest)
+	}
+	return compare(name, fence, newest)
+}
+
+// given is the newest fence that was given of name, 0: none is remembered. A node that has the
+// name has given its own, also if it retains the name for its next caller. said: every such
+// node has said which; if not, a newer one may have been given.
+func (m *Manager) given(name string, a *engine.Answer) (newest backend.Fence, said bool) {
+	newest, said = a.Reply.Record.Last, true
+	if len(a.Reply.Deleted) > 0 { // what their nodes have given is not known
+		newest = a.Reply.Record.Top
+	}
 	for i := range a.Reply.Record.Holds {
 		h := &a.Reply.Record.Holds[i]
-		if h.Foreign() {
+		over := h.Node != "" && !h.Offered && h.End <= 0 // nor is that
+		if h.Foreign() || over {
 			newest = a.Reply.Record.Top
 		}
-		if h.Node == "" || h.Offered || h.End <= 0 {
+		if h.Node == "" || h.Offered || over {
 			continue
 		}
 		last := a.Told[h.Node].Last
 		if h.Node == m.store.Node() {
 			last, _ = m.lastHere(name)
 		}
-		newest = max(newest, last, h.ID)
-		if last == 0 {
-			return unsaid(name, fence, newest)
-		}
+		newest, said = max(newest, last, h.ID), said && last != 0
 	}
-	return compare(name, fence, newest)
+	return newest, said
 }
 
 // unsaid is what Check says where the node that holds the name does not, and a fence as

@@ -91,6 +91,7 @@ func (m *Manager) pasts(past journal.State, byID map[string]*Session) map[string
 			p = &contender.Past{}
 			all[k.Name] = p
 		}
+		p.Given = max(p.Given, backend.Fence(rec.Fence))
 		if t := rec.Turn; t != nil && (byID[t.Session] != nil || t.Kept) {
 			p.ID = max(p.ID, backend.Fence(t.Hold)) // of two holds of the node the newer one counts
 		}

@@ -89,6 +89,23 @@ func TestRetainedIsGivenToWhoWaits(t *testing.T) {
 	})
 }
 
+// A name that is retained is free, and its fence is the newest that was given: neither one that
+// is reserved for the next turns, nor that of an earlier hold.
+func TestRetainedFence(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, own, other, _ := retaining(t)
+		for _, s := range []*session.Session{own, other, own} {
+			l := mustAcquire(t, s, "x", session.Acquire{})
+			mustRelease(t, s, "x")
+			for i, m := range c.nodes {
+				if st, err := m.Inspect(t.Context(), "x"); err != nil || st.State != session.StateFree || st.Fence != l.Fence() {
+					t.Errorf("node %d tells %+v, %v, want free and fence %d", i, st, err, l.Fence())
+				}
+			}
+		}
+	})
+}
+
 // Who does not want to wait elsewhere gets at once what nobody uses, and what is used is
 // refused without a write. Nobody is shown as the holder of what is retained.
 func TestRetainedIsGivenToATry(t *testing.T) {

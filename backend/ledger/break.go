@@ -25,6 +25,7 @@ func (s *stepping) breakHold() {
 		s.tell(h.Node, Broken)
 		return
 	}
+	s.untold(&h)
 	s.drop(&s.Holds[i])
 	if s.op.Foreign {
 		s.Evicts = true

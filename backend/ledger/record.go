@@ -15,7 +15,8 @@ type Record struct {
 	Size int `json:"size,omitempty"`
 	// Top is the newest fence that was ever reserved.
 	Top backend.Fence `json:"top"`
-	// Last is the newest fence that was given to a caller, as far as the nodes have written.
+	// Last is the newest fence that was given to a caller, as far as the nodes have written. Of a
+	// hold that was ended by others that is not known: then it is the newest that may have been.
 	Last backend.Fence `json:"last,omitempty"`
 	// Broken is the hold that was ended by force last. A store may have forgotten any other
 	// hold that its node misses.

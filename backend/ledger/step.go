@@ -52,8 +52,16 @@ func (s *stepping) lapse() {
 		if !unheard { // that is no question of time
 			s.Ended = append(s.Ended, h.ID)
 		}
+		s.untold(&h)
 		return true
 	})
+}
+
+// untold: the node that had h has not written which fences it gave.
+func (s *stepping) untold(h *Hold) {
+	if h.Node != "" && !h.Offered && (h.Node != s.op.Node || s.op.Last < h.ID) {
+		s.Last = max(s.Last, s.Top)
+	}
 }
 
 // sync brings the record in line with what the node uses and wants.
@@ -149,6 +157,7 @@ func (s *stepping) keep(want int) int {
 // has gone back to an older record may have forgotten to whom the node gave it since.
 func (s *stepping) found(h *Hold, want int) int {
 	if want == 0 || h.Mode != s.op.Mode {
+		s.untold(h)
 		s.drop(h)
 		return want
 	}

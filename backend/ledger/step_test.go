@@ -367,3 +367,30 @@ func TestSuspectThatWrites(t *testing.T) {
 		t.Errorf("b has written: %+v", r.row.Record)
 	}
 }
+
+// Of a hold that its node has not ended itself, or knows nothing of, it is not known which of its
+// fences were given: none of before is the newest then.
+func TestLastOfAHoldThatEndedOtherwise(t *testing.T) {
+	held := func() (*scenario, backend.Fence) {
+		s := &scenario{t: t}
+		s.op(Op{Node: "a", Want: 1, Turns: 5}).op(Op{Node: "c", Want: 1})
+		s.op(Op{Verb: Leave, Node: "a", Last: s.row.Record.Holds[0].ID}).op(Op{Node: "c", Want: 1, Turns: 5})
+		return s, s.row.Record.Firm("c").ID
+	}
+	for how, end := range map[string]func(s *scenario, id backend.Fence){
+		"run out":   func(s *scenario, _ backend.Fence) { s.after(time.Hour).op(Op{Node: "b", Want: 1, Turns: 5}) },
+		"broken":    func(s *scenario, id backend.Fence) { s.op(Op{Verb: Break, Node: "b", Hold: id}) },
+		"forgotten": func(s *scenario, _ backend.Fence) { s.op(Op{Verb: Reclaim, Node: "c", Hold: 1}) },
+	} {
+		s, id := held()
+		last, top := s.row.Record.Last, s.row.Record.Top
+		if end(s, id); last == 0 || last >= id || s.row.Record.Last != top {
+			t.Errorf("%s: last is %d, want %d, the newest that may have been given", how, s.row.Record.Last, top)
+		}
+	}
+	s, id := held()
+	s.op(Op{Verb: Leave, Node: "c", Last: id + 1, Bar: time.Second})
+	if s.after(time.Hour).op(Op{Node: "b", Want: 1, Turns: 5}); s.row.Record.Last != id+1 { // what kept the name from all had no fences
+		t.Errorf("last is %d, want %d, which its node has written", s.row.Record.Last, id+1)
+	}
+}

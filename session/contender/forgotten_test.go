@@ -111,6 +111,25 @@ func TestDeletedHoldIsLost(t *testing.T) {
 	}
 }
 
+// Nor does the one who sees it first know which fences its node has given.
+func TestDeletedHoldOfAnother(t *testing.T) {
+	b := newBench(t, nil)
+	b.other(ledger.Op{Want: 1})
+	w := b.enter(exclusive())
+	b.answer()
+	b.did(b.c.Message(b.now, ledger.Look, nil))
+	b.did(b.c.Release(b.now, w))
+	r := b.carryOut()
+	for _, h := range r.Record.Holds {
+		r.Deleted = append(r.Deleted, h.ID)
+	}
+	r.Record.Holds = nil
+	b.did(b.c.Reply(b.now, r, nil))
+	if s := b.sent.Swap; s == nil || s.Record.Last != r.Record.Top {
+		t.Errorf("%+v is written, want that any fence up to %d may have been given", s, r.Record.Top)
+	}
+}
+
 // A hold that an administrator has broken is not taken for a forgotten one, also if the
 // message is lost.
 func TestBrokenHoldIsNotRestored(t *testing.T) {

@@ -47,13 +47,22 @@ func (c *Contender) refuseAll(why Reason, which func(*Caller) bool) {
 	}
 }
 
+// newest is the newest fence that was given, as far as this node knows: any that there is, where
+// somebody outside lockgw has ended a hold whose node may not have told of it.
+func (c *Contender) newest() backend.Fence {
+	if len(c.deleted) > 0 {
+		return max(c.given, c.copy.Top)
+	}
+	return c.given
+}
+
 // needs is what should be done in the store, as things are here.
 func (c *Contender) needs() ledger.Op {
 	op := ledger.Op{
 		Verb: ledger.Sync, Node: c.cfg.Node, Hold: c.hold.id, Keep: len(c.in), Mode: c.hold.mode,
 		Turns: c.cfg.Turns, Floor: max(c.top, backend.Fence(max(c.storeTime(), 0))),
 		OfferTTL: c.cfg.Offer, Strict: c.cfg.Strict, Unheard: c.unheard, Lapse: true,
-		Callers: c.tellable(), Waiters: c.queue.len(), Last: c.given, At: c.shownTime(),
+		Callers: c.tellable(), Waiters: c.queue.len(), Last: c.newest(), At: c.shownTime(),
 		Retains: c.cfg.Retain > 0, Stray: c.stray(),
 	}
 	for _, w := range c.in {

@@ -22,6 +22,23 @@ func reclaimed(t *testing.T, forgotten bool) (*bench, *Caller) {
 	return b, w
 }
 
+// What an earlier process had in the store and had told the end of is given back with the newest
+// fence that it had told.
+func TestGivenBeforeTheRestart(t *testing.T) {
+	b := newBench(t, nil)
+	w := b.enter(exclusive())
+	b.answer()
+	var e Effects
+	b.c, e = Recover(b.now, b.c.cfg, Past{Given: w.Fence + 7})
+	b.did(e)
+	for b.sent != nil {
+		b.answer()
+	}
+	if r := b.row.Record; len(r.Holds) != 0 || r.Last != w.Fence+7 {
+		t.Errorf("the record is %+v, want no holds and that %d was given", r, w.Fence+7)
+	}
+}
+
 // Whatever is written of a hold that was taken up, no fence of it is given twice.
 func TestFencesAfterReclaim(t *testing.T) {
 	for name, forgotten := range map[string]bool{"the store has kept it": false, "the store has forgotten it": true} {

@@ -12,6 +12,7 @@ type Past struct {
 	ID       backend.Fence
 	Mode     backend.Mode
 	Deadline time.Duration // that was told
+	Given    backend.Fence // newest that a caller was told
 	// Callers are those who were let in, with their fences.
 	Callers []*Caller
 }
@@ -21,7 +22,7 @@ type Past struct {
 // is let in before the store has answered, nor with the fences that are left of the
 // last block.
 func Recover(now time.Duration, cfg *Config, past Past) (*Contender, Effects) {
-	c := &Contender{cfg: cfg, now: now, recovers: true, intent: true, reclaiming: past.ID, in: slices.Clone(past.Callers)}
+	c := &Contender{cfg: cfg, now: now, recovers: true, intent: true, reclaiming: past.ID, given: past.Given, in: slices.Clone(past.Callers)}
 	c.least = 1 // a write of the earlier process may come
 	if len(c.in) > 0 {
 		c.hold = hold{id: past.ID, mode: past.Mode, count: len(c.in), used: cfg.Turns, deadline: past.Deadline}
