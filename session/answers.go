@@ -5,27 +5,35 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/lockgw/lockgw/session/journal"
 )
 
 // answers bounds what is remembered of requests with a key, for each user and in all: a
 // client that puts an id on everything must not fill the memory of all others' gateway.
 type answers struct {
 	m  *Manager
-	mu sync.Mutex            // guards the fields below; nothing is locked under it
-	of map[string]*list.List // of *replay, by user, the oldest first
-	n  int
+	mu sync.Mutex             // guards the fields below; nothing is locked under it
+	of map[string]*remembered // by user
+	n  int                    // names in all of them
 	// sweeper runs while there is something to forget.
 	sweeper *time.Timer
 	stopped bool
 }
 
+// remembered are the answers of one user, of *replay, the oldest first.
+type remembered struct {
+	list.List
+	names int // they are for so many: the journal has an answer for each
+}
+
 const (
-	rememberAnswers = 10 * time.Minute
-	atLeast         = time.Minute // even if there are many
+	rememberAnswers = journal.Remember
+	atLeast         = journal.AtLeast
 	sweepEvery      = 15 * time.Second
 )
 
-func (a *answers) start(m *Manager) { a.m, a.of = m, map[string]*list.List{} }
+func (a *answers) start(m *Manager) { a.m, a.of = m, map[string]*remembered{} }
 
 func (a *answers) stop() {
 	a.mu.Lock()
@@ -45,19 +53,29 @@ func (a *answers) mostLocked() (int, string) {
 	return l.AnswersPerUser, "limits.answers_per_user"
 }
 
-// room refuses a request whose answer could only be remembered at the expense of one
-// that has to be remembered still.
-func (a *answers) room(s *Session) error {
+// room refuses a request for so many names whose answer could only be remembered at the expense
+// of one that has to be remembered still.
+func (a *answers) room(s *Session, names int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	l := a.of[s.o.User]
 	most, limit := a.mostLocked()
-	if l == nil || l.Len() < most || a.m.cfg.Clock()-l.Front().Value.(*replay).at > atLeast {
+	if l == nil || names == 0 {
+		return nil
+	}
+	free, now := most-l.names, a.m.cfg.Clock()
+	for e := l.Front(); e != nil && now-e.Value.(*replay).at > atLeast; e = e.Next() {
+		if free >= min(names, most) {
+			break
+		}
+		free += e.Value.(*replay).names
+	}
+	if free >= min(names, most) {
 		return nil
 	}
 	return &Error{
 		Code: CodeTooManyHolds, RetryAfter: atLeast,
-		Detail: fmt.Sprintf("more than %d requests with an id within a minute (%s); leave the id out", most, limit),
+		Detail: fmt.Sprintf("more than %d names in requests with an id within a minute (%s); leave the id out", most, limit),
 	}
 }
 
@@ -66,14 +84,15 @@ func (a *answers) add(s *Session, key string, r *replay) {
 	a.mu.Lock()
 	l := a.of[s.o.User]
 	if l == nil {
-		l = list.New()
+		l = &remembered{}
 		a.of[s.o.User] = l
 	}
 	r.s, r.key = s, key
 	r.place = l.PushBack(r)
-	a.n++
+	l.names += r.names
+	a.n += r.names
 	var old []*replay
-	for most, _ := a.mostLocked(); l.Len() > max(most, 1); {
+	for most, _ := a.mostLocked(); l.names > max(most, r.names); {
 		old = append(old, a.removeLocked(l, l.Front()))
 	}
 	if a.sweeper == nil && !a.stopped {
@@ -83,10 +102,11 @@ func (a *answers) add(s *Session, key string, r *replay) {
 	forget(old)
 }
 
-func (a *answers) removeLocked(l *list.List, e *list.Element) *replay {
+func (a *answers) removeLocked(l *remembered, e *list.Element) *replay {
 	r := l.Remove(e).(*replay)
 	r.place = nil
-	if a.n--; l.Len() == 0 {
+	l.names -= r.names
+	if a.n -= r.names; l.Len() == 0 {
 		delete(a.of, r.s.o.User)
 	}
 	return r
@@ -100,13 +120,13 @@ func (a *answers) sweep() {
 	for _, l := range a.of {
 		for l.Len() > 0 {
 			age := now - l.Front().Value.(*replay).at
-			if most, _ := a.mostLocked(); age <= atLeast || age <= rememberAnswers && l.Len() <= most/2 {
+			if most, _ := a.mostLocked(); age <= atLeast || age <= rememberAnswers && l.names <= most/2 {
 				break
 			}
 			old = append(old, a.removeLocked(l, l.Front()))
 		}
 	}
-	if a.sweeper = nil; a.n > 0 && !a.stopped {
+	if a.sweeper = nil; len(a.of) > 0 && !a.stopped { // some are for no names
 		a.sweeper = time.AfterFunc(sweepEvery, a.sweep)
 	}
 	a.mu.Unlock()

@@ -60,13 +60,17 @@ func slotOf(name string, t *journal.Turn) journal.Key {
 }
 
 // superseded: the node has had a later hold of the name than that of t, so t is over.
-func (m *Manager) superseded(k journal.Key, t *journal.Turn, s *Session) {
+func (m *Manager) superseded(k journal.Key, t *journal.Turn, s *Session, c *journal.Session) {
 	if s == nil {
 		return
 	}
 	l := newLease(s, m, k.Name, t.Thread)
 	l.c.Fence, l.c.Mode = backend.Fence(t.Fence), backend.Mode(t.Mode)
 	m.cfg.Journal.Lost(k, s.id, l.loss(reasonGone))
+	if c.Losses == nil {
+		c.Losses = map[journal.Owner]journal.Lost{}
+	}
+	c.Losses[journal.Owner{Name: k.Name, Thread: t.Thread}] = l.loss(reasonGone) // for repeats
 	if k.Slot != "" {
 		m.cfg.Journal.Idle(k)
 	}

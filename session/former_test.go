@@ -116,13 +116,21 @@ func TestTwoHoldsInTheJournal(t *testing.T) {
 		p := begin(t, memory.NewRows(), session.Config{})
 		former, formerToken := p.open(patient)
 		later, laterToken := p.open(patient)
-		for fence, s := range map[uint64]*session.Session{10: former, 20: later} {
+		a := session.Acquire{Shared: true, Key: "k"}
+		first := uint64(mustAcquire(t, former, "x", a).Fence())
+		mustRelease(t, former, "x")
+		for fence, s := range map[uint64]*session.Session{first: former, first + 10: later} {
 			p.j.Told(journal.Key{Name: "x", Slot: strconv.FormatUint(fence, 10)}, journal.Turn{
 				Session: s.ID(), Thread: 1, Hold: fence, Fence: fence, Count: 1, TTL: time.Minute, Mode: int(backend.Shared), Deadline: p.cfg.Clock() + time.Minute,
 			}, nil)
 		}
 		p = p.restart()
-		_, err := p.lookup(formerToken).Renew(t.Context(), "x", 1, 0)
+		g, err := p.lookup(formerToken).Acquire(t.Context(), "x", a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, g.Lease.Err(), session.CodeLost)
+		_, err = p.lookup(formerToken).Renew(t.Context(), "x", 1, 0)
 		if e := (*session.Error)(nil); !errors.As(err, &e) || e.Code != session.CodeLost {
 			t.Errorf("the earlier one: %v, want that it is lost", err)
 		}

@@ -111,7 +111,7 @@ func (s *Session) ReleaseSeen(ctx context.Context, name string, thread int64, al
 	if seen != nil {
 		what += fmt.Sprintf(" fence %d", *seen)
 	}
-	v, err := s.once(ctx, &receipt{key: key, what: what}, false, func(r *receipt) (any, error) {
+	v, err := s.once(ctx, &receipt{key: key, what: what, names: 1}, false, func(r *receipt) (any, error) {
 		return s.release(ctx, name, thread, all, seen, r)
 	})
 	r, _ := v.(Released)

@@ -35,7 +35,7 @@ func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, 
 		return s.releaseAll(ctx, names, thread, nil)
 	}
 	what := digest("release", fmt.Sprintf("%q %d", names, thread))
-	v, err := s.once(ctx, &receipt{key: key, what: what}, false, func(r *receipt) (any, error) { return s.releaseAll(ctx, names, thread, r) })
+	v, err := s.once(ctx, s.receiptFor(names, key, what), false, func(r *receipt) (any, error) { return s.releaseAll(ctx, names, thread, r) })
 	all, _ := v.(AllReleased) // after a restart it is not known any more which names those of the session were
 	return all, err
 }
@@ -81,7 +81,7 @@ func (s *Session) releaseEverything(ctx context.Context, r *receipt) (AllRelease
 		return s.release(ctx, names[i], leases[i].thread, true, nil, nil)
 	})
 	if r != nil { // or a repeat after a restart would give up what the session has taken since
-		s.m.cfg.Journal.Answered(s.id, r.answer())
+		s.m.cfg.Journal.Answered(s.id, r.answer(s.m.cfg.Clock()))
 	}
 	return all, nil
 }
@@ -118,8 +118,12 @@ func (s *Session) giveBackAll(ctx context.Context, gs []Grant, r *receipt) {
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, g := range gs {
-		s.forget(r.of(g.Lease.name)) // or the next repeat here would go on with it
-		wg.Go(func() { s.giveBack(ctx, g, r.of(g.Lease.name)) })
+		of := r.of(g.Lease.name)
+		s.forget(of) // or the next repeat here would go on with it
+		if of != nil {
+			of.undoes = true
+		}
+		wg.Go(func() { s.giveBack(ctx, g, of) })
 	}
 	wg.Wait()
 }

@@ -16,6 +16,21 @@ func (r *receipt) of(name string) *receipt {
 	return &receipt{key: r.key + " " + name, what: r.what}
 }
 
+// receiptFor is the receipt of a request for names; none: for all that the session holds, of which
+// there is one answer.
+func (s *Session) receiptFor(names []string, key, what string) *receipt {
+	r := &receipt{key: key, what: what}
+	for _, name := range names {
+		if s.before(r.of(name)) == nil {
+			r.names++
+		}
+	}
+	if len(names) == 0 {
+		r.names = 1
+	}
+	return r
+}
+
 // before is what the process before this one has answered to r, nil if nothing.
 func (s *Session) before(r *receipt) any {
 	if r == nil {

@@ -96,26 +96,39 @@ func TestRepeatOfHalfAnAcquireAll(t *testing.T) {
 	})
 }
 
+// halfHeld is a process, a session of it that holds a, and one of another node that holds b.
+func halfHeld(t *testing.T) (p *process, holder, s *session.Session, token session.Token) {
+	t.Helper()
+	p = begin(t, memory.NewRows(), session.Config{})
+	s, token = p.open(patient)
+	mustAcquire(t, s, "a", session.Acquire{})
+	holder = other(t, p)
+	mustAcquire(t, holder, "b", session.Acquire{})
+	return p, holder, s, token
+}
+
+// inVain asks for a and b, is refused with that code, and holds a as before.
+func inVain(t *testing.T, s *session.Session, a session.Acquire, want session.Code) {
+	t.Helper()
+	_, err := s.AcquireAll(t.Context(), []string{"a", "b"}, a)
+	wantCode(t, err, want)
+	l, err := s.Lease("a", 1)
+	if err != nil {
+		t.Fatalf("a is not held any more, which only the request had to give back: %v", err)
+	}
+	if v, err := l.View(); err != nil || v.Count != 1 {
+		t.Errorf("a: %+v, %v, want it held once, as before the request", v, err)
+	}
+}
+
 // What a request has given back, because it did not get all of its names, a repeat of it after a
 // restart takes again: the session's own entry is not the one that the request had.
 func TestRepeatOfAnAcquireAllThatGaveBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewRows(), session.Config{})
-		other := other(t, p)
-		s, token := p.open(patient)
-		mustAcquire(t, s, "a", session.Acquire{})
-		mustAcquire(t, other, "b", session.Acquire{})
+		p, other, s, token := halfHeld(t)
 		a := session.Acquire{Key: "k"}
 		for range 2 {
-			_, err := s.AcquireAll(t.Context(), []string{"a", "b"}, a)
-			wantCode(t, err, session.CodeLocked)
-			l, err := s.Lease("a", 1)
-			if err != nil {
-				t.Fatalf("a is not held any more, which only the request had to give back: %v", err)
-			}
-			if v, err := l.View(); err != nil || v.Count != 1 {
-				t.Errorf("a: %+v, %v, want it held once, as before the request", v, err)
-			}
+			inVain(t, s, a, session.CodeLocked)
 			p = p.restart()
 			s = p.lookup(token)
 		}
@@ -132,11 +145,7 @@ func TestRepeatOfAnAcquireAllThatGaveBack(t *testing.T) {
 // repeated in vain.
 func TestRepeatsOfHalfAnAcquireAllInVain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := begin(t, memory.NewRows(), session.Config{})
-		other := other(t, p)
-		s, token := p.open(patient)
-		mustAcquire(t, s, "a", session.Acquire{})
-		mustAcquire(t, other, "b", session.Acquire{})
+		p, _, s, token := halfHeld(t)
 		a := session.Acquire{Key: "k", Wait: time.Minute}
 		done := acquireAll(s, a, "a", "b")
 		synctest.Wait()
@@ -144,15 +153,7 @@ func TestRepeatsOfHalfAnAcquireAllInVain(t *testing.T) {
 		<-done
 		s = p.lookup(token)
 		for range 2 {
-			_, err := s.AcquireAll(t.Context(), []string{"a", "b"}, a)
-			wantCode(t, err, session.CodeWaitTimeout)
-			l, err := s.Lease("a", 1)
-			if err != nil {
-				t.Fatalf("a is not held any more, which only the request had to give back: %v", err)
-			}
-			if v, err := l.View(); err != nil || v.Count != 1 {
-				t.Errorf("a: %+v, %v, want it held once, as before the request", v, err)
-			}
+			inVain(t, s, a, session.CodeWaitTimeout)
 		}
 	})
 }

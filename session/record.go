@@ -16,7 +16,7 @@ func (s *Session) entry() journal.Session {
 		ID: s.id, UUID: s.uuid, Hash: s.hash[:], Key: s.key, Since: s.since, Name: o.Name, Meta: o.Meta,
 		PeerPID: o.Peer.PID, PeerUID: o.Peer.UID, Command: o.Peer.Command,
 		TTL: o.TTL, Keepalive: o.Keepalive, MaxHold: o.MaxHold, OneLock: o.OneLock, Conns: o.Conns,
-		Life: s.life(), PID: o.Process.PID, Started: o.Process.Started, Shown: (*journal.Peer)(s.shown.Load()), User: o.User,
+		Life: s.life(), PID: o.Process.PID, Started: o.Process.Started, Shown: (*journal.Peer)(s.shown.Load()), User: o.User, Account: o.Account,
 	}
 }
 
@@ -52,30 +52,33 @@ func (l *Lease) answered() *journal.Answer {
 	return a
 }
 
-func (r *receipt) answer() journal.Answer {
-	return journal.Answer{Key: r.key, What: r.what, At: time.Now()}
+func (r *receipt) answer(now time.Duration) journal.Answer {
+	return journal.Answer{Key: r.key, What: r.what, At: time.Now(), Up: now}
 }
 
 func (r *receipt) granted(l *Lease) *journal.Answer {
 	if r == nil {
 		return nil
 	}
-	a := r.answer()
+	a := r.answer(l.m.cfg.Clock())
 	a.Name, a.Thread, a.Fence = l.name, l.thread, uint64(l.c.Fence)
 	return &a
 }
 
 func (r *receipt) released(l *Lease, left int) *journal.Answer {
-	if r == nil {
+	switch {
+	case r == nil:
 		return nil
+	case r.undoes:
+		return &journal.Answer{Key: r.key, Undone: true}
 	}
-	a := r.answer()
+	a := r.answer(l.m.cfg.Clock())
 	a.Name, a.Thread, a.Count = l.name, l.thread, left
 	return &a
 }
 
-func (r *receipt) refused(err error) journal.Answer {
-	a := r.answer()
+func (r *receipt) refused(err error, now time.Duration) journal.Answer {
+	a := r.answer(now)
 	a.Code, a.Detail = string(CodeOf(err)), err.Error()
 	var e *Error
 	if errors.As(err, &e) {

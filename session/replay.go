@@ -22,6 +22,7 @@ type replay struct {
 	told bool // the answer is one for those who wait for it, too
 	keep bool // and for those who ask later
 
+	names int // see receipt
 	s     *Session
 	key   string
 	place *list.Element // guarded by answers.mu; nil: not in there
@@ -31,7 +32,9 @@ type replay struct {
 // with its answer, so that a repeat after a restart gets that, too. nil: no key.
 type receipt struct {
 	key, what string
+	names     int  // it is for so many that the journal has no answer for yet
 	changed   bool // something, though the answer is an error
+	undoes    bool // what was done before by the request, whose answer is taken back
 }
 
 // once runs f, unless a request with this key was run: then it returns that
@@ -39,14 +42,14 @@ type receipt struct {
 // something else.
 func (s *Session) once(ctx context.Context, of *receipt, takes bool, f func(*receipt) (any, error)) (any, error) {
 	for {
-		r, mine, err := s.recall(of.key, of.what)
+		r, mine, err := s.recall(of)
 		if err != nil {
 			return nil, err
 		}
 		if mine {
 			s.run(of, r, func(of *receipt) (any, error) {
 				if takes { // what gives something back must not fail for this
-					if err := s.m.answers.room(s); err != nil {
+					if err := s.m.answers.room(s, of.names); err != nil {
 						return nil, err
 					}
 				}
@@ -79,20 +82,20 @@ func (s *Session) run(of *receipt, r *replay, f func(*receipt) (any, error)) {
 }
 
 // recall finds the request with this key, or makes it, to be run by the caller.
-func (s *Session) recall(key, what string) (r *replay, mine bool, err error) {
+func (s *Session) recall(of *receipt) (r *replay, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.replays == nil {
 		s.replays = replays{}
 	}
-	if r := s.replays[key]; r != nil {
-		if r.what != what {
+	if r := s.replays[of.key]; r != nil {
+		if r.what != of.what {
 			return nil, false, &Error{Code: CodeConflict, Detail: "this request id was used for a different request"}
 		}
 		return r, false, nil
 	}
-	r = &replay{what: what, done: make(chan struct{})}
-	s.replays[key] = r
+	r = &replay{what: of.what, names: of.names, done: make(chan struct{})}
+	s.replays[of.key] = r
 	return r, true, nil
 }
 
@@ -106,7 +109,7 @@ func (s *Session) remember(of *receipt, r *replay, unknown bool) {
 	if !r.keep {
 		delete(s.replays, of.key)
 	} else if r.err != nil {
-		s.m.cfg.Journal.Answered(s.id, of.refused(r.err))
+		s.m.cfg.Journal.Answered(s.id, of.refused(r.err, r.at))
 	}
 	close(r.done)
 	s.mu.Unlock()

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -66,7 +67,7 @@ func (m *Manager) resumeAll(past journal.State) {
 func (m *Manager) adopt(c *journal.Session) *Session {
 	s := m.newSession(tokenHash(c.Hash), Options{
 		Name: c.Name, Meta: c.Meta, Peer: Peer{PID: c.PeerPID, UID: c.PeerUID, Command: c.Command},
-		TTL: c.TTL, Keepalive: c.Keepalive, MaxHold: c.MaxHold, OneLock: c.OneLock, User: c.User,
+		TTL: c.TTL, Keepalive: c.Keepalive, MaxHold: c.MaxHold, OneLock: c.OneLock, User: c.User, Account: c.Account,
 		Conns: c.Conns || c.Life == journal.Connection, Process: Process{PID: c.PID, Started: c.Started},
 	})
 	s.id, s.uuid, s.key, s.since, s.spent = c.ID, c.UUID, c.Key, c.Since, c.Spent
@@ -98,7 +99,7 @@ func (m *Manager) pasts(past journal.State, byID map[string]*Session) map[string
 	}
 	for k, rec := range past.Places {
 		if t := rec.Turn; t != nil {
-			m.resume(all[k.Name], k, t, byID[t.Session])
+			m.resume(all[k.Name], k, t, byID[t.Session], past.Sessions[t.Session])
 		}
 	}
 	return all
@@ -106,12 +107,12 @@ func (m *Manager) pasts(past journal.State, byID map[string]*Session) map[string
 
 // resume gives t's hold back to the session s, if that is there. nil is right for a name
 // that is kept without a session.
-func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *Session) {
+func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *Session, c *journal.Session) {
 	if s == nil && !t.Kept {
 		return
 	}
 	if backend.Fence(t.Hold) < p.ID {
-		m.superseded(k, t, s)
+		m.superseded(k, t, s, c)
 		return
 	}
 	l := newLease(s, m, k.Name, t.Thread)
@@ -184,29 +185,34 @@ func (m *Manager) remind(past map[string]*journal.Session, byID map[string]*Sess
 	type answer struct {
 		journal.Answer
 		s *Session
+		c *journal.Session
 	}
 	var all []answer
 	for _, c := range past {
 		for _, a := range c.Answers {
-			all = append(all, answer{a, byID[c.ID]})
+			all = append(all, answer{a, byID[c.ID], c})
 		}
 	}
-	slices.SortFunc(all, func(a, b answer) int { return a.At.Compare(b.At) })
-	now, clock := time.Now(), m.cfg.Clock()
+	slices.SortFunc(all, func(a, b answer) int { return cmp.Or(cmp.Compare(a.Up, b.Up), a.At.Compare(b.At)) })
+	now := m.cfg.Clock()
 	for _, a := range all {
-		a.s.remind(a.Answer, clock-max(now.Sub(a.At), 0))
+		if a.Up == 0 { // it may be of this moment, whatever the time of day says
+			a.Up = now
+			m.cfg.Journal.Answered(a.s.id, a.Answer)
+		}
+		a.s.remind(a.Answer, a.c.Losses)
 	}
 }
 
-// remind takes up an answer that was given at that time.
-func (s *Session) remind(a journal.Answer, at time.Duration) {
-	r := &replay{what: a.What, done: make(chan struct{}), at: at, told: true, keep: true}
+// remind takes up an answer that an earlier process has given.
+func (s *Session) remind(a journal.Answer, lost map[journal.Owner]journal.Lost) {
+	r := &replay{what: a.What, names: 1, done: make(chan struct{}), at: a.Up, told: true, keep: true}
 	close(r.done)
 	switch {
 	case a.Code != "":
 		r.err = &Error{Code: Code(a.Code), Lock: a.Name, Detail: a.Detail}
 	case a.Fence != 0:
-		r.v = Grant{Lease: s.formerLease(a), New: a.New}
+		r.v = Grant{Lease: s.formerLease(a, lost), New: a.New}
 	default:
 		r.v = Released{Count: a.Count}
 	}
@@ -217,13 +223,16 @@ func (s *Session) remind(a journal.Answer, at time.Duration) {
 	s.m.answers.add(s, a.Key, r)
 }
 
-// formerLease is the hold that was granted in answer a; it may be over.
-func (s *Session) formerLease(a journal.Answer) *Lease {
+// formerLease is the hold that was granted in answer a; it may be over, or one of lost.
+func (s *Session) formerLease(a journal.Answer, lost map[journal.Owner]journal.Lost) *Lease {
 	if l := s.holds[holdKey{a.Name, a.Thread}]; l != nil && l.c.Fence == backend.Fence(a.Fence) {
 		return l
 	}
 	l := newLease(s, s.m, a.Name, a.Thread)
 	l.c.Owner, l.c.Fence, l.over = s.owner(a.Thread), backend.Fence(a.Fence), true
+	if loss, ok := lost[journal.Owner{Name: a.Name, Thread: a.Thread}]; ok && loss.Fence == a.Fence {
+		l.err = l.lostError(loss.Reason)
+	}
 	close(l.done)
 	return l
 }

@@ -19,7 +19,7 @@ func (s *State) make() {
 func (s *State) apply(r *record) {
 	switch r.Op {
 	case opNode:
-		s.Node, s.Incarnation, s.Secret, s.Boot, s.Until = r.Node.ID, r.Node.Incarnation, r.Node.Secret, r.Node.Boot, r.Node.Until
+		s.Node, s.Secret, s.Boot, s.Until = r.Node.ID, r.Node.Secret, r.Node.Boot, r.Node.Until
 	case opOpened:
 		s.Sessions[r.Session.ID] = r.Session
 	case opClosed:
@@ -33,9 +33,7 @@ func (s *State) apply(r *record) {
 		if c := s.Sessions[r.ID]; c != nil {
 			c.apply(r)
 			if r.Op == opAnswered {
-				s.recent = append(s.recent, answerRef{c, r.Answer.Key, r.Answer.At})
-				s.forgetAnswers(MostAnswers)
-				s.forgetOld(r.Answer.At)
+				s.answered(c, r.Answer)
 			}
 		}
 	default:
@@ -112,10 +110,10 @@ func (s *State) applyPlace(r *record) {
 // nothing is left of them in the store.
 func (s *State) raise(fence uint64) { s.Fence = max(s.Fence, fence) }
 
-// records that say what s knows.
+// records that say what s knows, but for the answers.
 func (s *State) records() iter.Seq[*record] {
 	return func(yield func(*record) bool) {
-		if !yield(&record{Op: opNode, Node: &Node{s.Node, s.Incarnation, s.Secret, s.Boot, s.Until}}) {
+		if !yield(&record{Op: opNode, Node: &Node{s.Node, s.Secret, s.Boot, s.Until}}) {
 			return
 		}
 		if s.Fence > 0 && !yield(&record{Op: opFence, Number: int64(s.Fence)}) {
@@ -123,11 +121,6 @@ func (s *State) records() iter.Seq[*record] {
 		}
 		for _, c := range s.Sessions {
 			if !yield(&record{Op: opOpened, Session: c}) || c.Spent && !yield(&record{Op: opSpent, ID: c.ID}) {
-				return
-			}
-		}
-		for _, ref := range s.recent {
-			if a, ok := ref.answer(); ok && s.Sessions[ref.c.ID] == ref.c && !yield(&record{Op: opAnswered, ID: ref.c.ID, Answer: &a}) {
 				return
 			}
 		}

@@ -63,6 +63,7 @@ func (s *Session) encode(b []byte) []byte {
 		b = jsontext.Rare(append(b, `,"shown":`...), s.Shown)
 	}
 	b = jsontext.Text(b, `,"user":`, s.User)
+	b = jsontext.Text(b, `,"account":`, s.Account)
 	return append(b, '}')
 }
 
@@ -89,6 +90,7 @@ func (a *Answer) encode(b []byte) []byte {
 	b = jsontext.Quote(append(b, `{"key":`...), a.Key)
 	b = jsontext.Quote(append(b, `,"what":`...), a.What)
 	b = jsontext.Moment(append(b, `,"at":`...), a.At)
+	b = jsontext.Number(b, `,"up":`, int64(a.Up))
 	b = jsontext.Text(b, `,"name":`, a.Name)
 	b = jsontext.Number(b, `,"thread":`, a.Thread)
 	if a.Fence != 0 {

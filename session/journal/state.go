@@ -4,13 +4,12 @@ import "time"
 
 // State is the sum of the records of a journal.
 type State struct {
-	Node        string
-	Incarnation uint64 // counts the processes of the node; no request to a store has it
-	Secret      []byte // of this node: nobody else can make what is derived from it
-	Boot        string // of the machine
-	Sessions    map[string]*Session
-	Places      map[Key]*Place
-	Fence       uint64 // highest that was told, of any name
+	Node     string
+	Secret   []byte // of this node: nobody else can make what is derived from it
+	Boot     string // of the machine
+	Sessions map[string]*Session
+	Places   map[Key]*Place
+	Fence    uint64 // highest that was told, of any name
 	// Until is the end, on CLOCK_BOOTTIME, of the last hold that a lost journal told of; 0 if no
 	// journal was lost. The processes after the one that found none know it, too.
 	Until    time.Duration
@@ -24,11 +23,10 @@ type Key struct{ Name, Slot string }
 
 // Node is what a process writes first.
 type Node struct {
-	ID          string        `json:"id"`
-	Incarnation uint64        `json:"inc"`
-	Secret      []byte        `json:"secret"`
-	Boot        string        `json:"boot"`
-	Until       time.Duration `json:"until,omitempty"` // see State
+	ID     string        `json:"id"`
+	Secret []byte        `json:"secret"`
+	Boot   string        `json:"boot"`
+	Until  time.Duration `json:"until,omitempty"` // see State
 }
 
 // Life is what a session lives by.
@@ -63,7 +61,8 @@ type Session struct {
 	PID       int               `json:"pid,omitempty"`
 	Started   time.Duration     `json:"started,omitempty"` // on CLOCK_BOOTTIME
 	Shown     *Peer             `json:"shown,omitempty"`
-	User      string            `json:"user,omitempty"` // by whom it is counted
+	User      string            `json:"user,omitempty"`    // by whom it is counted
+	Account   string            `json:"account,omitempty"` // on which its connections are
 
 	Spent   bool              `json:"-"`
 	Answers map[string]Answer `json:"-"` // by the key of the request; nil: there was none
@@ -94,24 +93,22 @@ type Lost struct {
 // Answer is what was said to a request with a key: a hold (Fence), entries that
 // are left (Count), or an error (Code).
 type Answer struct {
-	Key    string    `json:"key"`
-	What   string    `json:"what"`
-	At     time.Time `json:"at"`
-	Name   string    `json:"name,omitempty"`
-	Thread int64     `json:"thread,omitempty"`
-	Fence  uint64    `json:"fence,omitempty"`
-	New    bool      `json:"new,omitempty"`
-	Count  int       `json:"count,omitempty"`
-	Code   string    `json:"code,omitempty"`
-	Detail string    `json:"detail,omitempty"`
+	Key    string        `json:"key"`
+	What   string        `json:"what"`
+	At     time.Time     `json:"at"`           // for earlier versions
+	Up     time.Duration `json:"up,omitempty"` // when it was given, on CLOCK_BOOTTIME; 0: by an earlier version
+	Name   string        `json:"name,omitempty"`
+	Thread int64         `json:"thread,omitempty"`
+	Fence  uint64        `json:"fence,omitempty"`
+	New    bool          `json:"new,omitempty"`
+	Count  int           `json:"count,omitempty"`
+	Code   string        `json:"code,omitempty"`
+	Detail string        `json:"detail,omitempty"`
+	Undone bool          `json:"-"` // no answer: what was answered with Key is taken back
 }
 
-const (
-	// Remember is how long an answer is kept.
-	Remember = 10 * time.Minute
-	// maxLosses of one session are kept.
-	maxLosses = 1 << 10
-)
+// maxLosses of one session are kept.
+const maxLosses = 1 << 10
 
 // Place is a name at which something may be left in the store, and whose turn it
 // is, if anybody was told.

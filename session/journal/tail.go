@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"runtime/debug"
@@ -26,10 +27,10 @@ var errNoPage = errors.New("the file was cut or removed by another program, or i
 // disk does not answer), that is an error, and not the end of the process. Where
 // room cannot be allocated or mapped, records are written.
 type tail struct {
-	f     *os.File // opened for appending
-	size  int64    // of what was appended
-	mem   []byte   // the file from its beginning; nil: not mapped yet, or plain
-	plain bool     // records are written
+	f     *os.File
+	size  int64  // of what was appended
+	mem   []byte // the file from its beginning; nil: not mapped yet, or plain
+	plain bool   // records are written
 
 	looked time.Time // when the file was known to be whole
 }
@@ -48,11 +49,25 @@ func (t *tail) append(b []byte) error {
 		}
 	}
 	if t.plain {
-		n, err := t.f.Write(b)
-		t.size += int64(n)
-		return err
+		return t.write(b)
 	}
 	return t.copy(b)
+}
+
+// write stores the first byte of the first record last, as copy does, if b has more than that
+// record: a process that is killed may leave any part of what it writes at once.
+func (t *tail) write(b []byte) error {
+	first := b[prefix]
+	several := len(b) > prefix+int(binary.LittleEndian.Uint32(b))
+	if several {
+		b[prefix] = 0
+	}
+	n, err := t.f.WriteAt(b, t.size)
+	if err == nil && several {
+		_, err = t.f.WriteAt([]byte{first}, t.size+prefix)
+	}
+	t.size += int64(n)
+	return err
 }
 
 // copy stores the first byte of the first record last: a reader takes a zero there for the

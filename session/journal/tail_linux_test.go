@@ -198,14 +198,14 @@ func TestNoRoom(t *testing.T) {
 // What cannot be mapped is written, and has no zeros after it.
 func TestCannotMap(t *testing.T) {
 	j, _ := open(t, t.TempDir())
-	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(j.path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j.out.drop()
 	j.out.f, j.out.mem = f, nil
 	j.Opened(client("a"))
-	j.Wants(Key{Name: "n"})
+	j.Told(Key{Name: "n"}, turn("a", 5), &Answer{Key: "k", What: "acquire", At: day, Fence: 5})
 	if err := j.Err(); err != nil || !j.out.plain {
 		t.Errorf("err = %v, plain %v", err, j.out.plain)
 	}

@@ -19,7 +19,7 @@ func (j *Journal) Answered(id string, a Answer) { j.write(answered(id, &a), nil)
 
 // Unanswered: what was written of the answer to a request was not told.
 func (j *Journal) Unanswered(id, key string) {
-	j.write(&record{Op: opUnanswered, ID: id, Answer: &Answer{Key: key}}, nil)
+	j.write(answered(id, &Answer{Key: key, Undone: true}), nil)
 }
 
 // Wants: the store is about to be asked for the name.
@@ -63,8 +63,11 @@ func (j *Journal) Entries(k Key, session string, n int, a *Answer) {
 
 // answered is nil if there is no answer.
 func answered(session string, a *Answer) *record {
-	if a == nil {
+	switch {
+	case a == nil:
 		return nil
+	case a.Undone:
+		return &record{Op: opUnanswered, ID: session, Answer: a}
 	}
 	return &record{Op: opAnswered, ID: session, Answer: a}
 }

@@ -259,8 +259,8 @@ func (d *Descriptors) refuseLocked(account string) {
 }
 
 // Refused is when the client of a session was last refused a connection or a request, on
-// CLOCK_BOOTTIME; 0: never. For a TCP client of an earlier gateway process, which cannot be
-// identified, it is when any client was refused that could not be identified.
+// CLOCK_BOOTTIME; 0: never. For a TCP client of which the journal of an earlier version has no
+// account, it is when any client was refused that could not be identified.
 func (d *Descriptors) Refused(o session.Options) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

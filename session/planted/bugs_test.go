@@ -17,7 +17,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a repeat with the same id enters again", file: "session/replay.go",
-		old: "if r := s.replays[key]; r != nil {", new: "if r := s.replays[key]; false {",
+		old: "if r := s.replays[of.key]; r != nil {", new: "if r := s.replays[of.key]; false {",
 	},
 	{
 		name: "the time of day as the clock", file: "backend/boottime/alarm_linux.go",
