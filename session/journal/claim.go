@@ -37,11 +37,13 @@ func lock(f *os.File) error {
 	return nil
 }
 
-// letGo undoes claim.
+// letGo undoes claim. To close the files is not enough: what this process is about to start
+// has them open, too, until it is another program.
 func (j *Journal) letGo() error {
 	var errs []error
 	for _, f := range []*os.File{j.lock, j.dir} {
 		if f != nil {
+			_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // what is not locked has nothing to undo
 			errs = append(errs, f.Close())
 		}
 	}

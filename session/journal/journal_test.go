@@ -2,13 +2,11 @@ package journal
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 )
@@ -188,57 +186,6 @@ func TestForeignFile(t *testing.T) {
 			t.Errorf("%q is not kept beside: %q, %v", text, kept, err)
 		}
 	}
-}
-
-func TestOneProcessOnly(t *testing.T) {
-	j, _ := open(t, t.TempDir())
-	_, _, err := Open(filepath.Dir(j.path))
-	if !errors.Is(err, ErrLocked) {
-		t.Fatalf("second Open: %v, want %v", err, ErrLocked)
-	}
-	reopen(t, j)
-}
-
-// Two processes that lock two files of one name would be one node. What cleans up /tmp may
-// have deleted the first one.
-func TestLockFileIsDeleted(t *testing.T) {
-	j, _ := open(t, t.TempDir())
-	dir := filepath.Dir(j.path)
-	if err := os.Remove(filepath.Join(dir, lockName)); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := Open(dir); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
-		t.Fatalf("Open without the lock file: %v, want %v with the name of the directory", err, ErrLocked)
-	}
-	reopen(t, j)
-}
-
-// A version that locks the lock file alone is kept out, too, and keeps out.
-func TestLockFileIsLocked(t *testing.T) {
-	dir := t.TempDir()
-	f, err := os.Create(filepath.Join(dir, lockName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lock(f); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := Open(dir); !errors.Is(err, ErrLocked) {
-		t.Fatalf("Open beside an earlier version: %v, want %v", err, ErrLocked)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	j, _ := open(t, dir) // the attempt has kept nothing locked
-	f, err = os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := lock(f); !errors.Is(err, ErrLocked) {
-		t.Errorf("an earlier version beside this: %v, want %v", err, ErrLocked)
-	}
-	reopen(t, j)
 }
 
 // Of another start of the machine only the places are known: their clients are

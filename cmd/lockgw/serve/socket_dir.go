@@ -138,5 +138,6 @@ func (d *socketDir) Close() error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, d.lock.Close())...)
+	// to close the file is not enough: what this process is about to start has it open, too
+	return errors.Join(append(errs, unix.Flock(int(d.lock.Fd()), unix.LOCK_UN), d.lock.Close())...)
 }

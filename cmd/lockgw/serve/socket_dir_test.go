@@ -162,6 +162,11 @@ func TestSocketDirInUse(t *testing.T) {
 	if !errors.Is(err, errDirInUse) {
 		t.Errorf("second gateway: %v, want %v", err, errDirInUse)
 	}
+	started, err := syscall.Dup(int(first.lock.Fd())) // what a process is about to start has it open, too
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(started)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
