@@ -38,6 +38,20 @@ func CheckName(name string) error {
 	return nil
 }
 
+// CheckPrefix refuses what no name begins with. Every name begins with "".
+func CheckPrefix(prefix string) error {
+	if prefix == "" {
+		return nil
+	}
+	switch _, tag, open := strings.Cut(prefix, "{"); {
+	case open && tag == "":
+		prefix += "x}"
+	case open && !strings.Contains(tag, "}"):
+		prefix += "}"
+	}
+	return CheckName(prefix)
+}
+
 // unseen are the characters that a text can be shown with and without and look the same:
 // of zero width, marks of direction, fillers. None is of ASCII.
 var unseen = []*unicode.RangeTable{

@@ -26,3 +26,16 @@ func TestNamesThatLookAlike(t *testing.T) {
 		}
 	}
 }
+
+// A prefix is refused if no name begins with it.
+func TestCheckPrefix(t *testing.T) {
+	long := strings.Repeat("x", session.MaxName-1)
+	for prefix, good := range map[string]bool{
+		"": true, "a": true, "{": true, "{tag": true, "{tag}": true, "a{tag}b": true, long + "x": true, "{" + long[1:]: true,
+		"a b": false, "a}": false, "{}": false, "{a}{": false, "{a{": false, "lockgw:": false, long + "xx": false, "{" + long: false, long + "{": false, "\xff": false,
+	} {
+		if err := session.CheckPrefix(prefix); (err == nil) != good {
+			t.Errorf("%q: %v, want it allowed: %v", prefix, err, good)
+		}
+	}
+}

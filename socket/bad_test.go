@@ -144,6 +144,7 @@ func TestBadCommands(t *testing.T) {
 		"channel of no name":        {"INVALID name: ", []string{"SUBSCRIBE", "lock:a b"}},
 		"pattern inside":            {`INVALID pattern: "lock:a*b"`, []string{"PSUBSCRIBE", "lock:a*b"}},
 		"star in a pattern":         {`INVALID pattern: "lock:a*b*"`, []string{"PSUBSCRIBE", "lock:a*b*"}},
+		"pattern of no name":        {"INVALID name: must not contain control characters or white space", []string{"PSUBSCRIBE", "lock:a b*"}},
 		"set in a pattern":          {`INVALID pattern: "lock:[ab]*"`, []string{"PSUBSCRIBE", "lock:[ab]*"}},
 		"long name of a client":     {"INVALID name: ", []string{"CLIENT", "SETNAME", strings.Repeat("x", 65)}},
 		"pattern of all":            {`INVALID channel: "*"`, []string{"PSUBSCRIBE", "*"}},

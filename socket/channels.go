@@ -38,10 +38,10 @@ func checkChannel(channel string, pattern bool) error {
 		return session.CheckName(name)
 	}
 	prefix, ok := strings.CutSuffix(name, "*")
-	if !ok || strings.ContainsAny(prefix, `*?[]\`) || len(prefix) > session.MaxName {
+	if !ok || strings.ContainsAny(prefix, `*?[]\`) {
 		return session.Invalid("pattern", "%s is not %s, the beginning of a name, and *", session.Quote(channel), channelPrefix)
 	}
-	return nil
+	return session.CheckPrefix(prefix)
 }
 
 func subscribe(c *conn, args []string) error {

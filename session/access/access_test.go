@@ -257,7 +257,8 @@ func TestBadRules(t *testing.T) {
 		{allow("anyone", "lock", "**"), "a * that is not at its end"},
 		{allow("anyone", "lock", "lockgw:x"), "must not begin with"},
 		{Rule{[]string{"anyone"}, []string{"lock"}, []string{""}}, "name"},
-		{allow("anyone", "lock", strings.Repeat("x", 256)+"*"), "longer than a lock name"},
+		{allow("anyone", "lock", strings.Repeat("x", 256)+"*"), "the limit is 255"},
+		{allow("anyone", "lock", "a}*"), "braces"},
 	} {
 		if err := tt.rule.Check(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v: err = %v, want %q", tt.rule, err, tt.want)

@@ -145,12 +145,11 @@ func checkPattern(text string) error {
 	switch {
 	case strings.Contains(prefix, "*"):
 		return fmt.Errorf("%q has a * that is not at its end", text)
-	case len(prefix) > session.MaxName:
-		return fmt.Errorf("%q is longer than a lock name can be", text)
-	case !open:
+	case open:
+		return session.CheckPrefix(prefix)
+	default:
 		return session.CheckName(text)
 	}
-	return nil
 }
 
 // covers tells whether the rule is about that name.
