@@ -39,19 +39,35 @@ func BenchmarkPing(b *testing.B) {
 func BenchmarkLockUnlock(b *testing.B) {
 	for _, n := range []int{1, 64} {
 		b.Run(fmt.Sprint("callers=", n), func(b *testing.B) {
-			g := start(b)
-			var callers []*caller
-			for i := range n {
-				callers = append(callers, g.caller(fmt.Sprint("lock", i)))
-			}
-			b.ReportAllocs()
-			b.ResetTimer()
-			each(b.N, callers, func(c *caller) {
-				c.call(c.lock)
-				c.call(c.unlock)
-			})
+			benchLocks(b, start(b), n)
 		})
 	}
+}
+
+// Others listen to what has nothing to do with it.
+func BenchmarkLockBesidePatterns(b *testing.B) {
+	g := start(b)
+	for i := range 15 {
+		w := g.dial()
+		for j := range maxChannels {
+			w.do("PSUBSCRIBE", fmt.Sprintf("lock:other/%d/%d*", i, j))
+		}
+	}
+	benchLocks(b, g, 64)
+}
+
+// benchLocks has n callers at work, each with a lock of its own.
+func benchLocks(b *testing.B, g *gateway, n int) {
+	var callers []*caller
+	for i := range n {
+		callers = append(callers, g.caller(fmt.Sprint("lock", i)))
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	each(b.N, callers, func(c *caller) {
+		c.call(c.lock)
+		c.call(c.unlock)
+	})
 }
 
 // One lock, passed from connection to connection.

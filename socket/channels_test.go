@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,8 +52,8 @@ func TestSubscribe(t *testing.T) {
 	}
 	other.lock("a", "MAXHOLD", "0.03")
 	w.event("message", "lock:a")
-	if m := w.event("message", "lock:a"); m.Event != "lost" || m.Reason != "max_hold" {
-		t.Errorf("message = %+v, want lost with its reason", m)
+	if m := w.event("message", "lock:a"); m.Event != "lost" || m.Reason != "max_hold" || m.Holder.HeldMS < 30 {
+		t.Errorf("message = %+v, want lost with its reason, held for 30 ms", m)
 	}
 	w.want([]any{"unsubscribe", "lock:a", int64(1)}, "UNSUBSCRIBE", "lock:a")
 	other.lock("a")
@@ -60,6 +61,48 @@ func TestSubscribe(t *testing.T) {
 	w.want([]any{"punsubscribe", "lock:sh*", int64(0)}, "PUNSUBSCRIBE")
 	w.want("PONG", "PING")
 	w.lock("c")
+}
+
+// Each pattern is for itself, however much they are alike.
+func TestPatterns(t *testing.T) {
+	g := start(t)
+	w, other := g.dial(), g.dial()
+	patterns := []string{"lock:ab*", "lock:ac*", "lock:abc*", "lock:*"}
+	for i, p := range patterns {
+		w.want([]any{"psubscribe", p, int64(i + 1)}, "PSUBSCRIBE", p)
+	}
+	w.want([]any{"punsubscribe", "lock:ab", int64(4)}, "PUNSUBSCRIBE", "lock:ab")     // is none of them
+	w.want([]any{"punsubscribe", "lock:abd*", int64(4)}, "PUNSUBSCRIBE", "lock:abd*") // nor is that
+	heard := func(name string, want ...string) {
+		t.Helper()
+		other.lock(name)
+		var got []string
+		for range want {
+			m, _ := w.read().([]any)
+			if len(m) != 4 || m[0] != "pmessage" || m[2] != "lock:"+name {
+				t.Fatalf("message = %v, want one about %s", m, name)
+			}
+			got = append(got, m[1].(string))
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s was told to %q, want %q", name, got, want)
+		}
+	}
+	heard("abc", "lock:*", "lock:ab*", "lock:abc*")
+	w.want([]any{"punsubscribe", "lock:ab*", int64(3)}, "PUNSUBSCRIBE", "lock:ab*")
+	heard("abcd", "lock:*", "lock:abc*")
+	heard("ac", "lock:*", "lock:ac*")
+	w.want([]any{"punsubscribe", "lock:ac*", int64(2)}, "PUNSUBSCRIBE", "lock:ac*")
+	heard("acd", "lock:*")
+	heard("a", "lock:*")
+}
+
+// What has no fence tells of none, as over HTTP.
+func TestMessageWithoutFence(t *testing.T) {
+	out, err := json.Marshal(message{Event: session.EventQueued, Lock: "a"})
+	if err != nil || strings.Contains(string(out), "fence") {
+		t.Errorf("message = %s, %v, want one without a fence", out, err)
+	}
 }
 
 func TestSubscribeRESP3(t *testing.T) {

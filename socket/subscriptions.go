@@ -3,6 +3,8 @@ package socket
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +24,8 @@ type subscriptions struct {
 
 	mu       sync.Mutex          // guards the fields below; taken before output.mu
 	channels map[string]struct{} // with channelPrefix
-	patterns map[string]struct{} // likewise, and with the * at the end
+	prefixes map[string]struct{} // likewise, of the patterns, without the * at the end
+	lengths  map[int]int         // how many prefixes there are of a length
 	w        resp.Writer         // the message under construction
 	by       access.Caller       // who listens
 	ended    bool                // by the client
@@ -36,7 +39,7 @@ type message struct {
 	Lock   string            `json:"lock"`
 	Owner  backend.Owner     `json:"owner"`
 	Thread int64             `json:"thread"`
-	Fence  backend.Fence     `json:"fence"`
+	Fence  backend.Fence     `json:"fence,omitempty"`
 	Reason string            `json:"reason,omitempty"`
 	Holder *eventHolder      `json:"holder,omitempty"`
 }
@@ -52,9 +55,11 @@ type eventHolder struct {
 	AskedBy *session.Peer `json:"asked_by,omitempty"` // always of a known user
 	Note    string        `json:"note,omitempty"`
 	Since   time.Time     `json:"since,omitzero"`
+	HeldMS  int64         `json:"held_ms"` // since then; of a waiter: how long it has waited
 }
 
-func eventHolderOf(h *session.Holder) *eventHolder {
+// eventHolderAt is h as it was then.
+func eventHolderAt(h *session.Holder, then time.Time) *eventHolder {
 	if h == nil {
 		return nil
 	}
@@ -64,12 +69,15 @@ func eventHolderOf(h *session.Holder) *eventHolder {
 	if h.UID >= 0 {
 		e.UID = &h.UID
 	}
+	if !h.Since.IsZero() {
+		e.HeldMS = max(0, then.Sub(h.Since).Milliseconds()) // another machine's clock may be ahead
+	}
 	return e
 }
 
 // listen begins to deliver messages.
 func (c *conn) listen() {
-	s := &subscriptions{channels: map[string]struct{}{}, patterns: map[string]struct{}{}}
+	s := &subscriptions{channels: map[string]struct{}{}, prefixes: map[string]struct{}{}, lengths: map[int]int{}}
 	s.w.RESP3 = c.w.RESP3
 	s.by = c.by
 	control := c.srv.cfg.Access
@@ -89,7 +97,8 @@ func (c *conn) unsubscribeAll() {
 	c.subs.mu.Lock()
 	c.subs.ended = true
 	clear(c.subs.channels) // events that wait to be delivered would follow the answer
-	clear(c.subs.patterns)
+	clear(c.subs.prefixes)
+	clear(c.subs.lengths)
 	c.subs.mu.Unlock()
 	c.subs.events.Close()
 	c.subs = nil
@@ -113,7 +122,7 @@ func (c *conn) deliver(s *subscriptions) {
 // follows the confirmation of an unsubscribe. It reports whether they should be
 // written.
 func (s *subscriptions) add(out *output, e session.Event) (full bool) {
-	payload, err := json.Marshal(message{e.ID, e.Type, e.Time.UTC(), e.Lock, e.Owner, e.Thread, e.Fence, e.Reason, eventHolderOf(e.Holder)})
+	payload, err := json.Marshal(message{e.ID, e.Type, e.Time.UTC(), e.Lock, e.Owner, e.Thread, e.Fence, e.Reason, eventHolderAt(e.Holder, e.Time)})
 	if err != nil {
 		return false // cannot be: every field has a JSON form
 	}
@@ -135,7 +144,8 @@ func (s *subscriptions) add(out *output, e session.Event) (full bool) {
 }
 
 // each calls f, if there is one, for each channel and pattern that e belongs to,
-// and returns how many there are.
+// and returns how many there are. All who do something with a lock of the node wait for this,
+// so it does not look at every pattern.
 func (s *subscriptions) each(e session.Event, f func(channel, pattern string)) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,22 +156,18 @@ func (s *subscriptions) each(e session.Event, f func(channel, pattern string)) (
 			f(channel, "")
 		}
 	}
-	for pattern := range s.patterns {
-		if strings.HasPrefix(channel, pattern[:len(pattern)-1]) {
+	for length := range s.lengths {
+		if length > len(channel) {
+			continue
+		}
+		if _, ok := s.prefixes[channel[:length]]; ok {
 			n++
 			if f != nil {
-				f(channel, pattern)
+				f(channel, channel[:length]+"*")
 			}
 		}
 	}
 	return n
-}
-
-func (s *subscriptions) of(pattern bool) map[string]struct{} {
-	if pattern {
-		return s.patterns
-	}
-	return s.channels
 }
 
 // list are the channels, or the patterns. There are none without subscriptions.
@@ -171,8 +177,11 @@ func (s *subscriptions) list(pattern bool) (all []string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for channel := range s.of(pattern) {
-		all = append(all, channel)
+	if !pattern {
+		return slices.Collect(maps.Keys(s.channels))
+	}
+	for prefix := range s.prefixes {
+		all = append(all, prefix+"*")
 	}
 	return all
 }
@@ -183,7 +192,7 @@ func (s *subscriptions) count() int {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.channels) + len(s.patterns)
+	return len(s.channels) + len(s.prefixes)
 }
 
 // set adds a channel or removes it, and calls confirm with the number there is
@@ -195,12 +204,30 @@ func (s *subscriptions) set(channel string, pattern, on bool, confirm func(n int
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if all := s.of(pattern); on {
-		all[channel] = struct{}{}
-	} else {
-		delete(all, channel)
+	switch prefix, ok := strings.CutSuffix(channel, "*"); {
+	case pattern && ok:
+		s.setPrefix(prefix, on)
+	case pattern: // nobody listens to that
+	case on:
+		s.channels[channel] = struct{}{}
+	default:
+		delete(s.channels, channel)
 	}
-	confirm(len(s.channels) + len(s.patterns))
+	confirm(len(s.channels) + len(s.prefixes))
+}
+
+func (s *subscriptions) setPrefix(prefix string, on bool) {
+	switch _, there := s.prefixes[prefix]; {
+	case there == on:
+	case on:
+		s.prefixes[prefix] = struct{}{}
+		s.lengths[len(prefix)]++
+	default:
+		delete(s.prefixes, prefix)
+		if s.lengths[len(prefix)]--; s.lengths[len(prefix)] == 0 {
+			delete(s.lengths, len(prefix))
+		}
+	}
 }
 
 // speak sets the version of the protocol that messages are written in.
