@@ -90,8 +90,7 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	c := &Client{nc: nc, options: o, write: make(chan struct{}, 1), calls: make(chan *call, maxPending), done: make(chan struct{})}
-	c.reader.Go(c.read)
+	c := newClient(nc, o)
 	hello := []string{"HELLO", "3"}
 	if o.Token != "" {
 		hello = append(hello, "AUTH", onlyUser, o.Token.Secret())
@@ -101,6 +100,12 @@ func Dial(ctx context.Context, path string, o Options) (*Client, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+func newClient(nc net.Conn, o Options) *Client {
+	c := &Client{nc: nc, options: o, write: make(chan struct{}, 1), calls: make(chan *call, maxPending), done: make(chan struct{})}
+	c.reader.Go(c.read)
+	return c
 }
 
 // Done is closed when the connection is over; what the session held is being
@@ -175,8 +180,11 @@ func (c *Client) send(ctx context.Context, k *call, b []byte) error {
 		return cmp.Or(ctx.Err(), c.err)
 	}
 	stop := context.AfterFunc(ctx, func() { c.fail(errGivenUp) })
-	defer stop()
-	if _, err := c.nc.Write(b); err != nil {
+	_, err := c.nc.Write(b)
+	switch {
+	case !stop(): // the connection ends, even if there is an answer already
+		return ctx.Err()
+	case err != nil:
 		c.fail(fmt.Errorf("gateway: %w", err))
 		return cmp.Or(ctx.Err(), c.err)
 	}

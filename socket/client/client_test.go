@@ -226,6 +226,45 @@ func TestClientCancelBeforeSending(t *testing.T) {
 	}
 }
 
+// slowWrite returns from Write when the answer was read, and after then.
+type slowWrite struct {
+	net.Conn
+	reads chan struct{} // one for each Read that begins
+	then  func()
+}
+
+func (w slowWrite) Read(b []byte) (int, error) {
+	w.reads <- struct{}{}
+	return w.Conn.Read(b)
+}
+
+func (w slowWrite) Write(b []byte) (int, error) {
+	n, err := w.Conn.Write(b)
+	<-w.reads // for the answer
+	<-w.reads // for what follows it
+	w.then()
+	return n, err
+}
+
+// No call succeeds whose context costs the connection, and with it what the call has got.
+func TestClientCancelAtTheAnswer(t *testing.T) {
+	for range 50 { // a select that chooses at random would be right in half of them
+		ours, theirs := net.Pipe()
+		go func() {
+			_, _ = theirs.Read(make([]byte, 64))
+			_, _ = theirs.Write([]byte("+OK\r\n"))
+		}()
+		ctx, cancel := context.WithCancel(t.Context())
+		c := newClient(slowWrite{ours, make(chan struct{}, 3), cancel}, Options{})
+		if _, err := c.Do(ctx, "LOCK", "a"); !errors.Is(err, context.Canceled) {
+			t.Fatalf("err = %v, want %v", err, context.Canceled)
+		}
+		<-c.Done()
+		c.Close()
+		theirs.Close()
+	}
+}
+
 // A call that waits behind others to be sent ends with its context, too.
 func TestClientCancelInLine(t *testing.T) {
 	g := start(t)
