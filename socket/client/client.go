@@ -204,7 +204,7 @@ func (c *Client) read() {
 	for {
 		v, err := resp.ReadReply(r)
 		if err != nil {
-			c.fail(fmt.Errorf("gateway closed the connection: %w", err))
+			c.fail(readError(err))
 			c.abandon()
 			return
 		}
@@ -219,6 +219,13 @@ func (c *Client) read() {
 			c.fail(fmt.Errorf("gateway: a reply that answers nothing: %.64v", v))
 		}
 	}
+}
+
+func readError(err error) error {
+	if bad := resp.ProtocolError(""); errors.As(err, &bad) {
+		return fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	return fmt.Errorf("gateway closed the connection: %w", err)
 }
 
 // abandon ends the calls that get no answer any more. A call that is added later fails

@@ -414,8 +414,8 @@ func TestClientOfNonsense(t *testing.T) {
 				_, err = c.Lock(t.Context(), "a", LockOptions{})
 				c.Close()
 			}
-			if err == nil {
-				t.Error("a lock was acquired from nonsense")
+			if err == nil || errors.Is(err, ErrProtocol) != (name == "HTTP") {
+				t.Errorf("a lock from nonsense: %v", err)
 			}
 		})
 	}

@@ -15,6 +15,8 @@ var (
 	// ErrClosed: the Client was closed, or has closed itself because the context of another
 	// call had ended before its answer came.
 	ErrClosed = errors.New("client closed")
+	// ErrProtocol: what was received is no reply of a gateway. Something else may listen there.
+	ErrProtocol = errors.New("no reply of a gateway")
 
 	// ErrInvalid: an argument is wrong. The same call fails whenever it is made.
 	ErrInvalid = errors.New("invalid")

@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket/client"
@@ -29,7 +31,7 @@ func GatewayError(path string, err error) error {
 	case errors.As(err, &file): // the output: errors of connections are of another type
 		return Exit(ExitFailed, err)
 	default:
-		return Exit(connectionCode(err), ConnectionError(path, err))
+		return Exit(connectionCode(path, err), ConnectionError(path, err))
 	}
 }
 
@@ -40,25 +42,40 @@ func ConnectionError(path string, err error) error {
 	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("you may not use the gateway at %s: %w; its group may, which is lockgw where a package has made it: usermod -aG lockgw USER, "+
 			"and a new login", path, op.Err)
+	case noSocket(path):
+		return fmt.Errorf("%s is no socket; --socket and LOCKGW_SOCKET name the gateway's resp.sock, LOCKGW_SOCKET_DIR the directory that it is in", path)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("no gateway at %s: %w; is `lockgw serve` running? --socket or LOCKGW_SOCKET names another path", path, op.Err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the gateway at %s does not answer", path)
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
 		return fmt.Errorf("the gateway at %s has closed the connection: it was stopped, or is being restarted", path)
 	case strings.Contains(err.Error(), `reply "HTTP/`):
 		return fmt.Errorf("%s is a socket for HTTP; --socket and LOCKGW_SOCKET name the one beside it, resp.sock", path)
+	case errors.Is(err, client.ErrProtocol):
+		return fmt.Errorf("something else listens at %s: %w; --socket and LOCKGW_SOCKET name the gateway's resp.sock", path, err)
 	default:
 		return fmt.Errorf("connection to %s: %w", path, err)
 	}
 }
 
-// connectionCode tells a gateway that is away from one that this user may not use.
-func connectionCode(err error) int {
-	if errors.Is(err, fs.ErrPermission) {
+// connectionCode tells a gateway that is away from one that this user may not use, and from a path
+// that is none's: a job that may run while there is no gateway may not run because of that.
+func connectionCode(path string, err error) int {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		return ExitNoPermission
+	case noSocket(path), errors.Is(err, client.ErrProtocol):
+		return ExitUsage
+	default:
+		return ExitUnavailable
 	}
-	return ExitUnavailable
+}
+
+// noSocket: there is something else at path.
+func noSocket(path string) bool {
+	f, err := os.Stat(path)
+	return err == nil && f.Mode().Type() != fs.ModeSocket
 }
 
 // refusalCode is the exit code for what the gateway has refused.

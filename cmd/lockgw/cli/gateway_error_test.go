@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"regexp"
 	"syscall"
 	"testing"
@@ -26,7 +27,13 @@ func TestConnectionError(t *testing.T) {
 		{dial(syscall.ECONNREFUSED), ExitUnavailable, "no gateway at /s: connection refused; .*lockgw serve"},
 		{context.DeadlineExceeded, ExitUnavailable, "the gateway at /s does not answer"},
 		{fmt.Errorf("closed: %w", io.EOF), ExitUnavailable, "the gateway at /s has closed the connection"},
-		{resp.ProtocolError(`reply "HTTP/1.1 400 Bad Request": unknown type`), ExitUnavailable, "/s is a socket for HTTP; .*resp.sock"},
+		{fmt.Errorf("closed: %w", &net.OpError{Op: "read", Net: "unix", Err: os.NewSyscallError("read", syscall.ECONNRESET)}), ExitUnavailable,
+			"the gateway at /s has closed the connection"},
+		{&net.OpError{Op: "write", Net: "unix", Err: os.NewSyscallError("write", syscall.EPIPE)}, ExitUnavailable, "the gateway at /s has closed the connection"},
+		{fmt.Errorf("closed: %w", io.ErrUnexpectedEOF), ExitUnavailable, "the gateway at /s has closed the connection"},
+		{fmt.Errorf("%w: %w", client.ErrProtocol, resp.ProtocolError(`reply "220 mail": unknown type`)), ExitUsage,
+			`something else listens at /s: .*reply "220 mail".*resp.sock`},
+		{fmt.Errorf("%w: %w", client.ErrProtocol, resp.ProtocolError(`reply "HTTP/1.1 400 Bad Request": unknown type`)), ExitUsage, "/s is a socket for HTTP; .*resp.sock"},
 	} {
 		err := GatewayError("/s", tt.err)
 		if code, text := ExitCode(err); code != tt.code || !regexp.MustCompile(tt.want).MatchString(text) {

@@ -69,7 +69,7 @@ func (h *hold) join(ctx context.Context) error {
 }
 
 // unavailable tells whether the gateway or its store is down. A socket that this user may not
-// use does not count: --on-unavailable must not hide that.
+// use does not count, nor one that is no gateway's: --on-unavailable must not hide that.
 func unavailable(err error) bool {
 	code, _ := cli.ExitCode(err)
 	return code == cli.ExitUnavailable && !errors.Is(err, fs.ErrPermission)
