@@ -170,7 +170,7 @@ func (c *caller) hold(o *history.Op, cl claim) {
 	c.stay(stay / 2)
 	switch {
 	case c.gone():
-		o.End = history.Broken
+		o.End, o.Why = history.Broken, fmt.Sprint(c.door.err())
 		c.leave()
 	case c.door.lost(o.Fence) != 0:
 		o.End, o.EndAnswer = history.Lost, c.door.lost(o.Fence)

@@ -46,6 +46,7 @@ type door interface {
 	release(ctx context.Context, c claim) error
 	lost(fence uint64) time.Duration // when the door was told that the hold is lost, 0: never
 	done() <-chan struct{}           // closed when the connection has ended; nil if the session has none
+	err() error                      // why it has ended
 	close()
 }
 
@@ -129,6 +130,7 @@ func (d *socketDoor) release(ctx context.Context, c claim) error {
 }
 
 func (d *socketDoor) done() <-chan struct{} { return d.client.Done() }
+func (d *socketDoor) err() error            { return d.client.Err() }
 func (d *socketDoor) close()                { d.client.Close() }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
@@ -191,6 +193,7 @@ func (d *httpDoor) release(ctx context.Context, c claim) error {
 
 func (d *httpDoor) lost(uint64) time.Duration { return 0 }
 func (d *httpDoor) done() <-chan struct{}     { return nil }
+func (d *httpDoor) err() error                { return nil }
 func (d *httpDoor) close()                    {}
 
 // grant reads an answer that tells of a hold. Its deadline is not beyond max_hold.

@@ -50,7 +50,7 @@ type Op struct {
 	Fixed  bool // no watchdog renews the lease
 
 	Outcome Outcome
-	Why     string // of a refusal or a loss, in the gateway's words
+	Why     string // of a refusal or of an end, as the caller was told
 
 	// Of a grant.
 	Fence     uint64
@@ -91,6 +91,9 @@ func (o Op) String() string {
 	s += fmt.Sprintf(" with fence %d until %v", o.Fence, o.Deadline)
 	if o.End != Standing {
 		s += fmt.Sprintf(", %s at %v to %v", o.End, o.EndCall, o.EndAnswer)
+	}
+	if o.Why != "" {
+		s += " (" + o.Why + ")"
 	}
 	return s
 }
