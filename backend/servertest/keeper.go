@@ -35,6 +35,9 @@ func (k *Keeper) Ready() error { return k.proc.Ready(k.Answers) }
 // Kill ends it at once, as kill -9 does, and waits until it is gone.
 func (k *Keeper) Kill() { k.proc.Kill() }
 
+// Running says that it has not ended.
+func (k *Keeper) Running() bool { return k.proc.Running() }
+
 // Ended waits until it has ended by itself.
 func (k *Keeper) Ended() { k.T.Helper(); k.proc.Ended(k.T) }
 

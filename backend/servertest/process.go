@@ -91,7 +91,8 @@ func (p *Process) Ended(t testing.TB) {
 	select {
 	case <-p.exited:
 	case <-time.After(startTimeout):
-		t.Fatalf("%s goes on", p.name())
+		p.Kill()
+		t.Fatalf("%s goes on; it has printed: %s", p.name(), p.output.String())
 	}
 }
 
