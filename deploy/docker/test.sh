@@ -14,9 +14,15 @@ fail() { echo "$1" >&2; exit 1; }
 image=lockgw/lockgw:test
 debian=docker.io/library/golang:1.26.8-bookworm
 work=$(mktemp -d)
+# The engine clears up after a container in a process of its own, which mounts the store
+# again. So the store goes once such processes have ended.
 clean_up() {
 	engine rm -f -a --depend -t 0 >/dev/null 2>&1 || true
-	umount "$work/store/overlay" 2>/dev/null || true
+	for _ in $(seq 100); do
+		umount -l "$work/store/overlay" 2>/dev/null || true
+		rm -rf "$work" 2>/dev/null && return
+		sleep 0.1
+	done
 	rm -rf "$work"
 }
 trap clean_up EXIT
