@@ -90,14 +90,18 @@ func (n *node) command(c corev1.Container, groups []int64, args ...string) *exec
 		cmd.Args = append(cmd.Args, n.place(arg))
 	}
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	var earlier []string // $(NAME) and what the kubelet puts there
 	for _, e := range c.Env {
-		value := e.Value
+		value := strings.NewReplacer(earlier...).Replace(e.Value)
 		switch e.Name {
 		case "LOCKGW_BACKEND_URL":
 			value = "memory://"
 		case "LOCKGW_NODE":
 			value = "pod-or-node"
+		case "POD_IP":
+			value = "10.1.2.3"
 		}
+		earlier = append(earlier, "$("+e.Name+")", value)
 		cmd.Env = append(cmd.Env, e.Name+"="+n.place(value))
 	}
 	s := c.SecurityContext
