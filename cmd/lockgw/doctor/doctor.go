@@ -81,14 +81,14 @@ Run it as root or as the user of the gateway.`,
 	return cmd
 }
 
-// examineAll looks as a gateway would that was started with s.
-func examineAll(ctx context.Context, s config.Settings) []finding {
-	return append(examineStore(ctx, s.Backend), examineMachine(s.Config)...)
+// examineAll looks as a gateway would that was started with s, and was passed its Unix sockets.
+func examineAll(ctx context.Context, s config.Settings, passed bool) []finding {
+	return append(examineStore(ctx, s.Backend), examineMachine(s.Config, passed)...)
 }
 
 // examineHere looks as a gateway would that was started from this shell.
 func examineHere(ctx context.Context, s config.Settings) []finding {
-	found := examineAll(ctx, s)
+	found := examineAll(ctx, s, false)
 	for i := range found {
 		if found[i].Check == openFiles {
 			found[i].Detail += ", when started from here"

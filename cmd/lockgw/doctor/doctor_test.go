@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/backend/redis/examine"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
 )
 
 func wantLevel(t *testing.T, f finding, level examine.Level, text string) {
@@ -69,6 +70,18 @@ func TestDoctorDirs(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 4 {
 		t.Errorf("entries = %v, %v, want the four from before: doctor makes nothing", entries, err)
 	}
+}
+
+// A gateway with the sockets of a service manager makes none, wherever socket.dir is.
+func TestDoctorPassedSockets(t *testing.T) {
+	c := config.Default()
+	c.StateDir = t.TempDir()
+	c.Socket.Dir = filepath.Join(c.StateDir, "file")
+	if err := os.WriteFile(c.Socket.Dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantLevel(t, levelOf(t, examineMachine(c, false), "socket.dir"), examine.Fail, "no directory")
+	wantLevel(t, levelOf(t, examineMachine(c, true), "socket.dir"), examine.OK, "the service manager has passed the Unix sockets")
 }
 
 // What this user may not write in. Root may write everywhere but on such a file system.

@@ -20,9 +20,10 @@ type examination struct {
 	Findings []finding                    `json:"findings"`
 }
 
-// Examine is what a gateway that runs with s finds of its store and its machine.
-func Examine(ctx context.Context, s config.Settings) any {
-	return examination{Node: s.Node, File: s.File, Config: s.Shown(), Findings: examineAll(ctx, s)}
+// Examine is what a gateway that runs with s finds of its store and its machine; passed: the
+// service manager has passed it its Unix sockets.
+func Examine(ctx context.Context, s config.Settings, passed bool) any {
+	return examination{Node: s.Node, File: s.File, Config: s.Shown(), Findings: examineAll(ctx, s, passed)}
 }
 
 // askGateway has the running gateway look, and looks from here where there is none. s is the configuration of this shell.

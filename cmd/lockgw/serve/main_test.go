@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,14 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/cmd/lockgw/verbs"
 )
 
 // program is lockgw as far as these tests need it. They find it as lockgw in their PATH.
 func program() *cobra.Command {
 	root := cli.NewRoot()
-	root.AddCommand(New(nil), verbs.NewList(), verbs.NewStatus())
+	root.AddCommand(New(examiner), verbs.NewList(), verbs.NewStatus())
 	return root
+}
+
+// examiner finds what it was told.
+func examiner(_ context.Context, _ config.Settings, passed bool) any {
+	return map[string]bool{"passed": passed}
 }
 
 func TestMain(m *testing.M) {

@@ -20,8 +20,8 @@ import (
 )
 
 // An Examiner looks at the store and the machine as a gateway with these settings finds
-// them, and returns what it found, for JSON.
-type Examiner func(context.Context, config.Settings) any
+// them, and returns what it found, for JSON. passed: both Unix sockets are the service manager's.
+type Examiner func(ctx context.Context, s config.Settings, passed bool) any
 
 // New is the command `serve`. Without an Examiner the gateway cannot be asked to look.
 func New(examine Examiner) *cobra.Command {
@@ -45,11 +45,11 @@ certificates and log.level; the log says which other changes need a restart.`,
 	return cmd
 }
 
-func (x Examiner) with(s config.Settings) func(context.Context) any {
+func (x Examiner) with(s config.Settings, passed bool) func(context.Context) any {
 	if x == nil {
 		return nil
 	}
-	return func(ctx context.Context) any { return x(ctx, s) }
+	return func(ctx context.Context) any { return x(ctx, s, passed) }
 }
 
 // openLog begins the log with what is doubtful about the settings. Call flush at the end.
@@ -113,7 +113,7 @@ func serve(ctx context.Context, load func() (config.Settings, error), examine Ex
 
 	a, service := newActors(), &serviceManager{log: log}
 	r := &reloader{load: load, running: s, service: service, access: control, certs: ls.certs, level: level, log: log, file: s.File}
-	g := newGateway(s.Config, store, past, admission{control, r.reload, fds, examine.with(s)}, seen, log)
+	g := newGateway(s.Config, store, past, admission{control, r.reload, fds, examine.with(s, ls.dir == nil)}, seen, log)
 	seen.watch(g.manager, log)
 	ls.serve(a, g)
 	a.start(func() error { return signals.wait(r) })

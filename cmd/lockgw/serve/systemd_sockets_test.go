@@ -135,6 +135,26 @@ func TestPassedNeedsNoDir(t *testing.T) {
 	}
 }
 
+// Who examines the gateway is told that it needs no directory.
+func TestPassedIsTold(t *testing.T) {
+	for _, names := range [][]string{{passedHTTP, passedRESP}, {passedHTTP}} {
+		s := newSystemd(t)
+		for _, name := range names {
+			s.listen(name, "unix", filepath.Join(s.dir, name+".sock"))
+		}
+		cmd := s.start(nil)
+		s.await("READY=1")
+		var x struct{ Passed bool }
+		if err := (cli.Gateway{Socket: filepath.Join(s.dir, cli.RespSocket)}).Get(t.Context(), "/v1/admin/doctor", "", &x); err != nil {
+			t.Fatal(err)
+		}
+		if want := len(names) == 2; x.Passed != want {
+			t.Errorf("with %q passed the examiner is told %v, want %v", names, x.Passed, want)
+		}
+		s.stop(cmd)
+	}
+}
+
 // The server of a socket that was left goes on until it is shut down.
 func TestPassedLeave(t *testing.T) {
 	path := filepath.Join(e2e.ShortDir(t), "s")
