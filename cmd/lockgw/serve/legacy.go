@@ -49,7 +49,13 @@ func remember(dir string, c config.History, log *slog.Logger) (legacy, error) {
 		log.Warn("the journal is damaged or foreign, so it is not used; this gateway starts as a new node", "kept_as", past.Rejected)
 	}
 	if n := len(past.Places) + len(past.Sessions); n > 0 {
-		log.Info("taking up what an earlier process left", "sessions", len(past.Sessions), "locks", len(past.Places))
+		held := 0
+		for _, p := range past.Places {
+			if p.Turn != nil {
+				held++
+			}
+		}
+		log.Info("taking up what an earlier process left", "sessions", len(past.Sessions), "locks", held, "names", len(past.Places))
 	}
 	return legacy{j, past, openHistory(dir, c, log)}, nil
 }
