@@ -108,12 +108,22 @@ func (s Socket) GroupID() (int, error) {
 }
 
 // checkHost refuses what no request is ever addressed to, as it is compared with the Host: that
-// is a name or an address, whose port does not count.
+// is a name or an address, whose port does not count. A null is meant for none, and would be
+// taken for a name where values are texts, as they are in the environment and in a list.
 func checkHost(name string) error {
-	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err != nil && strings.ContainsAny(name, ":/*@[] ") {
+	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	switch {
+	case strings.EqualFold(name, "null"):
+		return fmt.Errorf("%q is no host name; leave the value empty for none", name)
+	case err != nil && strings.ContainsFunc(name, func(r rune) bool { return !inHostName(r) }):
 		return fmt.Errorf("%q is no host name or address; write it without a scheme, a port or a wildcard, as in host-a.example or 10.0.0.5", name)
 	}
 	return nil
+}
+
+// inHostName: a browser writes other characters as xn--.
+func inHostName(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._", r)
 }
 
 // checkTLS reads the files, because a gateway that cannot read them would not start.
