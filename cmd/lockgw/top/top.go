@@ -74,9 +74,18 @@ func (o *options) once(ctx context.Context, cmd *cobra.Command, c *client.Client
 // follow draws until the reader has seen enough.
 func (o *options) follow(ctx context.Context, c *connection) error {
 	defer c.close()
-	p := tea.NewProgram(newScreen(ctx, c, o.every, o.prefix), tea.WithContext(ctx))
+	p := tea.NewProgram(newScreen(ctx, c, o.every, o.prefix), tea.WithContext(ctx), tea.WithFilter(interruptQuits))
 	if _, err := p.Run(); err != nil {
 		return cli.Exit(cli.ExitFailed, fmt.Errorf("terminal: %w", err))
 	}
 	return nil
+}
+
+// interruptQuits has SIGINT end the program as Ctrl-C and SIGTERM do. Of itself tea ends with
+// an error then, and closes the terminal while it is still read.
+func interruptQuits(_ tea.Model, m tea.Msg) tea.Msg {
+	if _, ok := m.(tea.InterruptMsg); ok {
+		return tea.QuitMsg{}
+	}
+	return m
 }

@@ -1,6 +1,8 @@
 package top
 
 import (
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
@@ -21,4 +23,20 @@ func TestTopTerminal(t *testing.T) {
 	holder.Await(`nightly .*was lost: broken \(an administrator has ended it\)`)
 	s.Typed("q")
 	e2e.WantExit(t, cmd, 0)
+}
+
+// It has nothing to complain of when it is asked to end.
+func TestTopSignals(t *testing.T) {
+	path := e2e.StartGateway(t)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		s, cmd := e2e.OnTerminal(t, path, "top")
+		s.Await(`No lock is held or waited for`)
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		e2e.WantExit(t, cmd, 0)
+		if strings.Contains(s.Shown(), "lockgw: terminal") {
+			t.Errorf("%v: terminal shows %q", signal, s.Shown())
+		}
+	}
 }
