@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -10,6 +11,17 @@ import (
 func IsTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// NoStdout tells whether this process has no stdout, as after >&-. Go opens /dev/null in its
+// place, for reading, too; whoever throws the output away with >/dev/null opens it for writing.
+func NoStdout() bool {
+	var out, null unix.Stat_t
+	flags, err := unix.FcntlInt(uintptr(unix.Stdout), unix.F_GETFL, 0)
+	if err != nil || flags&unix.O_ACCMODE != unix.O_RDWR || unix.Fstat(unix.Stdout, &out) != nil || unix.Stat(os.DevNull, &null) != nil {
+		return false
+	}
+	return out.Mode&unix.S_IFMT == unix.S_IFCHR && out.Rdev == null.Rdev
 }
 
 // Width is that of the terminal w, and 80 where there is none.

@@ -49,16 +49,17 @@ Prefer run where the work is one command: it ends the hold with it.`,
 			if err := errors.Join(cli.CheckMode(cmd.Flags(), o.Shared, o.Limit), cli.CheckNames(args...)); err != nil {
 				return err
 			}
-			life := cmp.Or(keepalive, lockLife)
-			if keepalive == 0 && o.MaxHold > 0 {
-				life = o.MaxHold + lossTold
+			if o.MaxHold == 0 && keepalive == 0 {
+				if err := needStdout("lock "+args[0], ", or give --max-hold or --keepalive"); err != nil {
+					return err
+				}
 			}
 			cli.CatchBrokenPipe()
 			ctx, stop := untilSignal(cmd.Context())
 			defer stop()
 			cmd.SetContext(ctx)
 			err := g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
-				return lock(ctx, cmd, g, c, args[0], o, life, format)
+				return lock(ctx, cmd, g, c, args[0], o, keepalive, format)
 			})
 			if by := (ended{}); err != nil && errors.As(context.Cause(ctx), &by) {
 				err = cli.Exit(cli.ExitSignal+int(by.signal), fmt.Errorf("%w; %s is not held", by, args[0]))
@@ -81,8 +82,8 @@ Prefer run where the work is one command: it ends the hold with it.`,
 }
 
 // lock prints the token last, once the lock is held.
-func lock(ctx context.Context, cmd *cobra.Command, g cli.Gateway, c *client.Client, name string, o client.LockOptions, life time.Duration, format string) error {
-	token, err := c.NewLockSession(ctx, life)
+func lock(ctx context.Context, cmd *cobra.Command, g cli.Gateway, c *client.Client, name string, o client.LockOptions, keepalive time.Duration, format string) error {
+	token, err := openSession(ctx, c, o.MaxHold, keepalive)
 	if err != nil {
 		return err
 	}
@@ -105,6 +106,33 @@ func lock(ctx context.Context, cmd *cobra.Command, g cli.Gateway, c *client.Clie
 		return cli.Exit(cli.ExitFailed, fmt.Errorf("write the token: %w; %s is released", err, name))
 	}
 	return nil
+}
+
+// needStdout refuses what would stay with a token that nobody has.
+func needStdout(command, otherwise string) error {
+	if !cli.NoStdout() {
+		return nil
+	}
+	return cli.Usagef("nobody would have the token, for stdout is closed or leads nowhere: catch it, as T=$(lockgw %s) does%s", command, otherwise)
+}
+
+// openSession opens the session of a lock. How long a keepalive may be is the gateway's to say:
+// of one that nobody has asked for, the error says where it comes from.
+func openSession(ctx context.Context, c *client.Client, maxHold, keepalive time.Duration) (client.Token, error) {
+	if keepalive > 0 {
+		return c.NewLockSession(ctx, keepalive)
+	}
+	life := cmp.Or(maxHold, lockLife)
+	if maxHold > 0 {
+		if token, err := c.NewLockSession(ctx, maxHold+lossTold); !errors.Is(err, client.ErrInvalid) {
+			return token, err
+		} // without being told for long that the lock was lost
+	}
+	token, err := c.NewLockSession(ctx, life)
+	if errors.Is(err, client.ErrInvalid) {
+		err = cli.Usagef("the gateway refused: %w; without --keepalive it is %s here: give one that is allowed, and have a command about the lock as often", err, cli.Duration(life))
+	}
+	return token, err
 }
 
 // endSession ends the session of a token that nobody was told, also after a signal, which has

@@ -42,6 +42,9 @@ func newSessionNew() *cobra.Command {
 		Short: "Open a session and print its token",
 		Args:  cli.UsageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := needStdout("session new", ""); err != nil {
+				return err
+			}
 			cli.CatchBrokenPipe()
 			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				token, err := c.NewSession(ctx, keepalive)
