@@ -20,7 +20,8 @@ type historyOptions struct {
 	cli.Gateway
 	out   cli.Output
 	since time.Duration
-	all   bool
+	all   bool // of that time
+	ever  bool // whatever since is
 }
 
 // historyRows is how many attempts are shown without --all.
@@ -47,6 +48,8 @@ Without NAME it lists the locks that were waited for most.`,
 			if err := cli.CheckNames(args...); err != nil {
 				return err
 			}
+			typed := cmd.Flags().Changed("since") && !cli.FromEnv(cmd.Flags(), "since")
+			o.ever = o.all && !typed
 			if len(args) == 0 {
 				return o.contended(cmd.Context(), cmd.OutOrStdout())
 			}
@@ -57,13 +60,13 @@ Without NAME it lists the locks that were waited for most.`,
 	o.AddFlag(f)
 	o.out.AddFlag(f)
 	cli.PositiveVar(f, &o.since, "since", "how far back to look")
-	f.BoolVar(&o.all, "all", false, "show all that is kept, however old and however much")
+	f.BoolVar(&o.all, "all", false, "show all, however much, and however old unless --since is given")
 	return cmd
 }
 
 func (o *historyOptions) query(limit int) url.Values {
 	q := url.Values{"limit": {strconv.Itoa(limit)}}
-	if o.all {
+	if o.ever {
 		q.Set("all", "true")
 	} else {
 		q.Set("since", o.since.String())
