@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/socket/client"
@@ -14,7 +15,7 @@ import (
 // does that runs it again under the same name: it would wait for its own end. The token in
 // the environment says which session the caller's is; one that has ended says nothing.
 func (o *options) checkNested(ctx context.Context) error {
-	token := os.Getenv("LOCKGW_TOKEN")
+	token := strings.TrimSpace(os.Getenv("LOCKGW_TOKEN"))
 	if token == "" || o.noWait || o.shared || o.limit > 0 {
 		return nil
 	}

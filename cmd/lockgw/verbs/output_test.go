@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,19 @@ func TestTablesArePrintable(t *testing.T) {
 		}
 		if !strings.Contains(out, "a?[2J?txt.b") {
 			t.Errorf("%s does not tell the name: %q", what, out)
+		}
+	}
+}
+
+// As over HTTP there is no uid where nobody knows it.
+func TestSessionsWithoutUID(t *testing.T) {
+	for uid, want := range map[int]bool{-1: false, 0: true, 1000: true} {
+		var out strings.Builder
+		if err := writeSessions(&out, cli.Output{Format: "json"}, []client.Summary{{ID: "a", Process: client.Process{UID: uid}}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), fmt.Sprintf(`"uid": %d,`, uid)); got != want || !want && strings.Contains(out.String(), `"uid"`) {
+			t.Errorf("a session of user %d: %s", uid, out.String())
 		}
 	}
 }

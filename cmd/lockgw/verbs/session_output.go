@@ -58,6 +58,7 @@ type summaryOut struct {
 	Name string            `json:"name,omitempty"`
 	Meta map[string]string `json:"meta,omitempty"`
 	client.Process
+	UID             *int        `json:"uid,omitempty"` // none: unknown
 	Since           time.Time   `json:"since"`
 	Life            client.Life `json:"life"`
 	BoundPID        int         `json:"bound_pid,omitempty"`
@@ -77,6 +78,9 @@ func newSummaryOut(s client.Summary) summaryOut {
 		ID: s.ID, UUID: s.UUID, Name: s.Name, Meta: s.Meta, Process: s.Process, Since: s.Since, Life: s.Life, BoundPID: s.BoundPID,
 		Connections: s.Connections, TTLMS: s.TTL.Milliseconds(), KeepaliveMS: s.Keepalive.Milliseconds(), MaxHoldMS: s.MaxHold.Milliseconds(),
 		Holds: s.Holds, Locks: append([]string{}, s.Locks...), Waits: s.Waits, Queues: append([]string{}, s.Queues...),
+	}
+	if s.Process.UID >= 0 {
+		out.UID = &s.Process.UID
 	}
 	if s.Keepalive > 0 {
 		left := s.Left.Milliseconds()

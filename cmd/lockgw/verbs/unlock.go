@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,7 +20,7 @@ func (t *tokenFlag) add(f *pflag.FlagSet) {
 }
 
 func (t *tokenFlag) check() error {
-	if t.token == "" {
+	if t.token = strings.TrimSpace(t.token); t.token == "" { // it may come out of a file
 		return cli.Usagef("no token: set LOCKGW_TOKEN to what `lockgw lock` has printed")
 	}
 	return nil
