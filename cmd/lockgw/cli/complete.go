@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lockgw/lockgw/socket/client"
 )
@@ -38,4 +40,17 @@ func (g *Gateway) CompleteName(cmd *cobra.Command, _ []string, toComplete string
 		names = append(names, st.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeChoices offers the words of all flags that take one of a few, of cmd and below it. The
+// type of such a flag is its words, as the help shows them.
+func completeChoices(cmd *cobra.Command) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if words := strings.Split(f.Value.Type(), "|"); len(words) > 1 {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // it fails the second time
+		}
+	})
+	for _, c := range cmd.Commands() {
+		completeChoices(c)
+	}
 }

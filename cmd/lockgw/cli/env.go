@@ -28,16 +28,33 @@ func EnvVar(flag string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// sameAs names the flag that sets the same thing as the one which has it: whichever of the two
+// is given, the variable of neither counts.
+const sameAs = "lockgw_same_as"
+
+// ofOthers has the values that a flag of this name takes at some command. The variable is for
+// all commands: one of these counts for nothing where the flag does not take it.
+const ofOthers = "lockgw_of_others"
+
 // FlagsFromEnv sets the flags that were not given from their environment variables. An empty
 // variable sets nothing.
 func FlagsFromEnv(flags *pflag.FlagSet) (err error) {
+	given := map[string]bool{}
+	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	flags.VisitAll(func(f *pflag.Flag) {
 		value := os.Getenv(EnvVar(f.Name))
+		if twin := f.Annotations[sameAs]; twin != nil && given[twin[0]] {
+			return
+		}
 		if f.Changed || f.Name == "help" || f.Name == "version" || f.Annotations[ConfigKey] != nil || value == "" || err != nil {
 			return
 		}
-		if e := flags.Set(f.Name, value); e != nil {
-			err = Usagef("environment variable %s: %w", EnvVar(f.Name), e)
+		e := flags.Set(f.Name, value)
+		if e != nil && slices.Contains(f.Annotations[ofOthers], value) {
+			return
+		}
+		if e != nil {
+			err = Usagef("environment variable %s: %w", EnvVar(f.Name), valueError(e))
 		}
 		_ = flags.SetAnnotation(f.Name, envKey, nil) // fails for a name that is none
 	})

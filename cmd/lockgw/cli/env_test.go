@@ -27,3 +27,60 @@ func TestFlagsFromEnv(t *testing.T) {
 		t.Errorf("max-wait, given, config-key = %q, %q, %q; want 1, 4 and nothing", *wait, *given, *ttl)
 	}
 }
+
+// A flag counts for more than a variable, also one that is spelled in another way.
+func TestTypedFormBeatsVariable(t *testing.T) {
+	for _, tt := range []struct {
+		args         []string
+		output, json string // the variables
+		want         string
+	}{
+		{nil, "", "", "table"},
+		{nil, "name", "", "name"},
+		{nil, "", "1", "json"},
+		{[]string{"--json"}, "name", "", "json"},
+		{[]string{"-o", "table"}, "", "1", "table"},
+		{[]string{"-o", "wide"}, "name", "1", "wide"},
+		{[]string{"--json=false"}, "", "1", "table"},
+	} {
+		t.Setenv("LOCKGW_OUTPUT", tt.output)
+		t.Setenv("LOCKGW_JSON", tt.json)
+		set := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		var out Output
+		out.AddFlag(set)
+		if err := set.Parse(tt.args); err != nil {
+			t.Fatal(err)
+		}
+		if err := FlagsFromEnv(set); err != nil {
+			t.Fatal(err)
+		}
+		if out.Format != tt.want {
+			t.Errorf("%q with LOCKGW_OUTPUT=%s LOCKGW_JSON=%s: %s, want %s", tt.args, tt.output, tt.json, out.Format, tt.want)
+		}
+	}
+}
+
+// The variable of -o is for all commands. One that lacks its form keeps to its own.
+func TestFormThatOthersHave(t *testing.T) {
+	for _, tt := range []struct {
+		output, want string
+		wrong        bool
+	}{
+		{"json", "json", false},
+		{"wide", "table", false},
+		{"name", "table", false},
+		{"wdie", "table", true},
+	} {
+		t.Setenv("LOCKGW_OUTPUT", tt.output)
+		set := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		format := "table"
+		FormatVar(set, &format, "table", "json")
+		err := FlagsFromEnv(set)
+		if format != tt.want || (err != nil) != tt.wrong {
+			t.Errorf("LOCKGW_OUTPUT=%s: %s, %v; want %s, and an error: %v", tt.output, format, err, tt.want, tt.wrong)
+		}
+		if set.Changed("output") != (tt.output == tt.want) {
+			t.Errorf("LOCKGW_OUTPUT=%s: changed is %v", tt.output, set.Changed("output"))
+		}
+	}
+}

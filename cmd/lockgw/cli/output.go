@@ -15,21 +15,28 @@ import (
 // Output says in which form a command writes what it was asked for.
 type Output struct{ Format string }
 
+// forms are all that an output can have; not every command has each of them.
+var forms = []string{"table", "wide", "json", "name"}
+
 // AddFlag adds --output and --json.
 func (o *Output) AddFlag(f *pflag.FlagSet) {
 	o.Format = "table"
-	FormatVar(f, &o.Format, "table", "wide", "json", "name")
+	FormatVar(f, &o.Format, forms...)
 }
 
-// FormatVar adds --output, which takes one of the words, and --json for -o json.
+// FormatVar adds --output, which takes one of the words, some of forms, and --json for -o json.
 func FormatVar(f *pflag.FlagSet, format *string, words ...string) {
 	ChoiceVar(f, format, "output", "o", "form of the output", words...)
 	JSONVar(f, format)
+	f.Lookup("json").Usage = "the same as -o json"
+	_ = f.SetAnnotation("output", sameAs, []string{"json"}) // fails for a name that is none
+	_ = f.SetAnnotation("json", sameAs, []string{"output"})
+	_ = f.SetAnnotation("output", ofOthers, forms)
 }
 
 // JSONVar adds --json, by which *format becomes "json".
 func JSONVar(f *pflag.FlagSet, format *string) {
-	f.Var(jsonFlag{format}, "json", "the same as -o json")
+	f.Var(jsonFlag{format}, "json", "write JSON")
 	f.Lookup("json").NoOptDefVal = "true"
 }
 

@@ -29,3 +29,25 @@ func TestRunSaysWhatWentWrong(t *testing.T) {
 		t.Errorf("%q and exit code %d, want %q and %d", got[:n], code, want, ExitRefused)
 	}
 }
+
+// What is wrong with a value or a command is said in words of this program.
+func TestUsageInWords(t *testing.T) {
+	for want, args := range map[string][]string{
+		`invalid argument "x" for "--callers" flag: must be a whole number; see ` + "`lockgw go --help`":               {"go", "--callers", "x"},
+		`invalid argument "9999999999999999999" for "--callers" flag: is out of range; see ` + "`lockgw go --help`":    {"go", "--callers", "9999999999999999999"},
+		`invalid argument "x" for "-v, --version" flag: must be true or false; see ` + "`lockgw --help`":               {"--version=x"},
+		`leave out the -- before the command go; see ` + "`lockgw --help`":                                             {"--", "go"},
+		`unknown command "og", did you mean "go"?; see ` + "`lockgw --help`":                                           {"og"},
+		"environment variable LOCKGW_CALLERS: invalid argument \"1.5\" for \"--callers\" flag: must be a whole number": {"go"},
+	} {
+		root := NewRoot()
+		c := &cobra.Command{Use: "go", RunE: func(*cobra.Command, []string) error { return nil }}
+		c.Flags().Int("callers", 1, "")
+		root.AddCommand(c)
+		root.SetArgs(args)
+		t.Setenv("LOCKGW_CALLERS", "1.5")
+		if code, got := ExitCode(root.Execute()); code != ExitUsage || got != want {
+			t.Errorf("%q: %d, %q, want %d, %q", args, code, got, ExitUsage, want)
+		}
+	}
+}

@@ -2,6 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/pflag"
 )
 
 // DidYouMean is a part of a sentence that offers the candidate nearest to word,
@@ -42,4 +47,36 @@ func distance(a, b string) int {
 		before, last = last, row
 	}
 	return last[len(b)]
+}
+
+// switchWords are the words that somebody may write behind a switch, and what its value is then.
+var switchWords = map[string]string{
+	"true": "true", "1": "true", "yes": "true", "on": "true", "false": "false", "0": "false", "no": "false", "off": "false",
+}
+
+// asValue is a part of a sentence about too many arguments. It tells of the first among them that
+// stands behind a switch as if it were its value, or is nothing. words are all of the command line.
+func asValue(flags *pflag.FlagSet, args, words []string) string {
+	for i := 1; i < len(words) && words[i-1] != "--"; i++ {
+		value := switchWords[strings.ToLower(words[i])]
+		if value != "" && slices.Contains(args, words[i]) && endsWithSwitch(flags, words[i-1]) {
+			return fmt.Sprintf("; if %q is a value, write %s=%s", words[i], words[i-1], value)
+		}
+	}
+	return ""
+}
+
+// endsWithSwitch says whether the last flag of word, such as --all or -qn, takes no value of its own.
+func endsWithSwitch(flags *pflag.FlagSet, word string) bool {
+	isSwitch := func(f *pflag.Flag) bool { return f != nil && f.NoOptDefVal != "" }
+	if name, long := strings.CutPrefix(word, "--"); long {
+		return isSwitch(flags.Lookup(name))
+	}
+	letters, short := strings.CutPrefix(word, "-")
+	for _, letter := range letters {
+		if letter >= utf8.RuneSelf || !isSwitch(flags.ShorthandLookup(string(letter))) {
+			return false
+		}
+	}
+	return short && letters != ""
 }

@@ -41,9 +41,9 @@ func NewList() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&q.Prefix, "prefix", "", "list only names that begin with this")
 	f.StringVar(&q.Contains, "contains", "", "list only names with this in them; small and capital letters are alike")
-	f.StringVar(&q.State, "state", "", "list only locks in this state: held, free or waited (somebody waits)")
-	f.StringVar(&q.Sort, "sort", "", "sort by name, holder, held, lease, waiters or fence")
-	f.StringVar(&q.Order, "order", "", "asc or desc; without it names and holders ascend, and numbers descend")
+	cli.ChoiceVar(f, &q.State, "state", "", "list only locks in this state: held, free or waited (somebody waits)", "held", "free", "waited")
+	cli.ChoiceVar(f, &q.Sort, "sort", "", "sort by name, holder, held, lease, waiters or fence", "name", "holder", "held", "lease", "waiters", "fence")
+	cli.ChoiceVar(f, &q.Order, "order", "", "asc or desc; without it names and holders ascend, and numbers descend", "asc", "desc")
 	f.BoolVar(&all, "all", false, fmt.Sprintf("list all, also if they are more than %d", cli.MaxLocks))
 	return cmd
 }

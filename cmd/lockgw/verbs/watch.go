@@ -87,7 +87,9 @@ func (o *watchOptions) relay(ctx context.Context, c *client.Client, path string,
 			if err != nil {
 				return cli.GatewayError(path, err)
 			}
-			o.head(w)
+			if err := o.head(w); err != nil {
+				return err
+			}
 		case payload := <-events:
 			if err := o.tell(w, payload); err != nil {
 				return cli.Exit(cli.ExitFailed, fmt.Errorf("write an event: %w", err))
@@ -112,10 +114,12 @@ func subscribe(ctx context.Context, c *client.Client, pattern string) error {
 // watchLine has the widths of the columns; a wider value shifts the columns after it.
 const watchLine = "%-8s  %-9s  %-24s  %-16s  %s\n"
 
-func (o *watchOptions) head(w io.Writer) {
-	if o.out.Format == "table" || o.out.Format == "wide" {
-		fmt.Fprintf(w, watchLine, "TIME", "EVENT", "NAME", "FENCE", "WHO")
+func (o *watchOptions) head(w io.Writer) error {
+	if o.out.Format != "table" && o.out.Format != "wide" {
+		return nil
 	}
+	_, err := fmt.Fprintf(w, watchLine, "TIME", "EVENT", "NAME", "FENCE", "WHO")
+	return err
 }
 
 // told is an event as the gateway sends it.
