@@ -177,6 +177,20 @@ func TestList(t *testing.T) {
 	}
 }
 
+// The next of a page fits into a URL, whatever its names are.
+func TestListLongNames(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	token, name := g.open(), strings.Repeat("<", session.MaxName-1)
+	for _, last := range []string{"1", "2"} {
+		g.acquire(url.PathEscape(name+last), token)
+	}
+	page := into[statusPage](t, g.must(200, request{method: "GET", path: "/v1/locks?limit=1"}))
+	page = into[statusPage](t, g.must(200, request{method: "GET", path: "/v1/locks?limit=1&cursor=" + page.Next}))
+	if len(page.Items) != 1 || page.Items[0].Name != name+"2" || page.Next != "" {
+		t.Errorf("second page = %+v, want the second name, and no more", page)
+	}
+}
+
 func TestListWithoutStore(t *testing.T) {
 	g := newGateway(t, session.Config{Timeout: 300 * time.Millisecond})
 	g.store.down.Store(true)

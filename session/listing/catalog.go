@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -62,13 +63,15 @@ type listPlace struct {
 	Fence   backend.Fence `json:"f,omitempty"`
 }
 
-// cursorAfter is where a list goes on after l.
+// cursorAfter is where a list goes on after l. It has to fit into a URL, so < stays one character.
 func cursorAfter(l *listed) string {
-	b, err := json.Marshal(listPlace{l.name, l.holder, l.waiters, l.since, l.until, l.fence})
-	if err != nil { // not with these types
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(listPlace{l.name, l.holder, l.waiters, l.since, l.until, l.fence}); err != nil { // not with these types
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString(b)
+	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
 func parseCursor(cursor string) (*listed, error) {
