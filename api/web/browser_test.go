@@ -88,6 +88,9 @@ func TestBrowser(t *testing.T) {
 			p.awaitText("#lock-holders", want)
 		}
 		p.await(`document.querySelector('#lock-facts').hidden`)
+		p.do(chromedp.Click("#lock-break"))
+		p.awaitText("#confirm-dialog", "The newest of its 3 holders loses the lock; the others keep it.")
+		p.press(kb.Escape)
 		p.do(chromedp.Navigate(g.url + "/#/sessions"))
 		p.awaitText("#sessions-count", "at least 1 session")
 		p.awaitText("#sessions-part", "only the newest is here")

@@ -7,7 +7,7 @@ import { showHealth } from "./health.js";
 import * as history from "./history.js";
 import { lookBack, showContended, showLate, useRanges } from "./late.js";
 import { forget } from "./lease.js";
-import { breakFacts, showLock } from "./lock.js";
+import { breakEffect, breakFacts, showLock } from "./lock.js";
 import { firstPage, query, showLocks, useList } from "./locks.js";
 import { showPlace } from "./place.js";
 import { endFacts, showSessions } from "./sessions.js";
@@ -281,7 +281,7 @@ async function askToBreak(name) {
   if (here.name !== name || !lock?.holder) return look();
   confirm({
     title: "Break this lock?", verb: "Break the lock", about: breakFacts(lock), hasToken: view.version?.admin_token,
-    warning: "The next in the queue gets the lock. The holder is told that it has lost it, but a program that does not"
+    warning: `${breakEffect(lock)} The holder is told that it has lost it, but a program that does not`
       + " listen works on: be sure that it is dead, or that what it works on compares fences.",
     act: (token) => gateway.breakLock(lock, token),
     done: () => done(`${lock.name} is taken from ${who(lock.holder)}`),

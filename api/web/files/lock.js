@@ -4,7 +4,7 @@ import { byId, cell, el, facts, mark, rows, setChildren, setText } from "./dom.j
 import { isStep, pathOf } from "./gateway.js";
 import * as history from "./history.js";
 import { leaseBar, showLease } from "./lease.js";
-import { clock, command, duration, moment, noteBeside, plural, quoted, state, who } from "./text.js";
+import { clock, command, duration, moment, noteBeside, number, plural, quoted, state, who } from "./text.js";
 
 let shown = { name: null, bar: null, held: null };
 
@@ -72,14 +72,15 @@ function showHolders(lock, age) {
 
 function holderFacts(h, lock) {
   return [
+    ["Holder", h.owner ? "" : who(h)],
     ["Machine", h.node ?? ""],
     ["Process", [h.pid ? `pid ${h.pid}` : "", command(h) ? `(${command(h)})` : ""].join(" ").trim()],
     ["User", h.uid === undefined ? "" : `uid ${h.uid}`],
     ["Note", noteBeside(h)],
     ["Held for", h.since ? shown.held : ""],
     ["Lease", shown.bar],
-    ["Fence", lock.fence ? String(lock.fence) : "none: this store cannot order grants"],
-    ["Owner", el("span", { className: "code" }, h.owner)],
+    ["Fence", lock.fence ? String(lock.fence) : h.owner && "none: this store cannot order grants"],
+    ["Owner", h.owner && el("span", { className: "code" }, h.owner)],
   ];
 }
 
@@ -147,6 +148,10 @@ async function copy(text, code, button) {
   }
   setTimeout(() => setText(button, "Copy"), 2000);
 }
+
+/** breakEffect is what becomes of the lock. The hold that is broken is the one with the fence that is shown. */
+export const breakEffect = (lock) => (lock.holders > 1
+  ? `The newest of its ${number(lock.holders)} holders loses the lock; the others keep it.` : "The next in the queue gets the lock.");
 
 /** breakFacts is what the dialog asks about. */
 export const breakFacts = (lock) => [

@@ -48,17 +48,17 @@ export const stateInList = (lock) => state(lock).replace(/^held, /, "");
 /** command is the note of a process of lockgw itself: it tells more than its name. */
 export const command = (holder) => (holder.command === "lockgw" && holder.note) || holder.command;
 
-/** who is the machine, process and command of a holder or a waiter, as far as they are known. */
+/** who is the machine, process and command of a holder or a waiter, as far as they are known. A program outside lockgw has a note alone. */
 export function who(holder) {
   const parts = [];
   if (holder.node) parts.push(holder.node);
   if (holder.pid) parts.push(`pid ${holder.pid}`);
   if (command(holder)) parts.push(`(${command(holder)})`);
-  return parts.join(" ") || holder.owner;
+  return parts.join(" ") || holder.owner || holder.note || "";
 }
 
 /** noteBeside is the note, if who does not already show it. */
-export const noteBeside = (holder) => (holder.note && holder.note !== command(holder) ? holder.note : "");
+export const noteBeside = (holder) => ([command(holder), who(holder)].includes(holder.note) ? "" : holder.note ?? "");
 
 /** sessionOf is the part of an owner id that names the session. */
 export const sessionOf = (owner) => owner.slice(0, Math.max(0, owner.lastIndexOf(":"))) || owner;
