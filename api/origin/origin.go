@@ -20,9 +20,17 @@ type Hosts map[string]bool
 func HostsOf(names []string) Hosts {
 	set := make(Hosts, len(names))
 	for _, n := range names {
-		set[strings.ToLower(strings.Trim(n, "[]"))] = true
+		set[written(strings.ToLower(strings.Trim(n, "[]")))] = true
 	}
 	return set
+}
+
+// written is name, and an address in the one way in which it counts, of several for IPv6.
+func written(name string) string {
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return ip.String()
+	}
+	return name
 }
 
 // Allow says whether host, a Host header, means this gateway. A page that rebinds its own name to 127.0.0.1 reaches this port, but
@@ -32,7 +40,7 @@ func (h Hosts) Allow(host string) bool {
 	if !ok {
 		return false
 	}
-	if name == "localhost" || h[name] {
+	if name == "localhost" || h[written(name)] {
 		return true
 	}
 	ip, err := netip.ParseAddr(name)

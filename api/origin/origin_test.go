@@ -8,10 +8,11 @@ import (
 )
 
 func TestAllow(t *testing.T) {
-	h := HostsOf([]string{"Gateway.Example", "10.0.0.7", "[2001:db8::7]"})
+	h := HostsOf([]string{"Gateway.Example", "10.0.0.7", "[2001:db8::7]", "2001:0DB8:0::8"})
 	for _, host := range []string{
 		"localhost", "LocalHost", "localhost:7420", "127.0.0.1", "127.0.0.1:80", "127.255.3.4:7420", "[::1]", "[::1]:7420",
 		"gateway.example", "GATEWAY.example:443", "10.0.0.7:7420", "[2001:db8::7]", "[2001:db8::7]:7420",
+		"[2001:db8::8]", "[2001:db8:0:0::7]",
 	} {
 		if !h.Allow(host) {
 			t.Errorf("Allow(%q) = false, want true", host)
