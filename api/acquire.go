@@ -84,7 +84,7 @@ func tell(c *gin.Context, cl *claim, g session.Grant) error {
 	if g.New {
 		status = http.StatusCreated
 	}
-	if c.NegotiateFormat(gin.MIMEJSON, gin.MIMEPlain) == gin.MIMEPlain {
+	if wanted(c.Request, gin.MIMEJSON, gin.MIMEPlain) == gin.MIMEPlain {
 		return tellToken(c, status, cl, g.Lease)
 	}
 	return writeLock(c, status, g.Lease, cl.token)

@@ -103,12 +103,23 @@ func TestAcquireText(t *testing.T) {
 	}
 	// an error is a problem all the same
 	refused(t, g.do(request{method: "PUT", path: "/v1/locks/a", header: text}), 423, session.CodeLocked)
-	for _, accept := range []string{"", "*/*", "application/json", "application/json, text/plain", "image/png"} {
-		b := g.must(200, request{
-			method: "PUT", path: "/v1/locks/a", token: a.body[:43], header: http.Header{"Accept": {accept}},
-		})
-		if got := b.header.Get("Content-Type"); got != "application/json" {
-			t.Errorf("Accept %q: Content-Type = %q, want application/json", accept, got)
+	for want, accepts := range map[string][]string{
+		"application/json": {
+			"", "*/*", "application/json", "application/json, text/plain", "image/png", "t", "text/plain;q=0", "text/plain; q=0.0, */*",
+			"text/plain;q=0.1, application/json", "*/*, text/plain", "text/*;q=0, application/*;q=0.1", "application/json;q=0",
+		},
+		"text/plain; charset=utf-8": {
+			"Text/Plain", "text/*", "text/plain, application/json", "application/json;q=0, */*", "application/json ; Q=0.5, text/plain;charset=utf-8",
+			"*/*;q=0.1,text/plain;q=0.2", "text/plain, */*", "text/plain;q=high",
+		},
+	} {
+		for _, accept := range accepts {
+			b := g.must(200, request{
+				method: "PUT", path: "/v1/locks/a", token: a.body[:43], header: http.Header{"Accept": {accept}},
+			})
+			if got := b.header.Get("Content-Type"); got != want {
+				t.Errorf("Accept %q: Content-Type = %q, want %s", accept, got, want)
+			}
 		}
 	}
 }
@@ -171,7 +182,7 @@ func TestPreferWait(t *testing.T) {
 		{"", "respond-async", "", session.CodeLocked},
 		{"", "wait=0", "wait=0", session.CodeLocked},
 		{"", "wait=soon", "", session.CodeInvalid},
-		{"", "wait=301", "wait=301", session.CodeInvalid}, // over the limit
+		{"", "wait=301", "", session.CodeInvalid}, // over the limit, so that nobody waits
 	}
 	for _, tt := range tests {
 		a := g.do(request{method: "PUT", path: "/v1/locks/a" + tt.query, header: http.Header{"Prefer": {tt.prefer}}})

@@ -83,7 +83,7 @@ func (p *acquireParams) claim(r *http.Request, sent params.Params, names ...stri
 // if that is not nil, for a caller that may lock all the names.
 func (h *Handler) begin(c *gin.Context, cl *claim, alive session.Liveness) error {
 	if cl.prefer != "" {
-		c.Header("Preference-Applied", cl.prefer)
+		c.Header(preferenceApplied, cl.prefer)
 	}
 	who := identityOf(c.Request.Context())
 	if err := h.allow(who, access.Lock, cl.names...); err != nil {

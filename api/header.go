@@ -80,6 +80,9 @@ func sharedKey(r *http.Request, who *identity, key string) (string, error) {
 		"or open a session first (POST /v1/sessions), or use the Unix socket")
 }
 
+// preferenceApplied tells which wait of the Prefer header was followed.
+const preferenceApplied = "Preference-Applied"
+
 // preferWait is the wait of the Prefer header (RFC 7240), and how it was written.
 func preferWait(r *http.Request) (time.Duration, string, error) {
 	for _, header := range r.Header.Values("Prefer") {
@@ -97,4 +100,54 @@ func preferWait(r *http.Request) (time.Duration, string, error) {
 		}
 	}
 	return 0, "", nil
+}
+
+// wanted is the media type of those on offer that the Accept header asks for most (RFC 9110,
+// 12.5.1). Of several that it asks for alike that is the one it names first; if it asks for none,
+// the first on offer.
+func wanted(r *http.Request, offers ...string) string {
+	ranges := strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",")
+	best, most, first := offers[0], 0.0, 0
+	for _, offer := range offers {
+		q, at := weight(ranges, offer)
+		if q > most || q == most && q > 0 && at < first {
+			best, most, first = offer, q, at
+		}
+	}
+	return best
+}
+
+// weight is how much the ranges ask for the type on offer, 0 for not at all, and which of them
+// says so: the one that names it most exactly.
+func weight(ranges []string, offer string) (q float64, at int) {
+	class, _, _ := strings.Cut(offer, "/")
+	closest := 0
+	for i, r := range ranges {
+		name, options, _ := strings.Cut(r, ";")
+		name = strings.TrimSpace(name)
+		exact := 0
+		switch {
+		case strings.EqualFold(name, offer):
+			exact = 3
+		case strings.EqualFold(name, class+"/*"):
+			exact = 2
+		case name == "*/*":
+			exact = 1
+		}
+		if exact > closest {
+			closest, q, at = exact, weightOf(options), i
+		}
+	}
+	return q, at
+}
+
+// weightOf is the q of a media range, 1 if that is not there or no number.
+func weightOf(options string) float64 {
+	for o := range strings.SplitSeq(options, ";") {
+		name, value, _ := strings.Cut(o, "=")
+		if q, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil && strings.EqualFold(strings.TrimSpace(name), "q") {
+			return q
+		}
+	}
+	return 1
 }

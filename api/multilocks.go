@@ -74,7 +74,7 @@ func tellAll(c *gin.Context, cl *claim, gs []session.Grant) error {
 		}
 		locks = append(locks, lockOf(v, cl.token, who))
 	}
-	if c.NegotiateFormat(gin.MIMEJSON, gin.MIMEPlain) == gin.MIMEPlain {
+	if wanted(c.Request, gin.MIMEJSON, gin.MIMEPlain) == gin.MIMEPlain {
 		write(c.Writer, http.StatusCreated, "text/plain; charset=utf-8", []byte(cl.token.Secret()+"\n"))
 		return nil
 	}

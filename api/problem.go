@@ -103,13 +103,20 @@ func (h *Handler) logDefect(ctx context.Context, w http.ResponseWriter, p *probl
 func writeProblem(w http.ResponseWriter, p *problem) {
 	p.RequestID = requestID(w)
 	if p.RetryAfterMS > 0 {
-		seconds := ceil(time.Duration(p.RetryAfterMS)*time.Millisecond, time.Second)
-		w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+		w.Header().Set("Retry-After", retryAfter(p))
+	}
+	if p.Status != http.StatusLocked {
+		w.Header().Del(preferenceApplied) // a wait was refused, not followed
 	}
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="lockgw"`)
 	}
 	write(w, p.Status, "application/problem+json", encode(p))
+}
+
+// retryAfter is the header of that name.
+func retryAfter(p *problem) string {
+	return strconv.FormatInt(ceil(time.Duration(p.RetryAfterMS)*time.Millisecond, time.Second), 10)
 }
 
 func requestID(w http.ResponseWriter) string { return w.Header().Get(requestIDHeader) }

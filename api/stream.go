@@ -26,11 +26,7 @@ type stream struct {
 }
 
 func newStream(c *gin.Context) *stream {
-	s := &stream{w: c.Writer, format: sse}
-	if c.NegotiateFormat(sse, ndjson) == ndjson {
-		s.format = ndjson
-	}
-	return s
+	return &stream{w: c.Writer, format: wanted(c.Request, sse, ndjson)}
 }
 
 // send sends an event. data is an object; id, if it is one, is what a client that
