@@ -145,6 +145,28 @@ func checkAnswer(t *testing.T, req *http.Request, resp *http.Response, body []by
 		return
 	}
 	validate(t, route, req, resp, body)
+	checkHeaders(t, route, req, resp)
+}
+
+// ofAll are headers that the document does not name at each answer.
+var ofAll = []string{
+	"Allow", "Cache-Control", "Connection", "Content-Length", "Content-Type", "Date", "Transfer-Encoding", "X-Content-Type-Options",
+}
+
+// checkHeaders: an answer has no header that the document does not name.
+func checkHeaders(t *testing.T, route *routers.Route, req *http.Request, resp *http.Response) {
+	t.Helper()
+	known := slices.Clone(ofAll)
+	if documented := route.Operation.Responses.Status(resp.StatusCode); documented != nil {
+		for name := range documented.Value.Headers {
+			known = append(known, http.CanonicalHeaderKey(name))
+		}
+	}
+	for name := range resp.Header {
+		if !slices.Contains(known, name) {
+			t.Errorf("%s %s: the answer %d has the header %s, which is not documented", req.Method, req.URL, resp.StatusCode, name)
+		}
+	}
 }
 
 func validate(t *testing.T, route *routers.Route, req *http.Request, resp *http.Response, body []byte) {

@@ -18,7 +18,7 @@ func TestPages(t *testing.T) {
 	} {
 		a := g.must(200, request{method: "GET", path: path})
 		for name, want := range map[string]string{
-			"Content-Type": contentType, "Content-Security-Policy": web.Policy, "Referrer-Policy": "same-origin",
+			"Content-Type": contentType, "Content-Security-Policy": web.Policy, "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 		} {
 			if got := a.header.Get(name); got != want {
 				t.Errorf("%s: %s = %q, want %q", path, name, got, want)
