@@ -5,10 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -30,7 +33,7 @@ type Listening struct {
 // file descriptor to spare, a client may ask for /livez alone, and other requests are
 // refused. Listen closes ln.
 func (l Listening) Listen(ln net.Listener) net.Listener {
-	return accept.Config{Descriptors: l.Descriptors, TLS: l.TLS, Log: l.Log, Refuse: writeFull}.On(ln)
+	return accept.Config{Descriptors: l.Descriptors, TLS: l.TLS, Log: l.Log, Refuse: refuseConn, Restate: restate}.On(ln)
 }
 
 // checkConn looks at the connection of the request. It has the connection closed if no
@@ -66,17 +69,74 @@ func watch(c *gin.Context) {
 	}
 }
 
-// writeFull tells a client without TLS, of whom nothing was read yet, why its connection
-// is closed.
-func writeFull(c net.Conn, why error) {
-	p := problemOf(why)
+// refuseConn tells a client, without TLS, why its connection is closed before a request is
+// read.
+func refuseConn(c net.Conn, why error) {
+	if errors.Is(why, accept.ErrPlain) {
+		why = session.Invalid("request", "came without TLS, which is spoken here; begin the URL with https://")
+	}
+	_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // an answer fits into the buffer of a new connection
+	_, _ = c.Write(unrouted(problemOf(why)))            // nobody to be told
+}
+
+// unrouted is the last answer on a connection, as it is sent, to a request that no handler
+// gets.
+func unrouted(p *problem) []byte {
 	p.RequestID = rand.Text()
 	body := encode(p)
 	answer := http.Response{
 		StatusCode: p.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
-		Header: http.Header{"Content-Type": {"application/problem+json"}, "Retry-After": {"1"}, requestIDHeader: {p.RequestID}},
-		Body:   io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		Header: http.Header{
+			"Content-Type": {"application/problem+json"}, requestIDHeader: {p.RequestID},
+			"X-Content-Type-Options": {"nosniff"}, "Cache-Control": {"no-store"}, "Date": {time.Now().UTC().Format(http.TimeFormat)},
+		},
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}
-	_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // an answer fits into the buffer of a new connection
-	_ = answer.Write(c)                                 // nobody to be told
+	if p.RetryAfterMS > 0 {
+		answer.Header.Set("Retry-After", retryAfter(p))
+	}
+	var out bytes.Buffer
+	_ = answer.Write(&out) // a buffer takes all
+	return out.Bytes()
+}
+
+// restate says as a problem what net/http answers by itself, to what is no HTTP and so reaches
+// no handler. nil: b is the beginning of an answer of a handler, or no beginning.
+func restate(b []byte) []byte {
+	if !bytes.HasPrefix(b, []byte("HTTP/1.")) {
+		return nil
+	}
+	head, _, whole := bytes.Cut(b, []byte("\r\n\r\n"))
+	if !whole || bytes.Contains(head, []byte(requestIDHeader)) {
+		return nil
+	}
+	line, _, _ := strings.Cut(string(head), "\r\n")
+	_, line, _ = strings.Cut(line, " ")
+	number, text, _ := strings.Cut(line, " ")
+	status, _ := strconv.Atoi(number) // 0 is none of those below
+	if why := malformed(status, text); why != nil {
+		return unrouted(problemOf(why))
+	}
+	return nil
+}
+
+// malformed is what is wrong with a request to which net/http answers so.
+func malformed(status int, text string) error {
+	switch status {
+	case http.StatusBadRequest:
+		_, why, said := strings.Cut(text, ": ")
+		if !said {
+			why = "the method, the path (where % is written %25), a header or a length is not as it has to be"
+		}
+		return session.Invalid("request", "is no HTTP/1.1: %s", why)
+	case http.StatusExpectationFailed:
+		return session.Invalid("Expect", "may only be 100-continue")
+	case http.StatusHTTPVersionNotSupported:
+		return session.Invalid("request", "is of a version of HTTP that is not spoken here; speak HTTP/1.1")
+	case http.StatusRequestHeaderFieldsTooLarge:
+		return headersTooLarge()
+	case http.StatusNotImplemented:
+		return refusal(session.CodeUnsupported, "Transfer-Encoding: only chunked is understood; send the body as it is, with its Content-Length")
+	}
+	return nil
 }

@@ -72,7 +72,7 @@ func noRoute(c *gin.Context) error {
 		return session.CheckName("")
 	}
 	return refusal(codeNotFound, "there is no %s; a lock name is one part of the path, with / written as %%2F",
-		session.Quote(c.Request.URL.Path))
+		session.Quote(c.Request.URL.EscapedPath()))
 }
 
 // noMethod says what is possible. The router's own Allow may have methods of routes that

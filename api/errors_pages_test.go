@@ -41,6 +41,19 @@ func TestErrorPagesHaveACode(t *testing.T) {
 	}
 }
 
+// Each limit is told with the status by which it is refused.
+func TestErrorPageOfLimits(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(errorPages, "too_large.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit, of := range map[int]string{maxBody: "body is longer than %d KiB (413)", maxURL: "URL longer than %d KiB (414)", maxHeaders: "headers longer than %d KiB (431)"} {
+		if want := fmt.Sprintf(of, limit>>10); !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say: %s", want)
+		}
+	}
+}
+
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line

@@ -113,15 +113,15 @@ func TestBadBodies(t *testing.T) {
 		{`{"ttl":5} x`, "after the JSON"}, {`{"ttl":5}{"ttl":6}`, "after the JSON"}, {`{ttl:5}`, "body: "}, {"\ufeff{}", "body: "},
 		{"5", "must be a JSON object"}, {"null", "must be a JSON object"}, {`["ttl"]`, "must be a JSON object"},
 		{`{"tll":5}`, "tll: is not known"}, {`{"TTL":5}`, "TTL: is not known"}, {`{"name":"b"}`, "name: is not known"},
-		{`{"ttl":5,"ttl":6}`, `"ttl" is there more than once`}, {`{"t\u0074l":5,"ttl":5}`, "more than once"},
+		{`{"ttl":5,"ttl":6}`, `body: has "ttl" more than once`}, {`{"t\u0074l":5,"ttl":5}`, "more than once"},
 		{`{"ttl":null}`, "ttl: must be a string or a number, not null"}, {`{"ttl":true}`, "ttl: must be"},
 		{`{"ttl":{}}`, "ttl: must be"}, {`{"ttl":[5]}`, "ttl: must be"}, {`{"ttl":"x"}`, "ttl: "}, {`{"ttl":1e309}`, "ttl: "},
 		{`{"ttl":-5}`, "ttl: "}, {`{"ttl":0}`, "ttl: "}, {`{"renew":"true"}`, "renew: must be a boolean, not a string"},
 		{`{"renew":1}`, "renew: "}, {`{"thread":"1"}`, "thread: must be a number, not a string"}, {`{"thread":1.5}`, "thread: "},
 		{`{"thread":1e3}`, "thread: "}, {`{"note":5}`, "note: "}, {`{"note":"a\u0000"}`, "note: "}, {"{\"note\":\"\xff\"}", "UTF-8"},
 		{`{"bind":{"pid":1}}`, "bind: "}, {`{"mode":1}`, "mode: "}, {`{"limit":0}`, "limit: "},
-		{strings.Repeat(`{"a":`, 10) + "1" + strings.Repeat("}", 10), "nested too deeply"},
-		{strings.Repeat("[", 60000), "nested too deeply"}, {manyNames(65), "more than 64 names"},
+		{strings.Repeat(`{"a":`, 10) + "1" + strings.Repeat("}", 10), "body: is nested too deeply"},
+		{strings.Repeat("[", 60000), "body: is nested too deeply"}, {manyNames(65), "body: has an object with more than 64 names"},
 	} {
 		rows = append(rows, badRequest{request{method: "PUT", path: "/v1/locks/a", body: tt.body}, 400, session.CodeInvalid, tt.detail})
 	}

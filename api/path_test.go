@@ -91,6 +91,8 @@ func TestNoSuchRoute(t *testing.T) {
 			rows = append(rows, badRequest{request{method: method, path: path}, 404, codeNotFound, ""})
 		}
 	}
+	// it is told as it was sent: decoded it would be there
+	rows = append(rows, badRequest{request{method: "GET", path: "/v1%2Flocks%2Fa"}, 404, codeNotFound, `there is no "/v1%2Flocks%2Fa"`})
 	g.refuseAll(rows)
 }
 

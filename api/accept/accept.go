@@ -19,9 +19,12 @@ type Config struct {
 	Descriptors *peer.Descriptors
 	TLS         *tls.Config // nil: none
 	Log         *slog.Logger
-	// Refuse tells a client without TLS, of whom nothing was read yet, why its
-	// connection is closed. Nil: nobody does.
+	// Refuse tells a client, without TLS, why its connection is closed before a request is
+	// read. Nil: nobody does.
 	Refuse func(net.Conn, error)
+	// Restate has the answer that is sent in place of one that net/http makes by itself, to
+	// what is no HTTP; nil: b is no such answer. Nil: there is none.
+	Restate func(b []byte) []byte
 }
 
 // On accepts the connections of ln. Each is counted on the account of its client; with TLS it
@@ -68,7 +71,7 @@ func (l *listener) accept() (*Conn, error) {
 			use = l.Descriptors.Squeeze(owner, fd, err, func() { _ = c.Close() })
 		}
 		if use != nil {
-			return &Conn{Conn: c, kernel: c, use: use}, nil
+			return &Conn{Conn: c, kernel: c, use: use, restate: l.Restate}, nil
 		}
 		if l.TLS == nil && l.Refuse != nil {
 			l.Refuse(c, err)

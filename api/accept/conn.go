@@ -16,6 +16,7 @@ type Conn struct {
 	net.Conn          // what is read and written: the kernel's, or TLS over it
 	kernel   net.Conn // the kernel's
 	use      *peer.Use
+	restate  func([]byte) []byte // see Config
 	frames   frames
 	requests atomic.Int64 // that were handled, the present one included
 
@@ -38,6 +39,17 @@ func (c *Conn) Read(b []byte) (int, error) {
 		c.sentAhead()
 	}
 	return n, err
+}
+
+// Write implements net.Conn.
+func (c *Conn) Write(b []byte) (int, error) {
+	if c.restate != nil {
+		if instead := c.restate(b); instead != nil {
+			_, err := c.Conn.Write(instead)
+			return len(b), err
+		}
+	}
+	return c.Conn.Write(b)
 }
 
 // Watch calls gone when the client hangs up before ctx is done, if net/http does not see that:

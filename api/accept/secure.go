@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"sync/atomic"
@@ -72,7 +71,7 @@ func (l *secureListener) secure(c *Conn) {
 	t := tls.Server(c.kernel, l.TLS)
 	_ = c.kernel.SetDeadline(time.Now().Add(handshakeTimeout)) // the handshake fails otherwise
 	if err := t.HandshakeContext(l.ctx); err != nil {
-		l.noise.warn(l.Log, "a TLS handshake failed", "remote", c.RemoteAddr().String(), "err", answerPlain(err))
+		l.noise.warn(l.Log, "a TLS handshake failed", "remote", c.RemoteAddr().String(), "err", l.answerPlain(err))
 		_ = c.Close()
 		return
 	}
@@ -83,17 +82,22 @@ func (l *secureListener) secure(c *Conn) {
 	}
 }
 
-// answerPlain tells a client that speaks HTTP without TLS what is wrong, as net/http
-// does, and returns why the handshake failed.
-func answerPlain(err error) error {
+// ErrPlain is why a client that speaks HTTP without TLS is refused.
+var ErrPlain = errors.New("the client sent an HTTP request to an HTTPS server")
+
+// answerPlain tells a client that speaks HTTP without TLS what is wrong, and returns why the
+// handshake failed.
+func (l *secureListener) answerPlain(err error) error {
 	var bad tls.RecordHeaderError
 	if !errors.As(err, &bad) || bad.Conn == nil {
 		return err
 	}
 	switch string(bad.RecordHeader[:]) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "DELET", "OPTIO":
-		_, _ = io.WriteString(bad.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
-		return errors.New("the client sent an HTTP request to an HTTPS server")
+		if l.Refuse != nil {
+			l.Refuse(bad.Conn, ErrPlain)
+		}
+		return ErrPlain
 	}
 	return err
 }

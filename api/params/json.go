@@ -138,7 +138,16 @@ func escaped(b []byte) rune {
 	return rune(n)
 }
 
+// unfit is JSON that is not taken all the same.
+type unfit string
+
+func (u unfit) Error() string { return string(u) }
+
 func notJSON(err error) error {
+	var u unfit
+	if errors.As(err, &u) {
+		return u
+	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("is not whole: the JSON ends too early")
 	}
@@ -159,7 +168,7 @@ func decodeValue(d *json.Decoder, depth int) (Value, error) {
 		return Value{kind: kindBoolean, text: fmt.Sprint(t)}, nil
 	case json.Delim:
 		if depth == 0 {
-			return Value{}, errors.New("it is nested too deeply")
+			return Value{}, unfit("is nested too deeply")
 		}
 		if t == '{' {
 			return decodeObject(d, depth-1)
@@ -178,10 +187,10 @@ func decodeObject(d *json.Decoder, depth int) (Value, error) {
 		}
 		name, _ := t.(string) // the decoder lets nothing else be a name
 		if v.members.Has(name) {
-			return Value{}, fmt.Errorf("%s is there more than once", session.Quote(name))
+			return Value{}, unfit("has " + session.Quote(name) + " more than once")
 		}
 		if len(v.members) == maxNames {
-			return Value{}, fmt.Errorf("an object has more than %d names", maxNames)
+			return Value{}, unfit(fmt.Sprintf("has an object with more than %d names", maxNames))
 		}
 		member, err := decodeValue(d, depth)
 		if err != nil {
