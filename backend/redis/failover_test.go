@@ -18,6 +18,7 @@ type contest struct {
 	inside atomic.Int32
 	grants atomic.Int32
 	newest atomic.Uint64
+	failed atomic.Pointer[error] // why the last turn did not come
 }
 
 // take is one turn. Without an answer from the store there is none; the next may do.
@@ -25,6 +26,7 @@ func (c *contest) take(t *testing.T, s *session.Session) {
 	ctx := context.Background()
 	g, err := s.Acquire(ctx, c.name, session.Acquire{Wait: 5 * time.Second})
 	if err != nil {
+		c.failed.Store(&err)
 		return
 	}
 	if n := c.inside.Add(1); n != 1 {
@@ -61,6 +63,13 @@ func contests(t *testing.T, url string, names []string, disturb func()) {
 	}
 	defer wg.Wait()
 	defer stop.Store(true)
+	defer func() {
+		for _, c := range all {
+			if err := c.failed.Load(); err != nil && t.Failed() {
+				t.Logf("%s: %d grants; the last try without one: %v", c.name, c.grants.Load(), *err)
+			}
+		}
+	}()
 	granted := func(what string) {
 		for _, c := range all {
 			more := c.grants.Load() + 20
@@ -84,6 +93,7 @@ func TestSentinelFailoverUnderLoad(t *testing.T) {
 func TestClusterUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t, 3, 1)
+	defer c.TellIfFailed()
 	names := namesOn(t, c)
 	contests(t, c.URL(), names, func() {
 		for range 3 { // there and back, and there again

@@ -117,6 +117,17 @@ func (c *Cluster) URL() string {
 // AwaitReplica waits until replica has all that master has.
 func (c *Cluster) AwaitReplica(master, replica *Server) { awaitReplica(c.t, master, replica) }
 
+// TellIfFailed logs how each server sees the cluster, if the test has failed.
+func (c *Cluster) TellIfFailed() {
+	if !c.t.Failed() {
+		return
+	}
+	for _, s := range c.Servers() {
+		nodes, err := s.control().ClusterNodes(context.Background()).Result()
+		c.t.Logf("%s sees, %v:\n%s", s.Addr, err, nodes)
+	}
+}
+
 func (c *Cluster) await(what string, is func(*Server) bool) {
 	c.t.Helper()
 	for _, s := range c.Servers() {
