@@ -118,7 +118,7 @@ func TestBadBodies(t *testing.T) {
 		{`{"ttl":{}}`, "ttl: must be"}, {`{"ttl":[5]}`, "ttl: must be"}, {`{"ttl":"x"}`, "ttl: "}, {`{"ttl":1e309}`, "ttl: "},
 		{`{"ttl":-5}`, "ttl: "}, {`{"ttl":0}`, "ttl: "}, {`{"renew":"true"}`, "renew: must be a boolean, not a string"},
 		{`{"renew":1}`, "renew: "}, {`{"thread":"1"}`, "thread: must be a number, not a string"}, {`{"thread":1.5}`, "thread: "},
-		{`{"thread":1e3}`, "thread: "}, {`{"note":5}`, "note: "}, {`{"note":"a\u0000"}`, "note: "}, {"{\"note\":\"\xff\"}", "UTF-8"},
+		{`{"thread":1e-3}`, "thread: "}, {`{"note":5}`, "note: "}, {`{"note":"a\u0000"}`, "note: "}, {"{\"note\":\"\xff\"}", "UTF-8"},
 		{`{"bind":{"pid":1}}`, "bind: "}, {`{"mode":1}`, "mode: "}, {`{"limit":0}`, "limit: "},
 		{strings.Repeat(`{"a":`, 10) + "1" + strings.Repeat("}", 10), "body: is nested too deeply"},
 		{strings.Repeat("[", 60000), "body: is nested too deeply"}, {manyNames(65), "body: has an object with more than 64 names"},

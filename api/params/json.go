@@ -2,6 +2,7 @@ package params
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ const (
 // quotes is not taken for true.
 type Value struct {
 	kind    kind
-	text    string  // a number as it was written
+	text    string  // a number without exponent, see plain
 	members Params  // of an object
 	items   []Value // of an array
 }
@@ -163,7 +164,7 @@ func decodeValue(d *json.Decoder, depth int) (Value, error) {
 	case string:
 		return Value{kind: kindText, text: t}, nil
 	case json.Number:
-		return Value{kind: kindNumber, text: t.String()}, nil
+		return Value{kind: kindNumber, text: plain(t.String())}, nil
 	case bool:
 		return Value{kind: kindBoolean, text: fmt.Sprint(t)}, nil
 	case json.Delim:
@@ -176,6 +177,32 @@ func decodeValue(d *json.Decoder, depth int) (Value, error) {
 		return decodeArray(d, depth-1)
 	}
 	return Value{kind: kindNull}, nil
+}
+
+// plain is a number of JSON in the one way in which this package reads it: JSON knows no
+// difference between 1, 1.0 and 10e-1, and what a client's library writes is not up to the client.
+// A number whose exponent is far out of every range stays as it is, and is refused.
+func plain(number string) string {
+	const most = 32
+	mantissa, power, _ := strings.Cut(strings.ToLower(number), "e")
+	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
+	if err != nil || exponent > most || exponent < -most {
+		return number
+	}
+	digits, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	zeros := strings.Repeat("0", most)
+	all := zeros + whole + fraction + zeros
+	point := most + len(whole) + exponent
+	whole, fraction = strings.TrimLeft(all[:point], "0"), strings.TrimRight(all[point:], "0")
+	text := cmp.Or(whole, "0")
+	if fraction != "" {
+		text += "." + fraction
+	}
+	if negative && text != "0" {
+		text = "-" + text
+	}
+	return text
 }
 
 func decodeObject(d *json.Decoder, depth int) (Value, error) {

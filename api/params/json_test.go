@@ -39,3 +39,17 @@ func TestHalfCharacters(t *testing.T) {
 		}
 	}
 }
+
+// How a client writes a number makes no difference.
+func TestNumbers(t *testing.T) {
+	for sent, want := range map[string]string{
+		"0": "0", "1": "1", "1.0": "1", "1e0": "1", "10E-1": "1", "0.1e+1": "1", "1.50": "1.5", "1.5e1": "15", "100": "100", "1e2": "100",
+		"0.25": "0.25", "2.5e-1": "0.25", "1e-7": "0.0000001", "-0": "0", "-0.0": "0", "-1.0": "-1", "-2.5e1": "-25", "0e0": "0",
+		"9223372036854775807": "9223372036854775807", "9223372036854775807.0": "9223372036854775807", "1e33": "1e33", "1e-33": "1e-33",
+		"1e99999999999999999999": "1e99999999999999999999",
+	} {
+		if v, err := decode([]byte(sent)); err != nil || v.kind != kindNumber || v.text != want {
+			t.Errorf("decode(%s) = %q, %v, want %q", sent, v.text, err, want)
+		}
+	}
+}

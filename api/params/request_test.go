@@ -38,6 +38,25 @@ func TestQueryOrBody(t *testing.T) {
 	}
 }
 
+// An integer is one however JSON writes it, and is read in full.
+func TestIntegers(t *testing.T) {
+	for _, body := range []string{`{"thread":7}`, `{"thread":7.0}`, `{"thread":7e0}`, `{"thread":0.7e1}`, `{"thread":70E-1,"wait":1.0}`, `{"thread":7,"wait":1e0}`} {
+		p := sent{inner: inner{Wait: Duration(time.Second)}}
+		if _, err := QueryOrBody(request("", body), &p); err != nil || p.Thread != 7 || time.Duration(p.Wait) != time.Second {
+			t.Errorf("%s: read %+v, %v; want thread 7 and a wait of 1s", body, p, err)
+		}
+	}
+	for _, tt := range []struct{ query, body string }{
+		{"", `{"thread":7.5}`}, {"", `{"thread":7e-1}`}, {"", `{"thread":0.0}`}, {"", `{"thread":-7.0}`}, {"", `{"thread":1e19}`},
+		{"", `{"thread":1e400}`}, {"thread=7.0", ""}, {"thread=7e0", ""},
+	} {
+		_, err := QueryOrBody(request(tt.query, tt.body), &sent{})
+		if session.CodeOf(err) != session.CodeInvalid || err.Error() != "invalid: thread: must be a decimal from 1 on" {
+			t.Errorf("%s %s: %v, want the thread refused", tt.query, tt.body, err)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ query, body, want string }{
 		{"wait=1&wait=2", "", "wait: is in the query more than once"},
