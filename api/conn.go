@@ -71,17 +71,17 @@ func watch(c *gin.Context) {
 
 // refuseConn tells a client, without TLS, why its connection is closed before a request is
 // read.
-func refuseConn(c net.Conn, why error) {
+func refuseConn(c net.Conn, why error, head bool) {
 	if errors.Is(why, accept.ErrPlain) {
 		why = session.Invalid("request", "came without TLS, which is spoken here; begin the URL with https://")
 	}
 	_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // an answer fits into the buffer of a new connection
-	_, _ = c.Write(unrouted(problemOf(why)))            // nobody to be told
+	_, _ = c.Write(unrouted(problemOf(why), head))      // nobody to be told
 }
 
 // unrouted is the last answer on a connection, as it is sent, to a request that no handler
-// gets.
-func unrouted(p *problem) []byte {
+// gets; head: without its body, which the answer to a HEAD may not have.
+func unrouted(p *problem, head bool) []byte {
 	p.RequestID = rand.Text()
 	body := encode(p)
 	answer := http.Response{
@@ -91,6 +91,9 @@ func unrouted(p *problem) []byte {
 			"X-Content-Type-Options": {"nosniff"}, "Cache-Control": {"no-store"}, "Date": {time.Now().UTC().Format(http.TimeFormat)},
 		},
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
+	if head { // the length is left out, because another than a HEAD would wait for the body then
+		answer.Request, answer.ContentLength = &http.Request{Method: http.MethodHead}, -1
 	}
 	if p.RetryAfterMS > 0 {
 		answer.Header.Set("Retry-After", retryAfter(p))
@@ -102,20 +105,20 @@ func unrouted(p *problem) []byte {
 
 // restate says as a problem what net/http answers by itself, to what is no HTTP and so reaches
 // no handler. nil: b is the beginning of an answer of a handler, or no beginning.
-func restate(b []byte) []byte {
+func restate(b []byte, head bool) []byte {
 	if !bytes.HasPrefix(b, []byte("HTTP/1.")) {
 		return nil
 	}
-	head, _, whole := bytes.Cut(b, []byte("\r\n\r\n"))
-	if !whole || bytes.Contains(head, []byte(requestIDHeader)) {
+	top, _, whole := bytes.Cut(b, []byte("\r\n\r\n"))
+	if !whole || bytes.Contains(top, []byte(requestIDHeader)) {
 		return nil
 	}
-	line, _, _ := strings.Cut(string(head), "\r\n")
+	line, _, _ := strings.Cut(string(top), "\r\n")
 	_, line, _ = strings.Cut(line, " ")
 	number, text, _ := strings.Cut(line, " ")
 	status, _ := strconv.Atoi(number) // 0 is none of those below
 	if why := malformed(status, text); why != nil {
-		return unrouted(problemOf(why))
+		return unrouted(problemOf(why), head)
 	}
 	return nil
 }

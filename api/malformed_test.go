@@ -2,6 +2,7 @@ package api
 
 import (
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -44,14 +45,56 @@ func TestMalformedHTTP(t *testing.T) {
 	}
 }
 
-// So is HTTP without TLS where that is spoken.
+// The answer to a HEAD has no body, also to one that is no HTTP: a client would take it for the
+// beginning of the next answer.
+func TestMalformedHead(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	const whole = " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	for _, tt := range []struct {
+		before string // requests that are answered as they should be
+		raw    string
+		status int
+		body   bool
+	}{
+		{"", "HEAD /v1/locks/%zz" + whole, 400, false},
+		{"", "HEAD /livez HTTP/1.1\r\n\r\n", 400, false}, // no Host
+		{"", "HEAD /livez HTTP/1.1\r\nHost: localhost\r\nExpect: a miracle\r\n\r\n", 400, false},
+		{"", "HEAD /livez HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n", 501, false},
+		{"", "HEAD /" + strings.Repeat("x", 32<<10), 431, false}, // its line does not end
+		{"GET /livez" + whole, "HEAD /%zz" + whole + "GET /livez" + whole, 400, false},
+		{"HEAD /livez" + whole, "GET /%zz" + whole, 400, true},
+		{"", "GET /HEAD HTTP/1.1\r\nHEAD : x\r\n\r\n", 400, true},
+	} {
+		w := g.wire()
+		w.send(tt.before + tt.raw)
+		if method, _, found := strings.Cut(tt.before, " "); found {
+			resp, err := http.ReadResponse(w.r, &http.Request{Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+		}
+		a := w.answer()
+		if a.status != tt.status || (a.body != "") != tt.body || !a.close || a.header.Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%.60q after %.20q: %d %v %q, want %d, a body: %v", tt.raw, tt.before, a.status, a.header, a.body, tt.status, tt.body)
+		}
+	}
+}
+
+// HTTP without TLS, where that is spoken, is refused so, too.
 func TestPlainHTTP(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer Listening{TLS: &tls.Config{}}.Listen(ln).Close()
-	w := (&gateway{t: t, tcp: ln.Addr().String()}).wire()
+	g := &gateway{t: t, tcp: ln.Addr().String()}
+	w := g.wire()
+	w.send("HEAD /v1/locks/a HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if a := w.answer(); a.status != 400 || a.body != "" {
+		t.Errorf("HEAD: %d %q, want 400 without a body", a.status, a.body)
+	}
+	w = g.wire()
 	w.send("PUT /v1/locks/a HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	if p := refused(t, w.answer(), 400, session.CodeInvalid); !strings.Contains(p.Detail, "https://") || !w.closed() {
 		t.Errorf("detail = %q, want https://, and the connection closed", p.Detail)

@@ -20,11 +20,12 @@ type Config struct {
 	TLS         *tls.Config // nil: none
 	Log         *slog.Logger
 	// Refuse tells a client, without TLS, why its connection is closed before a request is
-	// read. Nil: nobody does.
-	Refuse func(net.Conn, error)
+	// read. head: it was a HEAD, as far as was read, so the answer has no body. Nil: nobody
+	// does.
+	Refuse func(c net.Conn, why error, head bool)
 	// Restate has the answer that is sent in place of one that net/http makes by itself, to
-	// what is no HTTP; nil: b is no such answer. Nil: there is none.
-	Restate func(b []byte) []byte
+	// what is no HTTP; nil: b is no such answer. head: it may be to a HEAD. Nil: there is none.
+	Restate func(b []byte, head bool) []byte
 }
 
 // On accepts the connections of ln. Each is counted on the account of its client; with TLS it
@@ -74,7 +75,7 @@ func (l *listener) accept() (*Conn, error) {
 			return &Conn{Conn: c, kernel: c, use: use, restate: l.Restate}, nil
 		}
 		if l.TLS == nil && l.Refuse != nil {
-			l.Refuse(c, err)
+			l.Refuse(c, err, false)
 		}
 		_ = c.Close()
 	}

@@ -16,7 +16,7 @@ type Conn struct {
 	net.Conn          // what is read and written: the kernel's, or TLS over it
 	kernel   net.Conn // the kernel's
 	use      *peer.Use
-	restate  func([]byte) []byte // see Config
+	restate  func([]byte, bool) []byte // see Config
 	frames   frames
 	requests atomic.Int64 // that were handled, the present one included
 
@@ -44,13 +44,17 @@ func (c *Conn) Read(b []byte) (int, error) {
 // Write implements net.Conn.
 func (c *Conn) Write(b []byte) (int, error) {
 	if c.restate != nil {
-		if instead := c.restate(b); instead != nil {
+		if instead := c.restate(b, c.mayBeHead()); instead != nil {
 			_, err := c.Conn.Write(instead)
 			return len(b), err
 		}
 	}
 	return c.Conn.Write(b)
 }
+
+// mayBeHead tells whether a request that no handler has got yet is a HEAD. Of several it does not
+// tell which: what is behind a request that is no HTTP is not answered.
+func (c *Conn) mayBeHead() bool { return c.frames.head.Load() > c.requests.Load() }
 
 // Watch calls gone when the client hangs up before ctx is done, if net/http does not see that:
 // it does not read on when a client has sent something behind its request.

@@ -20,6 +20,7 @@ import (
 type frames struct {
 	ambiguous atomic.Int64 // which request it is, from 1 on; 0: none
 	coded     atomic.Int64 // likewise, the first one with Transfer-Encoding
+	head      atomic.Int64 // likewise, the last one that is or begins as a HEAD
 
 	// Of the goroutine that reads.
 	heads   int64  // begun
@@ -60,6 +61,9 @@ func (f *frames) read(b []byte) {
 func (f *frames) keep(b []byte) {
 	n := min(len(b), maxLine-len(f.line))
 	f.line, f.cut = append(f.line, b[:n]...), f.cut || n < len(b)
+	if !f.begun && bytes.HasPrefix(f.line, []byte("HEAD ")) { // also one whose line never ends
+		f.head.Store(f.heads + 1)
+	}
 }
 
 func (f *frames) take(line string) {

@@ -92,10 +92,10 @@ func (l *secureListener) answerPlain(err error) error {
 	if !errors.As(err, &bad) || bad.Conn == nil {
 		return err
 	}
-	switch string(bad.RecordHeader[:]) {
+	switch method := string(bad.RecordHeader[:]); method {
 	case "GET /", "HEAD ", "POST ", "PUT /", "DELET", "OPTIO":
 		if l.Refuse != nil {
-			l.Refuse(bad.Conn, ErrPlain)
+			l.Refuse(bad.Conn, ErrPlain, method == "HEAD ")
 		}
 		return ErrPlain
 	}
