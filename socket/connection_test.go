@@ -89,13 +89,38 @@ func TestServerInfo(t *testing.T) {
 	g := start(t)
 	w := g.dial()
 	w.lock("a")
-	info, _ := w.do("INFO", "server").(string)
+	info, _ := w.do("INFO").(string)
 	for _, line := range []string{
 		"redis_version:7.4.0", "lockgw_version:1.2.3", "loading:0", "role:master", "connected_clients:1", "sessions:1", "holds:1",
 		"waiters:0", "backend:memory",
 	} {
 		if !strings.Contains(info, "\r\n"+line+"\r\n") {
 			t.Errorf("INFO has no line %q:\n%s", line, info)
+		}
+	}
+}
+
+// Client libraries ask for the sections that they want, in any case and order.
+func TestInfoSections(t *testing.T) {
+	w := start(t).dial()
+	const all = "Server Clients Persistence Replication Lockgw"
+	for asked, want := range map[string]string{
+		"": all, "all": all, "default": all, "EVERYTHING": all, "memory everything": all,
+		"server": "Server", "Replication": "Replication", "LOCKGW": "Lockgw",
+		"replication server replication": "Server Replication", "memory": "", "memory clients cpu": "Clients",
+	} {
+		text, ok := w.do(append([]string{"INFO"}, strings.Fields(asked)...)...).(string)
+		var got []string
+		for line := range strings.SplitSeq(text, "\r\n") {
+			if name, begins := strings.CutPrefix(line, "# "); begins {
+				got = append(got, name)
+			}
+		}
+		if !ok || strings.Join(got, " ") != want || want == "" && text != "" {
+			t.Errorf("INFO %s = %q, want the sections %q", asked, text, want)
+		}
+		if strings.HasPrefix(text, "\r\n") || strings.HasSuffix(text, "\r\n\r\n") || strings.Contains(text, "\r\n\r\n\r\n") {
+			t.Errorf("INFO %s = %q, want one empty line between sections, and none else", asked, text)
 		}
 	}
 }

@@ -13,7 +13,13 @@ import (
 // as it knows them. Client libraries choose what they send by it.
 const redisVersion = "7.4.0"
 
-func info(c *conn, _ []string) error {
+// info answers INFO as Redis does: each section that is asked for, once and in the order here; nothing
+// for a section that there is not.
+func info(c *conn, args []string) error {
+	asked := func(name string) bool {
+		return slices.ContainsFunc(args[1:], func(a string) bool { return strings.EqualFold(a, name) })
+	}
+	all := len(args) == 1 || asked("all") || asked("default") || asked("everything")
 	s := c.srv
 	s.mu.Lock()
 	conns := len(s.conns)
@@ -22,11 +28,16 @@ func info(c *conn, _ []string) error {
 	uptime := int64(time.Since(s.started).Seconds())
 	var b strings.Builder
 	section := func(name string, lines ...any) {
+		if !all && !asked(name) {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteString("\r\n")
+		}
 		fmt.Fprintf(&b, "# %s\r\n", name)
 		for i := 0; i < len(lines); i += 2 {
 			fmt.Fprintf(&b, "%s:%v\r\n", lines[i], lines[i+1])
 		}
-		b.WriteString("\r\n")
 	}
 	section("Server", "redis_version", redisVersion, "redis_mode", "standalone", "lockgw_version", s.cfg.Version,
 		"process_id", os.Getpid(), "tcp_port", 0, "uptime_in_seconds", uptime)
