@@ -68,6 +68,9 @@ func (p *acquireParams) claim(r *http.Request, sent params.Params, names ...stri
 	case prefer != "":
 		p.Wait = params.Duration(preferred)
 	}
+	if sent.Has("mode") && !bool(p.Mode) && p.Limit != 0 { // who asks to be alone may not get company
+		return nil, session.Invalid("limit", "does not go with mode=exclusive; leave mode out for a semaphore, or limit for a lock")
+	}
 	key, err := idempotencyKey(r)
 	if err != nil {
 		return nil, err

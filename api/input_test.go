@@ -60,7 +60,8 @@ func TestBadParameters(t *testing.T) {
 		{"max_hold=5s&min_hold=6s", "min_hold: "}, {"renew=yes", "renew: "}, {"renew=1", "renew: "}, {"renew", "renew: "},
 		{"thread=0", "thread: "}, {"thread=", "thread: "}, {"thread=-1", "thread: "}, {"thread=%2B1", "thread: "},
 		{"thread=1.0", "thread: "}, {"thread=9223372036854775808", "thread: "}, {"thread=a:1", "thread: "},
-		{"thread=" + strings.Repeat("1", 65), "thread: "}, {"limit=0", "limit: must be a decimal from 1 to 100000"}, {"limit=-1", "limit: "},
+		{"thread=" + strings.Repeat("1", 65), "thread: "}, {"mode=exclusive&limit=2", "limit: does not go with mode=exclusive"},
+		{"mode=shared&limit=2", "limit: does not go with a shared hold"}, {"limit=0", "limit: must be a decimal from 1 to 100000"}, {"limit=-1", "limit: "},
 		{"mode=SHARED", "mode: "}, {"mode=", "mode: "}, {"bind=4411", "bind: "}, {"bind=pid:", "bind: "},
 		{"bind=pid:0", "bind: "}, {"bind=pid:-1", "bind: "}, {"bind=pid:1", "bind: "}, {"note=" + long, "note: "},
 		{"note=a%0Ab", "note: "}, {"note=%1B[2J", "note: "}, {"note=%FF", "note: "}, {"note=a%E2%80%AEb", "note: "}, {"TTL=5", "TTL: is not known"},
@@ -80,6 +81,7 @@ func TestBadParameters(t *testing.T) {
 		{request: request{method: "POST", path: "/v1/locks/held/renew?wait=1", token: token}, detail: "wait: is not known"},
 		{request: request{method: "DELETE", path: "/v1/locks/held?all=maybe", token: token}, detail: "all: "},
 		{request: request{method: "DELETE", path: "/v1/locks/held?thread=0", token: token}, detail: "thread: "},
+		{request: request{method: "DELETE", path: "/v1/locks/held?force=true&thread=1", token: token}, detail: "thread: does not go with force=true"},
 		{request: request{method: "DELETE", path: "/v1/locks/held?force=1", token: token}, detail: "force: "},
 		{request: request{method: "DELETE", path: "/v1/locks/held", token: token, body: `{"all":true}`}, detail: "body: "},
 		{request: request{method: "GET", path: "/v1/locks/held?verbose=1"}, detail: "verbose: is not known here; known are none"},
@@ -142,6 +144,10 @@ func TestBadBodies(t *testing.T) {
 		rows = append(rows, badRequest{request{method: "POST", path: "/v1/multilocks", body: body}, 400, session.CodeInvalid, "half of a character"})
 	}
 	rows = append(rows, badRequest{
+		request{method: "PUT", path: "/v1/locks/a?mode=exclusive", body: `{"limit":2}`}, 400, session.CodeInvalid, "limit: does not go with mode=exclusive",
+	}, badRequest{
+		request{method: "POST", path: "/v1/multilocks", body: `{"names":["a"],"mode":"exclusive","limit":2}`}, 400, session.CodeInvalid, "limit: does not go",
+	}, badRequest{
 		request{method: "PUT", path: "/v1/locks/a?ttl=5", body: `{"ttl":5}`}, 400, session.CodeInvalid, "ttl: is in the query and in the body",
 	})
 	g.refuseAll(rows)

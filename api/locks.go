@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -22,16 +23,19 @@ func (h *Handler) release(c *gin.Context) error {
 		All    params.Boolean `param:"all"`
 		Force  params.Boolean `param:"force"`
 		Owner  params.Owner   `param:"owner"`
-	}{Thread: 1}
+	}{}
 	if err := params.Query(c.Request, &p); err != nil {
 		return err
 	}
 	switch {
+	case bool(p.Force) && p.Thread != 0:
+		return session.Invalid("thread", "does not go with force=true, which ends the hold of somebody else; owner says whose")
 	case bool(p.Force):
 		return h.forceRelease(c, name, backend.Owner(p.Owner))
 	case p.Owner != "":
 		return session.Invalid("owner", "goes with force=true only: the token says whose hold is released")
 	}
+	thread := int64(cmp.Or(p.Thread, 1))
 	var seen *backend.Fence
 	if len(c.Request.Header.Values("If-Match")) > 0 {
 		fence, err := ifMatch(c.Request)
@@ -44,11 +48,11 @@ func (h *Handler) release(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := h.giving(identityOf(c.Request.Context()), int64(p.Thread), name)
+	s, err := h.giving(identityOf(c.Request.Context()), thread, name)
 	if err != nil {
 		return err
 	}
-	done, err := s.ReleaseSeen(c.Request.Context(), name, int64(p.Thread), bool(p.All), seen, key)
+	done, err := s.ReleaseSeen(c.Request.Context(), name, thread, bool(p.All), seen, key)
 	if err != nil {
 		return err
 	}
