@@ -109,7 +109,7 @@ func checkMediaType(r *http.Request) error {
 	if r.ContentLength == 0 {
 		return nil
 	}
-	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+	if enc := strings.Join(r.Header.Values("Content-Encoding"), ", "); enc != "" && enc != "identity" {
 		return refusal(codeMediaType, "Content-Encoding: send the body as it is, not as %s", session.Quote(enc))
 	}
 	sent := strings.Join(r.Header.Values("Content-Type"), ", ") // two of them are none

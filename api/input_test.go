@@ -167,6 +167,7 @@ func TestMediaTypes(t *testing.T) {
 	for _, header := range []http.Header{
 		{"Content-Type": {"text/plain"}}, {"Content-Type": {"application/x-www-form-urlencoded"}}, {"Content-Type": {""}},
 		{"Content-Type": {"application/json; charset=utf-16"}}, {"Content-Type": {"application/json;"}, "Content-Encoding": {"gzip"}},
+		{"Content-Type": {"application/json"}, "Content-Encoding": {"identity", "gzip"}},
 		{"Content-Type": {"multipart/form-data; boundary=x"}}, {"Content-Type": {"json"}},
 		{"Content-Type": {"application/json", "text/plain"}},
 	} {
