@@ -260,6 +260,13 @@ func (s *Session) silentAt() (at time.Duration, so bool) {
 	return s.m.cfg.Clock() + s.silenceLeftLocked(), true
 }
 
+// Outlives tells whether the session lives on when one of its connections ends.
+func (s *Session) Outlives() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conns > 1 || !s.o.Conns || s.o.Keepalive > 0 || s.o.Alive != nil
+}
+
 // Attach and Detach count the connections of a session with Options.Conns.
 func (s *Session) Attach() error {
 	s.mu.Lock()

@@ -269,6 +269,37 @@ func TestHangUpAtGrant(t *testing.T) {
 	}
 }
 
+// TestHangUpAtGrant, where the grant comes so soon that nobody has read the end yet.
+func TestHangUpAtOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		open string // how the session is opened that the lock would stay with
+		lock []string
+		left int
+	}{
+		"other connections":            {"SESSION INFO", []string{"LOCK", "a"}, 0},
+		"a keepalive":                  {"SESSION NEW KEEPALIVE 60", []string{"LOCK", "a"}, 0},
+		"a keepalive, and with an id":  {"SESSION NEW KEEPALIVE 60", []string{"LOCK", "a", "REQ", "r"}, 1},
+		"a keepalive, and with a wait": {"SESSION NEW KEEPALIVE 60", []string{"LOCK", "a", "WAIT", "60"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var hangUp func()
+			h := &heldUp{at: func(session.Acquired) { hangUp() }}
+			g := start(t, h.option)
+			a, b := g.dial3(), g.dial()
+			opened := a.do(strings.Fields(tt.open)...)
+			token, _ := opened.(string)
+			if info, ok := opened.(map[string]any); ok {
+				token, _ = info["token"].(string)
+			}
+			b.want("OK", "AUTH", token)
+			hangUp = func() { b.Close() }
+			b.send(tt.lock...)
+			g.connections(1)
+			eventually(t, "what was granted is given back", func() bool { return g.m.Stats().Holds == tt.left })
+		})
+	}
+}
+
 // After the line that says why a connection is closed nothing follows.
 func TestLastLine(t *testing.T) {
 	var mute atomic.Bool

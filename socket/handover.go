@@ -116,7 +116,7 @@ func (c *conn) resume(s *session.Session, q *lockRequest, g session.Grant, err e
 	c.waits = nil
 	c.mu.Unlock()
 	c.w.Reset()
-	full := c.answer(c.guard("LOCK", func() error { return c.writeLock(q, g, err) }))
+	full := c.answer(c.guard("LOCK", func() error { return c.writeLock(s, q, g, err) }))
 	goOn := func() { c.giveBack(s, q); c.catchUp() }
 	if !full && q.untold == nil {
 		args, over := c.dequeue()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/peer"
 )
 
 func lockCommands() []command {
@@ -103,11 +104,11 @@ func lock(c *conn, args []string) error {
 		return c.park(s, w, q)
 	}
 	defer c.giveBack(s, &q)
-	return c.writeLock(&q, g, err)
+	return c.writeLock(s, &q, g, err)
 }
 
 // writeLock answers q, of which g or err has come. giveBack has to come after it.
-func (c *conn) writeLock(q *lockRequest, g session.Grant, err error) error {
+func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, err error) error {
 	if code := session.CodeOf(err); err != nil && (code == session.CodeLocked || code == session.CodeWaitTimeout) {
 		c.w.Null()
 		return nil
@@ -118,6 +119,10 @@ func (c *conn) writeLock(q *lockRequest, g session.Grant, err error) error {
 	// A client whose request has an id asks again to learn the outcome, so its lock stays.
 	if q.acquire.Key == "" {
 		q.untold = g.Lease
+	}
+	// One goroutine alone reads too late to know; a session that ends with the connection need not.
+	if q.untold != nil && s.Outlives() && peer.HungUp(c.nc) {
+		c.cancel()
 	}
 	if err := c.ctx.Err(); err != nil {
 		return err
