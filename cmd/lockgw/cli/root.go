@@ -56,7 +56,10 @@ use the gateway's socket; 122 lost; 125 lockgw itself failed. run returns its co
 			}
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseValue(cmd.Flags(), args, os.Args); err != nil {
+				return err
+			}
 			warnUnknown(cmd)
 			return FlagsFromEnv(cmd.Flags())
 		},

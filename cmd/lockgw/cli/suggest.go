@@ -57,13 +57,34 @@ var switchWords = map[string]string{
 // asValue is a part of a sentence about too many arguments. It tells of the first among them that
 // stands behind a switch as if it were its value, or is nothing. words are all of the command line.
 func asValue(flags *pflag.FlagSet, args, words []string) string {
+	i := behindSwitch(flags, args, words, func(word string) bool { return switchWords[word] != "" })
+	if i == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; if %q is a value, write %s=%s", words[i], words[i-1], switchWords[strings.ToLower(words[i])])
+}
+
+// refuseValue refuses what would be taken for a name and can hardly be meant as one: true or false
+// right behind a switch. The other words for yes and no are names that a script may well give, as
+// one that counts does.
+func refuseValue(flags *pflag.FlagSet, args, words []string) error {
+	i := behindSwitch(flags, args, words, func(word string) bool { return word == "true" || word == "false" })
+	if i == 0 {
+		return nil
+	}
+	return Usagef("%q would be a name here, not the value of %[2]s: write %[2]s=%[3]s, or put the name before %[2]s",
+		words[i], words[i-1], strings.ToLower(words[i]))
+}
+
+// behindSwitch is the place in words of the first of args that is such a word and stands right
+// behind a switch, 0 if there is none. It looks no further than the first --.
+func behindSwitch(flags *pflag.FlagSet, args, words []string, such func(string) bool) int {
 	for i := 1; i < len(words) && words[i-1] != "--"; i++ {
-		value := switchWords[strings.ToLower(words[i])]
-		if value != "" && slices.Contains(args, words[i]) && endsWithSwitch(flags, words[i-1]) {
-			return fmt.Sprintf("; if %q is a value, write %s=%s", words[i], words[i-1], value)
+		if such(strings.ToLower(words[i])) && slices.Contains(args, words[i]) && endsWithSwitch(flags, words[i-1]) {
+			return i
 		}
 	}
-	return ""
+	return 0
 }
 
 // endsWithSwitch says whether the last flag of word, such as --all or -qn, takes no value of its own.
