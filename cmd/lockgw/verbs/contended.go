@@ -22,14 +22,26 @@ type contendedLocks struct {
 	} `json:"items"`
 }
 
-func (o *historyOptions) contended(ctx context.Context, w io.Writer) error {
-	limit := 20
+// contendedRows is how many locks are listed without --all.
+const contendedRows = 20
+
+// contended lists the locks, and says on told that it has left some out.
+func (o *historyOptions) contended(ctx context.Context, w, told io.Writer) error {
+	limit := contendedRows + 1 // one more, to see whether there is one
 	if o.all {
-		limit = 1000
+		limit = historyPage
 	}
 	var c contendedLocks
 	if err := o.Get(ctx, "/v1/history?"+o.query(limit).Encode(), "", &c); err != nil {
 		return err
+	}
+	switch {
+	case o.all && len(c.Items) == limit: // the gateway does not tell of more
+		fmt.Fprintf(told, "lockgw: these are the %d locks that were waited for most, and there may be more: "+
+			"history NAME shows one, and a shorter --since has fewer\n", limit)
+	case !o.all && len(c.Items) == limit:
+		c.Items = c.Items[:contendedRows]
+		fmt.Fprintf(told, "lockgw: these are the %d locks that were waited for most; history --all lists more\n", contendedRows)
 	}
 	switch o.out.Format {
 	case "json":

@@ -27,6 +27,9 @@ type historyOptions struct {
 // historyRows is how many attempts are shown without --all.
 const historyRows = 50
 
+// historyPage is how much of a history the gateway answers with at once.
+const historyPage = 1000
+
 // NewHistory is the command `history`.
 func NewHistory() *cobra.Command {
 	o := historyOptions{since: 24 * time.Hour}
@@ -38,7 +41,7 @@ waited, how long it held the lock and how that ended; the newest last. Each gate
 keeps a history of its own callers (history.keep, history.max_size). Of the holders on
 other machines it knows what those who waited here were told.
 
-Without NAME it lists the locks that were waited for most.`,
+Without NAME it lists the locks that were waited for most: 20, with --all up to 1000.`,
 		Example: `  lockgw history nightly
   lockgw history nightly --since 7d -o json
   lockgw history`,
@@ -51,7 +54,7 @@ Without NAME it lists the locks that were waited for most.`,
 			typed := cmd.Flags().Changed("since") && !cli.FromEnv(cmd.Flags(), "since")
 			o.ever = o.all && !typed
 			if len(args) == 0 {
-				return o.contended(cmd.Context(), cmd.OutOrStdout())
+				return o.contended(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
 			return o.show(cmd.Context(), cmd.OutOrStdout(), args[0])
 		},
@@ -144,7 +147,7 @@ type asker struct {
 func (o *historyOptions) show(ctx context.Context, w io.Writer, name string) error {
 	limit := historyRows
 	if o.all || o.out.Format == "json" {
-		limit = 1000
+		limit = historyPage
 	}
 	q := o.query(limit)
 	var h lockHistory
