@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 )
 
 // Output says in which form a command writes what it was asked for.
@@ -78,6 +80,32 @@ func WriteNames(w io.Writer, names []string) error {
 // disk does. It ends the process otherwise, before a command can make good that what it
 // writes is lost.
 func CatchBrokenPipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
+// Unread is closed when nobody can read any more what is written to w, a pipe or a socket: whoever
+// writes but now and then notices no sooner than at the next write. It is nil where w is another
+// thing.
+func Unread(w io.Writer) <-chan struct{} {
+	f, ok := w.(*os.File)
+	if !ok {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+		return nil
+	}
+	fds := []unix.PollFd{{Fd: int32(f.Fd())}} // without events: errors and the end are told of anyway
+	unread := make(chan struct{})
+	go func() { // ends with the reader, or with the process
+		_, err := unix.Poll(fds, -1)
+		for errors.Is(err, unix.EINTR) {
+			_, err = unix.Poll(fds, -1)
+		}
+		if err == nil && fds[0].Revents&unix.POLLNVAL == 0 {
+			close(unread)
+		}
+	}()
+	return unread
+}
 
 // WriteJSON writes v for people and programs alike.
 func WriteJSON(w io.Writer, v any) error {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,6 +82,7 @@ func watch(ctx context.Context, o *watchOptions, pattern string, w io.Writer) er
 }
 
 func (o *watchOptions) relay(ctx context.Context, c *client.Client, path string, subscribed <-chan error, events <-chan string, w io.Writer) error {
+	unread := cli.Unread(w) // it may be long until the next event
 	for {
 		select {
 		case err := <-subscribed:
@@ -94,6 +96,8 @@ func (o *watchOptions) relay(ctx context.Context, c *client.Client, path string,
 			if err := o.tell(w, payload); err != nil {
 				return cli.Exit(cli.ExitFailed, fmt.Errorf("write an event: %w", err))
 			}
+		case <-unread:
+			return cli.Exit(cli.ExitSignal+int(syscall.SIGPIPE), nil) // as a write would end it
 		case <-c.Done():
 			return cli.GatewayError(path, c.Err())
 		case <-ctx.Done():
