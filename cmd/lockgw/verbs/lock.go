@@ -55,16 +55,13 @@ Prefer run where the work is one command: it ends the hold with it.`,
 				}
 			}
 			cli.CatchBrokenPipe()
-			ctx, stop := untilSignal(cmd.Context())
+			ctx, stop := untilEnded(cmd.Context(), cli.Unread(cmd.OutOrStdout()))
 			defer stop()
 			cmd.SetContext(ctx)
 			err := g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				return lock(ctx, cmd, g, c, args[0], o, keepalive, format)
 			})
-			if by := (ended{}); err != nil && errors.As(context.Cause(ctx), &by) {
-				err = cli.Exit(cli.ExitSignal+int(by.signal), fmt.Errorf("%w; %s is not held", by, args[0]))
-			}
-			return cli.Conflict(err, conflictCode)
+			return cli.Conflict(orEnded(ctx, err, args[0]), conflictCode)
 		},
 	}
 	f := cmd.Flags()
@@ -156,8 +153,13 @@ type ended struct{ signal syscall.Signal }
 
 func (e ended) Error() string { return "ended by a signal: " + e.signal.String() }
 
-// untilSignal is ctx until this process is asked to end. The next signal ends it.
-func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+// errUnread is why a context ended: nobody reads the token any more, as when the script has died
+// that waits for it.
+var errUnread = fmt.Errorf("write the token: %w", syscall.EPIPE)
+
+// untilEnded is ctx until this process is asked to end, or unread is closed. The next signal ends
+// the process.
+func untilEnded(ctx context.Context, unread <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := make(chan os.Signal, 1)
 	cli.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -166,8 +168,26 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 		select {
 		case s := <-c:
 			cancel(ended{s.(syscall.Signal)})
+		case <-unread:
+			cancel(errUnread)
 		case <-ctx.Done():
 		}
 	}()
 	return ctx, func() { cancel(nil) }
+}
+
+// orEnded is err, or in its place why ctx of untilEnded ended, if that is what it comes from.
+func orEnded(ctx context.Context, err error, name string) error {
+	cause := context.Cause(ctx)
+	code := cli.ExitFailed
+	by := ended{}
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(cause, &by):
+		code = cli.ExitSignal + int(by.signal)
+	case cause != errUnread || !errors.Is(err, context.Canceled):
+		return err
+	}
+	return cli.Exit(code, fmt.Errorf("%w; %s is not held", cause, name))
 }
