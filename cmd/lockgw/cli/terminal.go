@@ -15,6 +15,8 @@ func IsTerminal(w any) bool {
 
 // NoStdout tells whether this process has no stdout, as after >&-. Go opens /dev/null in its
 // place, for reading, too; whoever throws the output away with >/dev/null opens it for writing.
+// One that the caller opened for both, as Python's subprocess.DEVNULL and a daemon do, cannot be
+// told from Go's: the kernel says the same of the two, and no code of ours runs before Go's.
 func NoStdout() bool {
 	var out, null unix.Stat_t
 	flags, err := unix.FcntlInt(uintptr(unix.Stdout), unix.F_GETFL, 0)

@@ -110,7 +110,8 @@ func needStdout(command, otherwise string) error {
 	if !cli.NoStdout() {
 		return nil
 	}
-	return cli.Usagef("nobody would have the token, for stdout is closed or leads nowhere: catch it, as T=$(lockgw %s) does%s", command, otherwise)
+	return cli.Usagef("nobody would have the token, for stdout is closed, or /dev/null opened for reading and writing, which looks the same: "+
+		"catch it, as T=$(lockgw %s) does%s, or throw it away with >/dev/null", command, otherwise)
 }
 
 // openSession opens the session of a lock. How long a keepalive may be is the gateway's to say:
