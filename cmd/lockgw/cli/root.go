@@ -43,7 +43,8 @@ func NewRoot() *cobra.Command {
 the programs on it and a store such as Redis behind it.
 
 Every flag can be given as an environment variable, --wait as LOCKGW_WAIT.
-A command that lacks the form which LOCKGW_OUTPUT names writes its default.
+LOCKGW_OUTPUT is for the commands with --output; one that lacks the form which it names writes
+its default. LOCKGW_JSON is for all with --json, so also for lock, whose token a script reads.
 ` + durations + `
 
 Exit code: 0 done; 1 the gateway refused (not held, not allowed, no such session, ...) or, of
