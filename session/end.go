@@ -17,8 +17,17 @@ func (s *Session) Retire(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed && len(s.holds)+len(s.waiting) == 0 {
-		s.timer = time.AfterFunc(repeatGrace, func() { s.retired(reason) })
+		s.retireLocked(repeatGrace, func() { s.retired(reason) })
 	}
+}
+
+// retireLocked ends the session by f in a while, and not when it was to end before: it has had its
+// lock since, of which it is asked as long as any other.
+func (s *Session) retireLocked(d time.Duration, f func()) {
+	if s.retire != nil {
+		s.retire.Stop()
+	}
+	s.retire = time.AfterFunc(d, f)
 }
 
 // retired ends the session unless it holds something: then over decides again. One
@@ -26,7 +35,7 @@ func (s *Session) Retire(reason string) {
 func (s *Session) retired(reason string) {
 	s.closeIf(func() bool {
 		if len(s.waiting) > 0 {
-			s.timer = time.AfterFunc(repeatGrace, func() { s.retired(reason) })
+			s.retireLocked(repeatGrace, func() { s.retired(reason) })
 		}
 		return len(s.holds)+len(s.waiting) == 0
 	}, reason)
@@ -48,11 +57,11 @@ func (s *Session) over(l *Lease, e EventType, reason string) {
 	}
 	switch {
 	case e == EventLost:
-		s.timer = time.AfterFunc(lostGrace, func() { s.retired("its lock was lost (" + reason + ")") })
+		s.retireLocked(lostGrace, func() { s.retired("its lock was lost (" + reason + ")") })
 	case len(s.replays) > 0:
 		s.spent = true
 		s.m.cfg.Journal.Spent(s.id)
-		s.timer = time.AfterFunc(repeatGrace, func() { s.closeSoon(releasedReason) })
+		s.retireLocked(repeatGrace, func() { s.closeSoon(releasedReason) })
 	default:
 		s.spent = true // an acquire that comes before the end must not be granted and closed
 		s.m.wg.Go(func() { s.closeSoon(releasedReason) })
@@ -150,7 +159,7 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 	s.cancel(why) // from here on Err tells
 	s.pokeAllLocked()
 	leases := slices.Collect(maps.Values(s.holds))
-	for _, t := range []*time.Timer{s.timer, s.silence} {
+	for _, t := range []*time.Timer{s.returns, s.retire, s.silence} {
 		if t != nil {
 			t.Stop()
 		}

@@ -154,22 +154,24 @@ func (s *Session) comeBack(c *journal.Session, told time.Duration) {
 		}
 		s.o.Alive = alive
 	case journal.Connection:
-		s.after(max(s.m.cfg.Session.Reattach, told-s.m.cfg.Clock()), s.checkReturn)
+		s.mu.Lock()
+		s.returns = time.AfterFunc(max(s.m.cfg.Session.Reattach, told-s.m.cfg.Clock()), s.checkReturn)
+		s.mu.Unlock()
 	case journal.Keepalive, journal.MaxHold:
 	}
 	switch {
 	case s.spent:
-		s.after(repeatGrace, func() { s.closeSoon(releasedReason) })
+		s.retireIn(repeatGrace, func() { s.closeSoon(releasedReason) })
 	case s.o.OneLock && len(s.Leases()) == 0:
-		s.after(lostGrace, func() { s.retired("it held nothing when the gateway was restarted") })
+		s.retireIn(lostGrace, func() { s.retired("it held nothing when the gateway was restarted") })
 	}
 	s.live()
 }
 
-func (s *Session) after(d time.Duration, f func()) {
+func (s *Session) retireIn(d time.Duration, f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timer = time.AfterFunc(d, f)
+	s.retireLocked(d, f)
 }
 
 func (s *Session) endedMeanwhile(err error) { s.m.wg.Go(func() { s.closeSoon(err.Error()) }) }

@@ -103,7 +103,8 @@ type Session struct {
 	conns     int
 	replays   replays
 	silence   *time.Timer // runs checkSilence
-	timer     *time.Timer // of any other end
+	retire    *time.Timer // made by retireLocked
+	returns   *time.Timer // runs checkReturn
 }
 
 type holdKey struct {

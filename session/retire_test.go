@@ -1,0 +1,53 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// A session of one lock that was about to be forgotten, as it held nothing, and then had its lock
+// after all, answers repeats of the release as long as any other.
+func TestRetiredSessionRepeats(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		other := c.open(0)
+		mustAcquire(t, other, "x", session.Acquire{})
+		s, token, err := c.nodes[0].Open(session.Options{Peer: session.NoPeer(), OneLock: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Acquire(t.Context(), "x", session.Acquire{Key: "k"})
+		wantCode(t, err, session.CodeLocked)
+		s.Retire("it was refused")
+		time.Sleep(110 * time.Second)
+		mustRelease(t, other, "x")
+		mustAcquire(t, s, "x", session.Acquire{Key: "k"})
+		for range 3 {
+			if _, err := c.nodes[0].Lookup(token); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := s.Release(t.Context(), "x", 1, false, "r"); err != nil || r.Count != 0 {
+				t.Errorf("release = %+v, %v, want the first answer", r, err)
+			}
+			time.Sleep(30 * time.Second)
+		}
+	})
+}
+
+// What became of a lock that was lost can be asked for as long after each loss.
+func TestRetiredSessionTellsALoss(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s := c.open(0, session.Options{Peer: session.NoPeer(), OneLock: true})
+		mustAcquire(t, s, "x", session.Acquire{MaxHold: time.Second})
+		time.Sleep(9 * time.Minute)
+		mustAcquire(t, s, "x", session.Acquire{MaxHold: time.Second})
+		for range 4 {
+			time.Sleep(2 * time.Minute)
+			_, err := s.Release(t.Context(), "x", 1, false, "")
+			wantCode(t, err, session.CodeLost)
+		}
+	})
+}
