@@ -189,7 +189,7 @@ func endAll(ctx context.Context, leases []*Lease, reason string, then fate) (nam
 		if err == nil {
 			names = append(names, l.name)
 		}
-		if l.n.Given() == nil {
+		if l.n.Given() == nil && !l.n.Owed() {
 			errand.Launch()
 			continue
 		}

@@ -167,7 +167,7 @@ func (l *Lease) settle(parent context.Context, stop <-chan struct{}, errand *eng
 	given := l.n.Given()
 	if given == nil {
 		errand.Launch()
-		return true
+		return !l.n.Owed()
 	}
 	began := time.Now()
 	if parent == nil {
@@ -176,14 +176,14 @@ func (l *Lease) settle(parent context.Context, stop <-chan struct{}, errand *eng
 	errand.Do(parent)
 	select {
 	case <-given:
-		return true
+		return !l.n.Owed()
 	default:
 	}
 	t := time.NewTimer(l.m.cfg.Timeout - time.Since(began))
 	defer t.Stop()
 	select {
 	case <-given:
-		return true
+		return !l.n.Owed()
 	case <-stop:
 	case <-t.C:
 	}

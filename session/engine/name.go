@@ -22,6 +22,7 @@ type Name struct {
 	failure error         // what trouble was when there last was some
 	nudged  bool          // a message has come since the last request was sent
 	given   chan struct{} // closed when the store has nothing that nobody uses; nil: nobody asks
+	owed    bool          // as it was dropped, the store had
 
 	due slot // guarded by timers.mu
 }
@@ -98,6 +99,17 @@ func (n *Name) Given() <-chan struct{} {
 	return n.given
 }
 
+// Owed: n was dropped before the store had confirmed that it has nothing of this node that
+// nobody here has or wants.
+func (n *Name) Owed() bool {
+	if n == nil {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.owed
+}
+
 // See runs f, which only reads, with the name locked. false: the name is dropped, and f was not
 // called.
 func (n *Name) See(f func(c *contender.Contender, now time.Duration)) bool {
@@ -152,7 +164,8 @@ func (n *Name) answered(cause Path, r ledger.Reply, err error) {
 func (n *Name) take(cause Path, r ledger.Reply, err error) *Errand {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.gone {
+	if n.gone { // who releases may have brought this answer, and tells of it
+		n.owed = n.owed && (err != nil || !r.Written || r.Record.Has(n.e.cfg.Node))
 		return nil
 	}
 	n.trouble = err
@@ -224,6 +237,7 @@ func (n *Name) settle() {
 
 // drop: n is not used any more. n.mu is locked.
 func (n *Name) drop() {
+	n.owed = n.c.Owes()
 	n.gone = true
 	if n.given != nil {
 		close(n.given)
