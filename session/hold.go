@@ -21,6 +21,7 @@ type Released struct {
 	// the latest.
 	Pending bool
 	FreeBy  time.Duration
+	freeAt  time.Duration // FreeBy, on the clock
 }
 
 // errOver: the lease ended while it was being entered again.
@@ -111,11 +112,31 @@ func (s *Session) ReleaseSeen(ctx context.Context, name string, thread int64, al
 	if seen != nil {
 		what += fmt.Sprintf(" fence %d", *seen)
 	}
+	repeat := true
 	v, err := s.once(ctx, &receipt{key: key, what: what, names: 1}, false, func(r *receipt) (any, error) {
+		repeat = false
 		return s.release(ctx, name, thread, all, seen, r)
 	})
 	r, _ := v.(Released)
+	if repeat {
+		r = s.again(ctx, name, r)
+	}
 	return r, err
+}
+
+// again is what a repeat is told of a release that was answered with r: the store may have
+// confirmed since what it had not. Of the answers of the process before it is not known.
+func (s *Session) again(ctx context.Context, name string, r Released) Released {
+	if !r.Pending {
+		return r
+	}
+	free := r.freeAt <= s.m.cfg.Clock()
+	l := &Lease{m: s.m, n: s.m.engine.Find(name)}
+	if free || l.settle(nil, ctx.Done(), nil) {
+		return Released{}
+	}
+	r.FreeBy = max(r.freeAt-s.m.cfg.Clock(), 0)
+	return r
 }
 
 func (s *Session) surrender(ctx context.Context, name string, thread int64, all bool, seen *backend.Fence, answer *receipt) (Released, error) {
@@ -137,6 +158,7 @@ func (s *Session) surrender(ctx context.Context, name string, thread int64, all 
 			}
 			_, freeBy = l.longest() // it may have been renewed meanwhile
 		}
+		freeAt := s.m.cfg.Clock() + freeBy
 		errand, ended := l.endUnless(!all, "", answer)
 		switch {
 		case ended == errMore:
@@ -145,7 +167,7 @@ func (s *Session) surrender(ctx context.Context, name string, thread int64, all 
 		case l.settle(s.m.detach(ctx), ctx.Done(), errand):
 			return Released{}, nil
 		default:
-			return Released{Pending: true, FreeBy: freeBy}, nil
+			return Released{Pending: true, FreeBy: freeBy, freeAt: freeAt}, nil
 		}
 	}
 }

@@ -17,6 +17,7 @@ type AllReleased struct {
 	// FreeBy at the latest.
 	Pending bool
 	FreeBy  time.Duration
+	freeAt  time.Duration // FreeBy, on the clock
 }
 
 // ReleaseAll gives up one entry of the hold of each of names by thread (0 means 1).
@@ -35,8 +36,16 @@ func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, 
 		return s.releaseAll(ctx, names, thread, nil)
 	}
 	what := digest("release", fmt.Sprintf("%q %d", names, thread))
-	v, err := s.once(ctx, s.receiptFor(names, key, what), false, func(r *receipt) (any, error) { return s.releaseAll(ctx, names, thread, r) })
+	repeat := true
+	v, err := s.once(ctx, s.receiptFor(names, key, what), false, func(r *receipt) (any, error) {
+		repeat = false
+		return s.releaseAll(ctx, names, thread, r)
+	})
 	all, _ := v.(AllReleased) // after a restart it is not known any more which names those of the session were
+	if repeat && all.Pending {
+		was := Released{Pending: true, freeAt: all.freeAt}
+		all, _ = together(all.Names, func(i int) (Released, error) { return s.again(ctx, all.Names[i], was), nil })
+	}
 	return all, err
 }
 
@@ -51,7 +60,7 @@ func (s *Session) releaseAll(ctx context.Context, names []string, thread int64, 
 	}
 	all, errs := together(names, func(i int) (Released, error) {
 		if done, ok := s.before(r.of(names[i])).(Released); ok {
-			return done, nil
+			return s.again(ctx, names[i], done), nil
 		}
 		return s.release(ctx, names[i], thread, false, nil, r.of(names[i]))
 	})
@@ -100,7 +109,7 @@ func together(names []string, release func(i int) (Released, error)) (all AllRel
 			all.Names = append(all.Names, names[i])
 		}
 		all.Pending = all.Pending || d.Pending
-		all.FreeBy = max(all.FreeBy, d.FreeBy)
+		all.FreeBy, all.freeAt = max(all.FreeBy, d.FreeBy), max(all.freeAt, d.freeAt)
 	}
 	return all, errs
 }

@@ -63,7 +63,7 @@ func (l *Lease) ended(e contender.Entry) {
 		l.finish(nil, EventReleased, end.reason)
 		return
 	default:
-		j.Released(l.key(), l.s.id, end.answer.released(l, 0))
+		j.Released(l.key(), l.s.id, end.answer.givenBack(l, e.Deadline+Margin(l.c.TTL)))
 		l.finish(nil, EventReleased, end.reason)
 	}
 	l.m.forgetSlot(l)

@@ -77,6 +77,15 @@ func (r *receipt) released(l *Lease, left int) *journal.Answer {
 	return &a
 }
 
+// givenBack is released of the last entry, whose lease ends then in the store at the latest.
+func (r *receipt) givenBack(l *Lease, end time.Duration) *journal.Answer {
+	a := r.released(l, 0)
+	if a != nil && !a.Undone {
+		a.Free = end
+	}
+	return a
+}
+
 func (r *receipt) refused(err error, now time.Duration) journal.Answer {
 	a := r.answer(now)
 	a.Code, a.Detail = string(CodeOf(err)), err.Error()

@@ -216,7 +216,7 @@ func (s *Session) remind(a journal.Answer, lost map[journal.Owner]journal.Lost) 
 	case a.Fence != 0:
 		r.v = Grant{Lease: s.formerLease(a, lost), New: a.New}
 	default:
-		r.v = Released{Count: a.Count}
+		r.v = Released{Count: a.Count, Pending: a.Free != 0, freeAt: a.Free}
 	}
 	if s.replays == nil {
 		s.replays = replays{}

@@ -98,6 +98,7 @@ func (a *Answer) encode(b []byte) []byte {
 	}
 	b = jsontext.Flag(b, `,"new":`, a.New)
 	b = jsontext.Number(b, `,"count":`, int64(a.Count))
+	b = jsontext.Number(b, `,"free":`, int64(a.Free))
 	b = jsontext.Text(b, `,"code":`, a.Code)
 	b = jsontext.Text(b, `,"detail":`, a.Detail)
 	return append(b, '}')

@@ -102,6 +102,7 @@ type Answer struct {
 	Fence  uint64        `json:"fence,omitempty"`
 	New    bool          `json:"new,omitempty"`
 	Count  int           `json:"count,omitempty"`
+	Free   time.Duration `json:"free,omitempty"` // what was given back the store has no more, on CLOCK_BOOTTIME
 	Code   string        `json:"code,omitempty"`
 	Detail string        `json:"detail,omitempty"`
 	Undone bool          `json:"-"` // no answer: what was answered with Key is taken back
