@@ -53,7 +53,7 @@ type Hold struct {
 	// as soon as another node waits.
 	Retains bool `json:"retains,omitempty"`
 	// Breaks are the fences of callers whose holds an administrator has ended, while others
-	// go on under the same hold. The node ends them, and takes them out.
+	// may go on under the same hold. The node ends them, and takes them out.
 	Breaks []backend.Fence `json:"breaks,omitempty"`
 	// Callers are the first of those that are let in by the node, as of its last write.
 	Callers []Caller `json:"callers,omitempty"`

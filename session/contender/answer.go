@@ -208,6 +208,7 @@ func (c *Contender) endBroken(mine *ledger.Hold) {
 	}
 	for _, w := range slices.Clone(c.in) {
 		if w.Holds() && slices.Contains(mine.Breaks, w.Fence) {
+			c.keepOut()
 			c.lose(w, ByForce)
 		}
 	}

@@ -102,8 +102,13 @@ func (d *deaf) Listen(f func(ledger.Addressed)) {
 // gateway of the store, which hears messages when it is returned.
 func (s *store) gateway(t *testing.T, node string) (*gateway, *deaf) {
 	t.Helper()
-	table := &deaf{Table: s.open(node), ready: make(chan struct{})}
-	cfg := config(node)
+	return s.gatewayOf(t, config(node))
+}
+
+// gatewayOf is gateway of another Config.
+func (s *store) gatewayOf(t *testing.T, cfg engine.Config) (*gateway, *deaf) {
+	t.Helper()
+	table := &deaf{Table: s.open(cfg.Node), ready: make(chan struct{})}
 	cfg.TurnTime = time.Hour // a busy machine does not make it the turn of another node
 	g := open(table, cfg, nil)
 	t.Cleanup(func() {

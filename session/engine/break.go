@@ -12,12 +12,12 @@ import (
 
 // Break ends by force the hold of another node that has this fence now, or that of a program
 // outside lockgw, whose fence is the newest of the record. Then nobody gets the name for
-// delay. It tries again, until ctx is done, if the record changes meanwhile. Each time is looks
+// delay, or for that of the node that held it alone. It tries again, until ctx is done, if the record changes meanwhile. Each time is looks
 // at what is there, and its error is the result.
 //
-// Where several callers of that node have the name, the node is told by the record to end the
-// one with the fence, and then others may have what it had at once. If the node has not done
-// that within AskTime, all of them lose the name.
+// Turns are not written, and several callers of that node may have the name. So a node that
+// answers is told by the record to end the one with the fence, if it has the name still; others
+// keep theirs. If the node has not done that within AskTime, all of them lose the name.
 //
 // backend.ErrNotHeld: nobody holds it. backend.ErrFence: nobody does under that fence, but
 // for callers of this node perhaps. backend.ErrConflict: what a program outside lockgw has
@@ -111,7 +111,7 @@ func (a *Answer) breaks(node string, fence backend.Fence) (ledger.Op, error) {
 			present, held := a.fences(h)
 			if h.Node != node && slices.Contains(present, fence) {
 				op := ledger.Op{Verb: ledger.Break, Hold: h.ID}
-				if a.Told[h.Node].Holds > 1 {
+				if _, told := a.Told[h.Node]; told { // by now it may be another's, or others may have it, too
 					op.Caller = fence
 				}
 				return op, nil

@@ -71,10 +71,12 @@ func TestBreak(t *testing.T) {
 	})
 }
 
-// Nobody gets a name that was broken before the delay is over.
+// Nobody gets a name that was broken before the delay of the gateway that held it is over.
 func TestBreakBars(t *testing.T) {
 	overStores(t, func(t *testing.T, s *store) {
-		a, _ := s.gateway(t, "a")
+		bars := config("a")
+		bars.Delay = time.Second
+		a, _ := s.gatewayOf(t, bars)
 		b, _ := s.gateway(t, "b")
 		held, next := long("u:1", 0), long("v:1", 0)
 		a.hold(t, "n", held)

@@ -74,7 +74,7 @@ func parse(t *testing.T, name string) Instance {
 // for the smallest.
 func instances() []string {
 	faults := []string{"kill", "stop", "message", "request", "withdraw", "vanish", "slow"}
-	all := []string{"xx,x again", "sx,s again", "xx,x again slow", "xx,x retain", "xx,x retain request", "xx,x try", "x,x retain try", "xx,x retain try", "x,xx retain try", "x,x retain try request", "x,x retain try message", "x,x retain try kill", "x,x retain try stop", "x,x retain try slow", "sx,s retain try", "pp,p retain try", "x,x,x retain try", "sx,s try request", "pp,p try", "pp,pp try request", "x,x delete", "x,x delete kill", "x,x delete request", "ss,x delete", "ss,x break", "pp,p break", "ss,x break kill", "ss,s break request", "pp,p break slow", "ss,x break message", "ss,x try", "pp,p try hurry", "ss,x break carry", "pp,p break carry message"}
+	all := []string{"xx,x again", "sx,s again", "xx,x again slow", "xx,x retain", "xx,x retain request", "xx,x try", "x,x retain try", "xx,x retain try", "x,xx retain try", "x,x retain try request", "x,x retain try message", "x,x retain try kill", "x,x retain try stop", "x,x retain try slow", "sx,s retain try", "pp,p retain try", "x,x,x retain try", "sx,s try request", "pp,p try", "pp,pp try request", "x,x delete", "x,x delete kill", "x,x delete request", "ss,x delete", "ss,x break", "pp,p break", "ss,x break kill", "ss,s break request", "pp,p break slow", "ss,x break message", "xx,x break", "xx,x break kill", "ss,x try", "pp,p try hurry", "ss,x break carry", "pp,p break carry message"}
 	for _, callers := range []string{"x,x", "s,x", "p,p", "xx,x", "sx,s", "sx,x", "ss,x", "s,sx", "pp,p", "ppp,p", "pp,pp", "x,x,x", "s,x,s", "p,p,p"} {
 		all = append(all, callers)
 		for _, f := range faults {
