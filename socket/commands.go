@@ -31,8 +31,12 @@ func commandTable() map[string]*command {
 }
 
 // unknown is run for every command that is not in the table.
-var unknown = &command{name: "unknown", most: anyNumber, run: func(_ *conn, args []string) error {
-	return unknownCommand(args)
+var unknown = &command{name: "unknown", most: anyNumber, run: func(c *conn, args []string) error {
+	err := c.multi.unknown(args)
+	if err == nil {
+		c.w.Simple("OK")
+	}
+	return err
 }}
 
 func (s *Server) lookup(name string) *command {
@@ -55,6 +59,9 @@ func (s *Server) lookup(name string) *command {
 
 // check says why a command cannot be executed, before it is looked at closely.
 func (c *conn) check(cmd *command, args []string) error {
+	if err := c.multi.check(cmd); err != nil {
+		return err
+	}
 	if n := len(args) - 1; n < cmd.least || n > cmd.most {
 		return wrongArguments(args[0])
 	}

@@ -56,6 +56,7 @@ type conn struct {
 	failures int  // attempts to authenticate
 	goodbye  bool // hang up after this answer
 	subs     *subscriptions
+	multi    transaction
 
 	mu      sync.Mutex      // guards the fields below
 	room    chan struct{}   // of capacity 1: the queue has become shorter; nil: nobody waits for that

@@ -135,7 +135,7 @@ func quit(c *conn, _ []string) error {
 func reset(c *conn, _ []string) error {
 	c.unsubscribeAll()
 	c.leave("connection reset by its client")
-	c.w.RESP3, c.name, c.by = false, "", access.Of(c.nc, c.peer)
+	c.w.RESP3, c.name, c.by, c.multi = false, "", access.Of(c.nc, c.peer), false
 	c.w.Simple("RESET")
 	return nil
 }
