@@ -60,7 +60,24 @@ func (h *Handler) checkHead(r *http.Request) error {
 	case len(r.Header.Values("Authorization")) > 1:
 		return session.Invalid("Authorization", "was sent more than once")
 	}
+	if err := noCondition(r); err != nil {
+		return err
+	}
 	return noTokenInURL(r)
+}
+
+// noCondition refuses a change on a condition that nobody looks at: the client relies on it.
+func noCondition(r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	for _, name := range []string{"If-Match", "If-None-Match"} {
+		looked := name == "If-Match" && r.Method == http.MethodDelete && strings.HasPrefix(r.URL.Path, "/v1/locks/")
+		if len(r.Header.Values(name)) > 0 && !looked {
+			return session.Invalid(name, "is not looked at here, but by DELETE /v1/locks/NAME, which knows If-Match; leave it out")
+		}
+	}
+	return nil
 }
 
 // headerBytes is the size of the request line and the headers as they were sent,
