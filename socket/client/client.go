@@ -25,6 +25,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lockgw/lockgw/socket/resp"
 )
@@ -77,9 +78,10 @@ type call struct {
 
 // What the wire names, and how many calls may be unanswered.
 const (
-	noticeKind = "lockgw"  // the first value of the pushes about holds
-	onlyUser   = "default" // the token says who somebody is
-	maxPending = 64        // of one connection; the gateway takes no more
+	noticeKind = "lockgw"    // the first value of the pushes about holds
+	onlyUser   = "default"   // the token says who somebody is
+	maxPending = 64          // of one connection; the gateway takes no more
+	lastWords  = time.Second // for reading what was sent before the gateway hung up; it is here already
 )
 
 // Dial connects to the gateway whose socket is at path, /run/lockgw/resp.sock unless it is
@@ -169,8 +171,8 @@ func (c *Client) send(ctx context.Context, k *call, b []byte) error {
 	case <-c.done:
 		return cmp.Or(ctx.Err(), c.err)
 	}
-	if ctx.Err() != nil { // the selects choose at random, and what was sent costs the connection
-		return ctx.Err()
+	if err := cmp.Or(ctx.Err(), c.Err()); err != nil { // the selects choose at random, and what was sent costs the connection
+		return err
 	}
 	select {
 	case c.calls <- k:
@@ -184,9 +186,8 @@ func (c *Client) send(ctx context.Context, k *call, b []byte) error {
 	switch {
 	case !stop(): // the connection ends, even if there is an answer already
 		return ctx.Err()
-	case err != nil:
-		c.fail(fmt.Errorf("gateway: %w", err))
-		return cmp.Or(ctx.Err(), c.err)
+	case err != nil: // why the gateway has hung up may be still to be read
+		_ = c.nc.SetReadDeadline(time.Now().Add(lastWords))
 	}
 	return nil
 }
@@ -215,8 +216,12 @@ func (c *Client) read() {
 		select {
 		case k := <-c.calls:
 			k.answer(v, nil)
-		default:
-			c.fail(fmt.Errorf("gateway: a reply that answers nothing: %.64v", v))
+		default: // a gateway that refuses a connection waits for no request
+			if e, ok := v.(resp.Error); ok {
+				c.fail(errorOf(e))
+			} else {
+				c.fail(fmt.Errorf("gateway: a reply that answers nothing: %.64v", v))
+			}
 		}
 	}
 }
@@ -228,8 +233,8 @@ func readError(err error) error {
 	return fmt.Errorf("gateway closed the connection: %w", err)
 }
 
-// abandon ends the calls that get no answer any more. A call that is added later fails
-// because it cannot be written.
+// abandon ends the calls that get no answer any more. None is added later: whoever may write
+// sees then that the connection is over.
 func (c *Client) abandon() {
 	c.write <- struct{}{}
 	defer func() { <-c.write }()
@@ -245,11 +250,15 @@ func (c *Client) abandon() {
 
 func (k *call) answer(v any, err error) {
 	if e, ok := v.(resp.Error); ok {
-		word, text, _ := strings.Cut(string(e), " ")
-		v, err = nil, &Error{Word: word, Text: text}
+		v, err = nil, errorOf(e)
 	}
 	k.reply, k.err = v, err
 	close(k.done)
+}
+
+func errorOf(e resp.Error) *Error {
+	word, text, _ := strings.Cut(string(e), " ")
+	return &Error{Word: word, Text: text}
 }
 
 // confirms tells whether p is the answer to a SUBSCRIBE and the like.

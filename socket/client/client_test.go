@@ -330,6 +330,55 @@ func TestClientGatewayGone(t *testing.T) {
 	}
 }
 
+// A gateway that refuses a connection says why and hangs up, without a request. That is told
+// whenever the request comes: it must not look as if there were no gateway.
+func TestClientOfARefusal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	refused := func() net.Conn {
+		nc, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gateway, err := ln.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = gateway.Write([]byte("-NOAUTH you may not\r\n"))
+		gateway.Close()
+		return nc
+	}
+	for range 20 {
+		c := newClient(lateRead{refused(), make(chan struct{})}, Options{})
+		wantWord(t, c.Ping(t.Context()), "NOAUTH")
+		_ = c.Close()
+		c = newClient(refused(), Options{})
+		<-c.Done()
+		wantWord(t, c.Ping(t.Context()), "NOAUTH")
+		_ = c.Close()
+	}
+}
+
+// lateRead reads nothing before there was a write.
+type lateRead struct {
+	net.Conn
+	written chan struct{}
+}
+
+func (r lateRead) Read(b []byte) (int, error) {
+	<-r.written
+	return r.Conn.Read(b)
+}
+
+func (r lateRead) Write(b []byte) (int, error) {
+	defer close(r.written)
+	return r.Conn.Write(b)
+}
+
 func TestClientClose(t *testing.T) {
 	g := start(t)
 	c := g.client(Options{})
