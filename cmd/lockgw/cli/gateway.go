@@ -83,7 +83,7 @@ func (g Gateway) Dial(ctx context.Context, o client.Options) (*client.Client, er
 	}
 	c, err := client.Dial(ctx, path, o)
 	if err != nil {
-		return nil, GatewayError(path, err)
+		return nil, GatewayError(path, unheard{err})
 	}
 	if _, err := g.Path(); err != nil { // somebody has made the directory meanwhile
 		c.Close()

@@ -46,9 +46,14 @@ func ConnectionError(path string, err error) error {
 		return fmt.Errorf("%s is no socket; --socket and LOCKGW_SOCKET name the gateway's resp.sock, LOCKGW_SOCKET_DIR the directory that it is in", path)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("no gateway at %s: %w; is `lockgw serve` running? --socket or LOCKGW_SOCKET names another path", path, op.Err)
+	case errors.As(err, new(unheard)) && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("what listens at %s does not answer: a gateway that hangs, or another program; --socket and LOCKGW_SOCKET name the gateway's resp.sock", path)
+	case errors.As(err, new(unheard)) && hungUp(err):
+		return fmt.Errorf("what listens at %s has closed the connection without an answer: a gateway that is being stopped or restarted, or another program; "+
+			"--socket and LOCKGW_SOCKET name the gateway's resp.sock", path)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the gateway at %s does not answer", path)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE), errors.Is(err, syscall.ECONNRESET):
+	case hungUp(err):
 		return fmt.Errorf("the gateway at %s has closed the connection: it was stopped, or is being restarted", path)
 	case strings.Contains(err.Error(), `reply "HTTP/`):
 		return fmt.Errorf("%s is a socket for HTTP; --socket and LOCKGW_SOCKET name the one beside it, resp.sock", path)
@@ -57,6 +62,16 @@ func ConnectionError(path string, err error) error {
 	default:
 		return fmt.Errorf("connection to %s: %w", path, err)
 	}
+}
+
+// unheard is an error of a connection before the first answer: who listens there is not known. It
+// counts as a gateway that is away, for one that hangs, or is being stopped, looks the same.
+type unheard struct{ error }
+
+func (u unheard) Unwrap() error { return u.error }
+
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // connectionCode tells a gateway that is away from one that this user may not use, and from a path

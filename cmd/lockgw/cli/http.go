@@ -71,7 +71,7 @@ func (g Gateway) ask(ctx context.Context, path, token string) (response *http.Re
 	}}
 	response, err = unix.RoundTrip(request)
 	if err != nil {
-		return nil, file, GatewayError(file, err)
+		return nil, file, GatewayError(file, unheard{err})
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
