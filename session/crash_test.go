@@ -58,6 +58,7 @@ type crashes struct {
 	rng    *rand.Rand
 	stints map[string][]*stint // by name; some are over
 	last   map[string]backend.Fence
+	broken map[string]time.Duration // by name: until when somebody was about to break it
 	grants int
 	faults []string
 	log    []string
@@ -72,6 +73,9 @@ type stint struct {
 	until    time.Duration // as it was last told
 	over     bool
 }
+
+// ends: it may be over though its client lives.
+func (a *stint) ends() bool { return a.mode.Fixed || a.mode.MaxHold > 0 }
 
 // permits is the name of a semaphore, and how many it has.
 const (
@@ -90,7 +94,7 @@ func (a *stint) excludes(b *stint, others int) bool {
 func newCrashes(_ *testing.T, seed uint64) *crashes {
 	return &crashes{
 		seed: seed, calm: seed%2 == 0, clock: fakeClock(), rng: rand.New(rand.NewPCG(seed, 3)),
-		stints: map[string][]*stint{}, last: map[string]backend.Fence{},
+		stints: map[string][]*stint{}, last: map[string]backend.Fence{}, broken: map[string]time.Duration{},
 	}
 }
 
@@ -124,6 +128,7 @@ func (c *crashes) run(t *testing.T) {
 		n := &mortal{c: c, name: fmt.Sprint("n", i)}
 		cfg := session.Config{
 			TTL: crashTTL, Timeout: time.Second, Clock: c.clock, Session: session.Lifetime{Reattach: crashReattach},
+			Delay: time.Duration(c.random(2)) * 300 * time.Millisecond,
 			Fairness: session.Fairness{
 				MaxTurns: 3, Retain: time.Duration(c.random(2)) * 300 * time.Millisecond,
 				Strict: c.random(4) == 0, ExactOwner: c.random(4) == 0,
@@ -134,6 +139,7 @@ func (c *crashes) run(t *testing.T) {
 	}
 	over := make(chan struct{})
 	var clients, deaths sync.WaitGroup
+	deaths.Go(func() { c.breaks(over) })
 	for i, n := range c.nodes {
 		deaths.Go(func() { n.dieAgain(over) })
 		for k := range 3 {
@@ -263,7 +269,7 @@ func (c *crashes) enter(st *stint) {
 	c.last[st.name] = max(last, st.fence)
 	var others []*stint
 	for _, o := range c.stints[st.name] {
-		if !o.over && now < o.until {
+		if !o.over && now < o.until && !c.brokenLocked(o) && !c.brokenLocked(st) {
 			others = append(others, o)
 		}
 	}
@@ -299,11 +305,11 @@ func (c *crashes) leave(st *stint) {
 }
 
 func (c *crashes) lost(st *stint, why error) {
+	gone := c.gone(st)
 	c.mu.Lock()
-	expired := st.mode.Fixed && st.until <= c.clock()
 	st.over = true
 	c.mu.Unlock()
-	if c.say("%s has lost %s: %v", st.by, st.name, why); c.calm && !expired {
+	if c.say("%s has lost %s: %v", st.by, st.name, why); c.calm && !gone {
 		c.fault("%s has lost %s: %v", st.by, st.name, why)
 	}
 }
@@ -321,7 +327,7 @@ func (c *crashes) deserted(n *mortal, st *stint) {
 		if n.now() != p {
 			continue
 		}
-		expired := st.mode.Fixed && c.clock() >= st.until
+		expired := st.ends() && c.clock() >= st.until
 		switch free := err == nil && info.State == session.StateFree; {
 		case free && c.clock() < st.since+st.mode.MinHold:
 			c.fault("%s is free before its time", st.name)

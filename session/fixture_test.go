@@ -114,7 +114,7 @@ func newCluster(t *testing.T, n int, cfg session.Config, wrap func(i int, b ledg
 				t.Errorf("close: %v", err)
 			}
 			if f, ok := b.(*faulty); ok {
-				f.wg.Wait()
+				f.end()
 			}
 			_ = b.Close()
 		})
@@ -198,10 +198,11 @@ func held(l *session.Lease) bool { _, err := l.View(); return err == nil }
 // and renew.
 type faulty struct {
 	ledger.Table
-	mu     sync.Mutex              // guards before and after once the gateway runs
+	mu     sync.Mutex              // guards before and after once the gateway runs, and over
 	before func(verb string) error // an error: the request does not arrive
 	after  func(verb string) error // an error: the answer does not
 	drop   func(m ledger.Addressed) bool
+	over   bool                     // see end
 	early  *ledger.Addressed        // comes as soon as somebody listens
 	wg     sync.WaitGroup           // requests on their way
 	tell   func(m ledger.Addressed) // tells the gateway of a message, as the store would
@@ -232,7 +233,7 @@ func around[T any](ctx context.Context, f *faulty, verb string, do func() (T, er
 		err error
 	}
 	done := make(chan answer, 1)
-	f.wg.Go(func() {
+	begun := f.begin(func() {
 		var a answer
 		f.mu.Lock()
 		before, after := f.before, f.after
@@ -250,6 +251,9 @@ func around[T any](ctx context.Context, f *faulty, verb string, do func() (T, er
 		}
 		done <- a
 	})
+	if !begun {
+		done <- answer{err: errLost}
+	}
 	select {
 	case a := <-done:
 		return a.v, a.err
@@ -257,6 +261,24 @@ func around[T any](ctx context.Context, f *faulty, verb string, do func() (T, er
 		var none T
 		return none, fmt.Errorf("%w: %w", backend.ErrUnavailable, ctx.Err())
 	}
+}
+
+// begin has request carried out, unless f is over.
+func (f *faulty) begin(request func()) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.over {
+		f.wg.Go(request)
+	}
+	return !f.over
+}
+
+// end waits for the requests on their way. What comes later does not arrive.
+func (f *faulty) end() {
+	f.mu.Lock()
+	f.over = true
+	f.mu.Unlock()
+	f.wg.Wait()
 }
 
 func (f *faulty) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {

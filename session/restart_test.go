@@ -74,7 +74,7 @@ func (p *process) kill() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = p.stop(ctx)
-	p.f.wg.Wait()
+	p.f.end()
 	_ = p.f.Table.Close()
 }
 
