@@ -36,3 +36,18 @@ func TestBreakMeetsATurn(t *testing.T) {
 		}
 	})
 }
+
+// The fence of a hold that was broken from another node passes no check any more.
+func TestCheckAfterABreak(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 2, session.Config{}, nil)
+		l := mustAcquire(t, c.open(0), "x", session.Acquire{})
+		if err := c.nodes[1].Break(t.Context(), "x", l.Fence(), "", "a test"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for _, m := range c.nodes {
+			wantCode(t, m.Check(t.Context(), "x", l.Fence()), session.CodeFenceMismatch)
+		}
+	})
+}
