@@ -37,17 +37,35 @@ func TestBreakMeetsATurn(t *testing.T) {
 	})
 }
 
-// The fence of a hold that was broken from another node passes no check any more.
+// The fence of a hold that was broken passes no check any more, whichever node has done it. Who
+// has the name next, be it in turn, passes with its own.
 func TestCheckAfterABreak(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		c := newCluster(t, 2, session.Config{}, nil)
-		l := mustAcquire(t, c.open(0), "x", session.Acquire{})
-		if err := c.nodes[1].Break(t.Context(), "x", l.Fence(), "", "a test"); err != nil {
-			t.Fatal(err)
+	for by := range 2 {
+		for i, waits := range []bool{false, true, false, true} {
+			bubble(t, func(t *testing.T) {
+				c := newCluster(t, 2, session.Config{Fairness: session.Fairness{Retain: time.Duration(i/2) * time.Minute}}, nil)
+				l := mustAcquire(t, c.open(0), "x", session.Acquire{})
+				var waiter <-chan *session.Lease
+				if waits {
+					waiter = wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+				}
+				if err := c.nodes[by].Break(t.Context(), "x", l.Fence(), "", "a test"); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				for _, m := range c.nodes {
+					wantCode(t, m.Check(t.Context(), "x", l.Fence()), session.CodeFenceMismatch)
+				}
+				if !waits {
+					return
+				}
+				next := within(t, time.Minute, waiter)
+				for _, m := range c.nodes {
+					if err := m.Check(t.Context(), "x", next.Fence()); err != nil {
+						t.Errorf("broken by node %d: check of the next fence: %v", by, err)
+					}
+				}
+			})
 		}
-		synctest.Wait()
-		for _, m := range c.nodes {
-			wantCode(t, m.Check(t.Context(), "x", l.Fence()), session.CodeFenceMismatch)
-		}
-	})
+	}
 }

@@ -132,7 +132,7 @@ func (s *Session) again(ctx context.Context, name string, r Released) Released {
 	}
 	free := r.freeAt <= s.m.cfg.Clock()
 	l := &Lease{m: s.m, n: s.m.engine.Find(name)}
-	if free || l.settle(nil, ctx.Done(), nil) {
+	if free || l.settle(context.Background(), ctx.Done(), nil) {
 		return Released{}
 	}
 	r.FreeBy = max(r.freeAt-s.m.cfg.Clock(), 0)

@@ -209,9 +209,6 @@ func (c *Contender) endBroken(mine *ledger.Hold) {
 	for _, w := range slices.Clone(c.in) {
 		if w.Holds() && slices.Contains(mine.Breaks, w.Fence) {
 			c.keepOut()
-			if c.hold.mode == backend.Exclusive { // its fence passes no check any more
-				c.given = max(c.given, c.copy.Top)
-			}
 			c.lose(w, ByForce)
 		}
 	}

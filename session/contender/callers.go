@@ -187,9 +187,15 @@ func (c *Contender) loseAll(reason Reason) {
 	}
 }
 
-// lose ends the hold of w. One who was not told waits again, in front.
+// lose ends the hold of w. One who was not told waits again, in front. What was ended by force is
+// to pass no check any more: so no further fence of its block is given, and the last one counts as
+// given.
 func (c *Contender) lose(w *Caller, reason Reason) {
 	was := w.phase
+	if reason == ByForce && c.hold.mode == backend.Exclusive {
+		c.hold.used, c.given = c.cfg.Turns, max(c.given, c.copy.Top)
+		c.hold.last = c.given
+	}
 	c.over(w, reason)
 	switch was {
 	case told:

@@ -187,7 +187,7 @@ func orEnded(ctx context.Context, err error, name string) error {
 		return nil
 	case errors.As(cause, &by):
 		code = cli.ExitSignal + int(by.signal)
-	case cause != errUnread || !errors.Is(err, context.Canceled):
+	case !errors.Is(cause, errUnread) || !errors.Is(err, context.Canceled):
 		return err
 	}
 	return cli.Exit(code, fmt.Errorf("%w; %s is not held", cause, name))
