@@ -13,6 +13,13 @@ func IsTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// IsScreen tells whether w is a terminal that can do more than write one line after the other, as
+// the shell in an editor cannot.
+func IsScreen(w any) bool { return IsTerminal(w) && !IsDumb() }
+
+// IsDumb tells whether the terminal takes no commands.
+func IsDumb() bool { return os.Getenv("TERM") == "dumb" }
+
 // NoStdout tells whether this process has no stdout, as after >&-. Go opens /dev/null in its
 // place, for reading, too; whoever throws the output away with >/dev/null opens it for writing.
 // One that the caller opened for both, as Python's subprocess.DEVNULL and a daemon do, cannot be

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -53,7 +52,7 @@ const (
 // newReport reports on screen. Call flush at the end, when no lock waits for that.
 func newReport(screen io.Writer, o *options) (r *report, flush func()) {
 	w := cli.NewPatient(screen)
-	live := !o.json && cli.IsTerminal(screen) && os.Getenv("TERM") != "dumb"
+	live := !o.json && cli.IsScreen(screen)
 	return &report{quiet: o.quiet, json: o.json, conflictCode: o.conflictCode, live: live, screen: screen, w: w}, func() { <-w.Written() }
 }
 

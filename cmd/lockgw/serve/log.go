@@ -8,6 +8,7 @@ import (
 
 	"github.com/lmittmann/tint"
 
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 )
 
@@ -19,7 +20,7 @@ const logPatience = time.Second
 func newLog(w io.Writer, terminal bool, c config.Log, level *slog.LevelVar) *slog.Logger {
 	if c.Format == "text" || (c.Format == "auto" && terminal) {
 		return slog.New(tint.NewTextHandler(w, &tint.Options{
-			Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !terminal,
+			Level: level, TimeFormat: time.TimeOnly, NoColor: os.Getenv("NO_COLOR") != "" || !terminal || cli.IsDumb(),
 		}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))

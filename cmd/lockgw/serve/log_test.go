@@ -30,4 +30,13 @@ func TestLog(t *testing.T) {
 	if got := out.String(); !strings.Contains(got, "INF hello key=1\n") {
 		t.Errorf("log = %q, want plain text without colours", got)
 	}
+	for term, colours := range map[string]bool{"xterm": true, "dumb": false} {
+		t.Setenv("NO_COLOR", "")
+		t.Setenv("TERM", term)
+		out.Reset()
+		newLog(&out, true, config.Log{Format: "auto"}, level).Info("hello")
+		if got := out.String(); strings.Contains(got, "\x1b") != colours || !strings.Contains(got, "hello") {
+			t.Errorf("on a terminal %s the log is %q, want colours: %v", term, got, colours)
+		}
+	}
 }

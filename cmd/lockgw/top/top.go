@@ -37,14 +37,14 @@ func New() *cobra.Command {
   b           take the selected lock from its holder, as "lockgw break" does
   q           quit
 
-Without a terminal, or with -o or --json, it writes the locks once and ends.`,
+Without a terminal, on a dumb one, or with -o or --json, it writes the locks once and ends.`,
 		Args: cli.UsageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, err := cli.ReadAdminToken(o.file)
 			if err != nil {
 				return cli.Usagef("--admin-token-file: %w", err)
 			}
-			once := o.out.Format == "json" || cmd.Flags().Changed("output") || !cli.IsTerminal(os.Stdin) || !cli.IsTerminal(cmd.OutOrStdout())
+			once := o.out.Format == "json" || cmd.Flags().Changed("output") || !cli.IsTerminal(os.Stdin) || !cli.IsScreen(cmd.OutOrStdout())
 			return o.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				if once {
 					return o.once(ctx, cmd, c)

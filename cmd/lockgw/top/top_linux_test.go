@@ -40,3 +40,13 @@ func TestTopSignals(t *testing.T) {
 		}
 	}
 }
+
+// On a terminal that cannot be drawn on it writes the locks once.
+func TestTopDumb(t *testing.T) {
+	s, cmd := e2e.StartOnTerminal(t, e2e.StartGateway(t), "sh", "-c", "TERM=dumb exec lockgw top")
+	s.Await(`NAME +STATE +HOLDER`)
+	e2e.WantExit(t, cmd, 0)
+	if strings.Contains(s.Shown(), "\x1b") {
+		t.Errorf("terminal shows %q", s.Shown())
+	}
+}
