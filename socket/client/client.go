@@ -87,8 +87,7 @@ const (
 // Dial connects to the gateway whose socket is at path, /run/lockgw/resp.sock unless it is
 // configured otherwise. ctx bounds the dialling alone.
 func Dial(ctx context.Context, path string, o Options) (*Client, error) {
-	var d net.Dialer
-	nc, err := d.DialContext(ctx, "unix", path)
+	nc, err := connect(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}

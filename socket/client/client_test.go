@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -377,6 +379,48 @@ func (r lateRead) Read(b []byte) (int, error) {
 func (r lateRead) Write(b []byte) (int, error) {
 	defer close(r.written)
 	return r.Conn.Write(b)
+}
+
+// A gateway that has not taken those who came before yet is there all the same.
+func TestDialWaitsForRoom(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: path}), unix.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	first, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if _, err := net.Dial("unix", path); !errors.Is(err, unix.EAGAIN) {
+		t.Skipf("here a full queue is no EAGAIN: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := connect(ctx, path); !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("err = %v, want %v", err, unix.EAGAIN)
+	}
+	connected := make(chan error, 1)
+	go func() {
+		nc, err := connect(t.Context(), path)
+		if err == nil {
+			nc.Close()
+		}
+		connected <- err
+	}()
+	taken, _, err := unix.Accept(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(taken)
+	if err := <-connected; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestClientClose(t *testing.T) {

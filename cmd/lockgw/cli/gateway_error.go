@@ -44,6 +44,8 @@ func ConnectionError(path string, err error) error {
 			"and a new login", path, op.Err)
 	case noSocket(path):
 		return fmt.Errorf("%s is no socket; --socket and LOCKGW_SOCKET name the gateway's resp.sock, LOCKGW_SOCKET_DIR the directory that it is in", path)
+	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, syscall.EAGAIN):
+		return fmt.Errorf("the gateway at %s takes no more connections: it hangs, or more ask than it can serve", path)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("no gateway at %s: %w; is `lockgw serve` running? --socket or LOCKGW_SOCKET names another path", path, op.Err)
 	case errors.As(err, new(unheard)) && errors.Is(err, context.DeadlineExceeded):

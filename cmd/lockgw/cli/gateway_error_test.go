@@ -25,6 +25,7 @@ func TestConnectionError(t *testing.T) {
 	}{
 		{dial(syscall.EACCES), ExitNoPermission, "you may not use the gateway at /s: permission denied; .*usermod"},
 		{dial(syscall.ECONNREFUSED), ExitUnavailable, "no gateway at /s: connection refused; .*lockgw serve"},
+		{dial(syscall.EAGAIN), ExitUnavailable, "the gateway at /s takes no more connections"},
 		{context.DeadlineExceeded, ExitUnavailable, "the gateway at /s does not answer"},
 		{unheard{context.DeadlineExceeded}, ExitUnavailable, "what listens at /s does not answer: .*another program; .*resp.sock"},
 		{unheard{fmt.Errorf("closed: %w", io.EOF)}, ExitUnavailable, "what listens at /s has closed the connection without an answer: .*another program; .*resp.sock"},
