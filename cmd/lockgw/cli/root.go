@@ -112,7 +112,7 @@ func refuseUnknown(root *cobra.Command) {
 			c.Args = UsageArgs(NoSuchCommand)
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 			for _, shell := range c.Commands() {
-				shell.Args = UsageArgs(cobra.NoArgs)
+				shell.Args = UsageArgs(NoArgs)
 			}
 		}
 	}
@@ -126,6 +126,14 @@ func UsageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// NoArgs is the error of a command that has only flags.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return Usagef("%q is too much: %s takes only flags", args[0], cmd.CommandPath())
 }
 
 // NoSuchCommand is the error of a command that has only sub-commands.

@@ -31,7 +31,7 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Report everything that is wrong with the configuration",
-		Args:  cli.UsageArgs(cobra.NoArgs),
+		Args:  cli.UsageArgs(cli.NoArgs),
 	}
 	format := "table"
 	load := AddFlags(cmd)

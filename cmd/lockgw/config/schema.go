@@ -16,7 +16,7 @@ func newSchema() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file, for editors",
-		Args:  cli.UsageArgs(cobra.NoArgs),
+		Args:  cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.WriteJSON(cmd.OutOrStdout(), schema())
 		},

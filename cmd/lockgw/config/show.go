@@ -17,7 +17,7 @@ func newShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the values in force and where each comes from",
-		Args:  cli.UsageArgs(cobra.NoArgs),
+		Args:  cli.UsageArgs(cli.NoArgs),
 	}
 	load := AddFlags(cmd)
 	cli.FormatVar(cmd.Flags(), &format, "table", "json")

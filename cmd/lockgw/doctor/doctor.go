@@ -48,7 +48,7 @@ that was started from here with them.
 
 Each line begins with ok, warn or fail. The exit code is 1 if any of them fails.
 Run it as root or as the user of the gateway.`,
-		Args: cli.UsageArgs(cobra.NoArgs),
+		Args: cli.UsageArgs(cli.NoArgs),
 	}
 	var g cli.Gateway
 	g.AddFlag(cmd.Flags())

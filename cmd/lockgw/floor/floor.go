@@ -26,7 +26,7 @@ Stop all gateways of the old store first: what they grant later is not counted. 
 the one of the configuration, of LOCKGW_BACKEND_URL or of --backend-url. A unit of systemd may
 have it from a file that this shell does not know (EnvironmentFile=).`,
 		Example: "  lockgw floor --backend-url redis://old:6379/0",
-		Args:    cli.UsageArgs(cobra.NoArgs),
+		Args:    cli.UsageArgs(cli.NoArgs),
 	}
 	load := config.AddFlags(cmd)
 	cli.FormatVar(cmd.Flags(), &format, "table", "json")

@@ -38,7 +38,7 @@ certificates and log.level; the log says which other changes need a restart.`,
 		Example: `  lockgw serve                                                  # locks of this machine alone
   lockgw serve --backend-url redis://redis.example.net:6379     # with all machines on that Redis
   lockgw serve --config ./lockgw.yaml --log-level debug`,
-		Args: cli.UsageArgs(cobra.NoArgs),
+		Args: cli.UsageArgs(cli.NoArgs),
 	}
 	load := config.AddFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), load, examine) }

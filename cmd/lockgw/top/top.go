@@ -38,7 +38,7 @@ func New() *cobra.Command {
   q           quit
 
 Without a terminal, on a dumb one, or with -o or --json, it writes the locks once and ends.`,
-		Args: cli.UsageArgs(cobra.NoArgs),
+		Args: cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, err := cli.ReadAdminToken(o.file)
 			if err != nil {

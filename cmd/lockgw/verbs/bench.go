@@ -35,7 +35,7 @@ func NewBench() *cobra.Command {
 		Long: `Measure what a lock costs through this gateway and its store: round trips that do
 nothing, then pairs of lock and unlock by callers that each have a name of their own, then by
 callers who all want the same one. The names begin with bench- and are used by nobody else.`,
-		Args: cli.UsageArgs(cobra.NoArgs),
+		Args: cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.callers < 1 || o.callers > maxBenchCallers {
 				return cli.Usagef("--callers: must be between 1 and %d", maxBenchCallers)

@@ -25,7 +25,7 @@ func NewList() *cobra.Command {
 		Example: `  lockgw ls --sort waiters               # what most wait for, first
   lockgw ls --contains report --state waited
   lockgw ls --all -o name`,
-		Args: cli.UsageArgs(cobra.NoArgs),
+		Args: cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				found, err := cli.ListLocks(ctx, cmd, c, q, all)

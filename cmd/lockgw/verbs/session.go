@@ -40,7 +40,7 @@ func newSessionNew() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new",
 		Short: "Open a session and print its token",
-		Args:  cli.UsageArgs(cobra.NoArgs),
+		Args:  cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := needStdout("session new", ""); err != nil {
 				return err
@@ -79,7 +79,7 @@ func newSessionInfo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info",
 		Short: "Show a session and what it holds",
-		Args:  cli.UsageArgs(cobra.NoArgs),
+		Args:  cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := t.check(); err != nil {
 				return err
@@ -111,7 +111,7 @@ func newSessionEnd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "end",
 		Short: "End a session and release all it holds",
-		Args:  cli.UsageArgs(cobra.NoArgs),
+		Args:  cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := t.check(); err != nil {
 				return err

@@ -64,7 +64,7 @@ A session lives by a connection, by a process, by a keepalive (a request now and
 nothing but the bound of its hold (max_hold).
 
 ` + forAdministrators,
-		Args: cli.UsageArgs(cobra.NoArgs),
+		Args: cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token, err := cli.ReadAdminToken(file)
 			if err != nil {

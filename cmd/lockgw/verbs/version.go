@@ -12,7 +12,7 @@ func NewVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of lockgw",
-		Args:  cli.UsageArgs(cobra.NoArgs),
+		Args:  cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cli.WriteVersion(cmd.OutOrStdout(), format)
 		},
