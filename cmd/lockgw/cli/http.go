@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,20 +68,36 @@ func (g Gateway) ask(ctx context.Context, path, token string) (response *http.Re
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	unix := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{Timeout: DialTimeout}).DialContext(ctx, "unix", file)
-	}}
-	response, err = unix.RoundTrip(request)
+	request.Close = true
+	nc, err := (&net.Dialer{Timeout: DialTimeout}).DialContext(ctx, "unix", file)
 	if err != nil {
 		return nil, file, GatewayError(file, unheard{err})
+	}
+	defer nc.Close()
+	defer context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })() // what waits fails
+	response, err = exchange(nc, request)
+	if err != nil {
+		return nil, file, GatewayError(file, unheard{cmp.Or(ctx.Err(), err)})
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return nil, file, GatewayError(file, err)
+		return nil, file, GatewayError(file, cmp.Or(ctx.Err(), err))
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, file, nil
+}
+
+// exchange sends the one request of a connection. A gateway that refuses the connection says why and
+// hangs up without waiting for it: the request may find nobody then, and the answer is there all the
+// same, which net/http's own client would take for none.
+func exchange(nc net.Conn, request *http.Request) (*http.Response, error) {
+	unsent := request.Write(nc)
+	response, err := http.ReadResponse(bufio.NewReader(nc), request)
+	if err != nil {
+		return nil, cmp.Or(unsent, err)
+	}
+	return response, nil
 }
 
 // problemError is the error for an answer that is none, with the exit code of the same
