@@ -115,8 +115,11 @@ func needStdout(command, otherwise string) error {
 }
 
 // openSession opens the session of a lock. How long a keepalive may be is the gateway's to say:
-// of one that nobody has asked for, the error says where it comes from.
+// of one that nobody has asked for, the error says where it comes from. The end of ctx does not cut it
+// off: the gateway may have opened the session, and nobody would have its token.
 func openSession(ctx context.Context, c *client.Client, maxHold, keepalive time.Duration) (client.Token, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cli.DialTimeout)
+	defer cancel()
 	if keepalive > 0 {
 		return c.NewLockSession(ctx, keepalive)
 	}
@@ -163,7 +166,7 @@ var errUnread = fmt.Errorf("write the token: %w", syscall.EPIPE)
 func untilEnded(ctx context.Context, unread <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := make(chan os.Signal, 1)
-	cli.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	cli.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	go func() {
 		defer signal.Stop(c)
 		select {
