@@ -57,6 +57,7 @@ func (c *Cluster) start(args []string) *Server {
 	s := Start(c.t, append([]string{
 		"--cluster-enabled", "yes", "--cluster-node-timeout", nodeTimeout, "--cluster-port", bus,
 		"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1",
+		"--cluster-replica-validity-factor", "0", // else a replica gives up for ever once it has lost some elections
 	}, args...)...)
 	c.ids[s] = c.do(s, "cluster", "myid").(string)
 	return s
