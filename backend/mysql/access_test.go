@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
 	"github.com/lockgw/lockgw/backend/servertest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
 
@@ -121,6 +123,19 @@ func TestSweep(t *testing.T) {
 	s := mysqltest.Start(t)
 	a := open(t, s.URL(), "a")
 	sqltest.Sweep(t, a, a.sweep)
+}
+
+func TestSweepMany(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a")
+	sqltest.SweepMany(t, a, a.sweep, sqltable.SweepMost, func(name string, n int) {
+		const digits = "(SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)"
+		sql(t, s, fmt.Sprintf(`INSERT INTO locks.lockgw_names
+			SELECT CONCAT(r.name, '-', w.i), r.version, r.record, r.ends, r.busy, r.used FROM locks.lockgw_names AS r, (
+				SELECT a.n * 1000 + b.n * 100 + c.n * 10 + d.n AS i FROM %[1]s AS a, %[1]s AS b, %[1]s AS c, %[1]s AS d
+			) AS w WHERE r.name = '%[2]s' AND w.i BETWEEN 1 AND %[3]d`, digits, name, n))
+	})
 }
 
 // The statement that makes a row may have looked at the mark before a sweep has raised it, and

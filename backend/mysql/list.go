@@ -29,21 +29,42 @@ func (t *Table) rows(ctx context.Context, sql string, args ...any) ([]*sqltable.
 	return readers(got[0]), nil
 }
 
-// sweep has fences of rows that come later begin above those that go: mark is written first.
+// goneTogether is how many rows one request deletes at most, so that it holds up nobody for long.
+const goneTogether = 100
+
+// sweep goes on as long as there are more rows than it looks for at once, and ctx lasts.
 func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
-	us := idle.Microseconds()
+	for _, sql := range leftSQL {
+		if err := t.requests.do(ctx, sql); err != nil {
+			return t.noticed(err)
+		}
+	}
+	for gone := sqltable.SweepMost; gone == sqltable.SweepMost; {
+		var err error
+		if gone, err = t.sweepSome(ctx, idle.Microseconds()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idleRow is a row that goes, unless it changes before.
+type idleRow struct {
+	name, ends string
+	version    int64
+}
+
+// sweepSome deletes rows that nobody has used for us microseconds, and says how many. It has fences
+// of rows that come later begin above those that go: mark is written first.
+func (t *Table) sweepSome(ctx context.Context, us int64) (int, error) {
 	rows, err := t.rows(ctx, idleSQL, us, us, sqltable.SweepMost)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	type row struct {
-		name, ends string
-		version    int64
-	}
-	var gone []row
+	var gone []idleRow
 	top := backend.Fence(0)
 	for _, r := range rows {
-		g := row{name: r.Text(), version: r.Number()}
+		g := idleRow{name: r.Text(), version: r.Number()}
 		record, err := ledger.Decode([]byte(r.Text()))
 		g.ends = r.Text()
 		now := r.Number()
@@ -54,18 +75,33 @@ func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
 	}
 	if len(gone) > 0 {
 		if err := t.requests.do(ctx, markSQL, int64(top)); err != nil {
-			return t.noticed(err)
+			return 0, t.noticed(err)
 		}
 	}
-	for _, g := range gone {
-		if err := t.requests.do(ctx, goneSQL, []byte(g.name), g.version, []byte(g.ends)); err != nil {
-			return t.noticed(err)
+	return len(gone), t.noticed(t.deletes(ctx, gone))
+}
+
+// deletes has several rows go together, for each commit waits for the disk; in the order of their
+// names, lest two gateways wait for each other.
+func (t *Table) deletes(ctx context.Context, gone []idleRow) error {
+	slices.SortFunc(gone, func(a, b idleRow) int { return strings.Compare(a.name, b.name) })
+	for len(gone) > 0 {
+		var s statement
+		s.add(begin)
+		n, size := 0, 0
+		for ; n < min(len(gone), goneTogether) && size < maxPacket/8; n++ {
+			g := gone[n]
+			s.add(goneSQL+";\n", []byte(g.name), g.version, []byte(g.ends))
+			size += len(g.ends)
 		}
-	}
-	for _, sql := range leftSQL {
-		if err := t.requests.do(ctx, sql); err != nil {
-			return t.noticed(err)
+		s.add("COMMIT")
+		if err := again(ctx, func() error {
+			_, err := t.requests.query(ctx, s.sql.String(), s.args...)
+			return err
+		}); err != nil {
+			return err
 		}
+		gone = gone[n:]
 	}
 	return nil
 }

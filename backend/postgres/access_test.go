@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
 	"github.com/lockgw/lockgw/backend/servertest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
 
@@ -85,6 +87,16 @@ func TestSweep(t *testing.T) {
 	s := pgtest.Start(t)
 	a := open(t, s.URL(), "a")
 	sqltest.Sweep(t, a, a.sweep)
+}
+
+func TestSweepMany(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	a := open(t, s.URL(), "a")
+	sqltest.SweepMany(t, a, a.sweep, sqltable.SweepMost, func(name string, n int) {
+		psql(t, s, fmt.Sprintf(`INSERT INTO lockgw.names SELECT n.name || '-' || i, n.version, n.record, n.ids, n.firm, n.ends, n.used
+			FROM lockgw.names AS n, generate_series(1, %d) AS i WHERE n.name = '%s'`, n, name))
+	})
 }
 
 // The statement that makes a row may have looked at the mark before a sweep had raised it, and

@@ -122,6 +122,17 @@ func (l *listener) beat(ctx context.Context) error {
 	return l.t.noticed(l.t.requests.do(ctx, beatSQL, l.t.Node(), int64(pid), l.channel, probe))
 }
 
+// sweep goes on as long as there are more rows than go at once, and ctx lasts.
 func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
-	return t.noticed(t.requests.do(ctx, sweepSQL, idle.Seconds(), sqltable.SweepMost))
+	for gone := int64(sqltable.SweepMost); gone == sqltable.SweepMost; {
+		rows, err := t.rows(ctx, sweepSQL, idle.Seconds(), sqltable.SweepMost)
+		if err != nil {
+			return err
+		}
+		gone = 0
+		for _, r := range rows {
+			gone = r.Number()
+		}
+	}
+	return nil
 }

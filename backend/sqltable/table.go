@@ -26,7 +26,7 @@ const (
 	sweepEach  = 30 // beats
 	// Unused is how long a row stays that nobody uses: longer than a request is under way.
 	Unused = time.Minute
-	// SweepMost is how many rows one sweep deletes.
+	// SweepMost is how many rows a sweep looks for at once.
 	SweepMost = 1000
 )
 

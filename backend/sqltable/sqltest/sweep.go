@@ -2,6 +2,7 @@ package sqltest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,6 +52,24 @@ func Sweep(t *testing.T, table fenced, sweep func(ctx context.Context, idle time
 	}
 	if next := Held(t, table, "gone"); next <= high {
 		t.Errorf("after fence %d came %d", high, next)
+	}
+}
+
+// SweepMany wants that all rows which nobody uses go by one sweep, although only so many go at once:
+// before the next sweep as many may come. copies makes n rows like that of a name, which have names
+// with -1, -2 and so on behind it.
+func SweepMany(t *testing.T, table ledger.Table, sweep func(ctx context.Context, idle time.Duration) error, atOnce int, copies func(name string, n int)) {
+	t.Helper()
+	Left(t, table, "gone")
+	copies("gone", 2*atOnce+atOnce/2)
+	if err := sweep(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		name := fmt.Sprint("gone-", i*atOnce/2+1)
+		if seen, err := table.Look(t.Context(), name); err != nil || seen.Version != "" {
+			t.Errorf("%s is still there: %+v, %v", name, seen, err)
+		}
 	}
 }
 
