@@ -91,6 +91,27 @@ func TestTableWhileASlotMoves(t *testing.T) {
 	}
 }
 
+// A master that is cut off from the cluster, and not from its clients, refuses everything. What is
+// held is renewed where its replica has taken over, long before the lease is over.
+func TestTableLeavesAMasterThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	c := redistest.StartCluster(t, 3, 1)
+	a := openNode(t, c.URL(), "a", redis.GuardQuarantine)
+	name := namesOn(t, c)[0]
+	renewal := []ledger.Renewal{{Name: name, ID: a.takes(name).ID, TTL: time.Hour}}
+	renewed := func() bool {
+		errs, err := a.Renew(t.Context(), renewal)
+		return err == nil && errs[0] == nil
+	}
+	within(t, "the lease is renewed", renewed)
+	c.Depose(c.Masters[0], c.Replicas[0])
+	for end := time.Now().Add(30 * time.Second); !renewed(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) { // go-redis itself looks at the cluster anew once a minute
+			t.Fatal("not renewed")
+		}
+	}
+}
+
 // Two gateways come to a new cluster at once. The one that finds some servers marked by the
 // other, and some not yet, takes none for one that has lost everything.
 func TestMarksOfANewClusterComeApart(t *testing.T) {

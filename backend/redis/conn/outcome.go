@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -35,6 +36,14 @@ var ErrForgotten = fmt.Errorf("%w: Redis forgot the script while it was sent: tr
 // RefusedLogin says that the server knows no such user and password, or wants one.
 func RefusedLogin(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "WRONGPASS ") || strings.Contains(err.Error(), "NOAUTH "))
+}
+
+// deposed are the refusals by a server in whose place another one may serve by now.
+var deposed = []string{"CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "READONLY "}
+
+// Deposed says of an error from Outcome that it is one of these.
+func Deposed(err error) bool {
+	return errors.Is(err, backend.ErrRefused) && slices.ContainsFunc(deposed, func(code string) bool { return strings.Contains(err.Error(), "("+code) })
 }
 
 // redirections are the refusals of a server that does not have all of the keys.

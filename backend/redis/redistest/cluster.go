@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +118,27 @@ func (c *Cluster) URL() string {
 
 // AwaitReplica waits until replica has all that master has.
 func (c *Cluster) AwaitReplica(master, replica *Server) { awaitReplica(c.t, master, replica) }
+
+// Depose has a master know no other server of the cluster any more, and its replica take its place:
+// as where the network is broken between the servers, and not to their clients.
+func (c *Cluster) Depose(master, replica *Server) {
+	c.t.Helper()
+	awaitReplica(c.t, master, replica)
+	slot := slices.Index(c.Masters, master) * slots / len(c.Masters)
+	for s, id := range c.ids {
+		if s != master {
+			c.do(master, "cluster", "forget", id)
+		}
+	}
+	c.do(replica, "cluster", "failover", "takeover")
+	for _, s := range c.Servers() {
+		if s != master {
+			Await(c.t, "the others know who has taken over", func() bool {
+				return c.ownerID(s, slot) == c.ids[replica]
+			})
+		}
+	}
+}
 
 // TellIfFailed logs how each server sees the cluster, if the test has failed.
 func (c *Cluster) TellIfFailed() {

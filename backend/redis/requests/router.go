@@ -64,7 +64,7 @@ func (r *Router) EvalThere(ctx context.Context, key string, s *Script, m *Messag
 		return nil, err
 	}
 	v, err := p.eval(ctx, key, s, m)
-	if Elsewhere(err) || errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrUnreachable) {
+	if Elsewhere(err) || conn.Deposed(err) || errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrUnreachable) {
 		r.servers.Failed(ctx)
 	}
 	return v, err
