@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -95,4 +96,17 @@ func TestDeletedAndWrittenAgain(t *testing.T) {
 			t.Errorf("b has written over the hold of a, which was renewed: %+v, %v", got, err)
 		}
 	})
+}
+
+// A server that a program outside lockgw has taken the lock on does not hide the hold that others
+// have, whichever of them answers first.
+func TestTakenWhereItWasReadFirst(t *testing.T) {
+	at := vote{accepted: ballot{7, "a"}, holds: []backend.Fence{5}}
+	has := &row{vote: at, server: 1, record: ledger.Record{Top: 5, Holds: []ledger.Hold{{Node: "a", Count: 1, ID: 5, End: leaseOf}}}}
+	lacks := &row{vote: at, record: ledger.Record{Top: 5, Holds: []ledger.Hold{{Count: 1, End: leaseOf}}}}
+	for _, rows := range [][]*row{{has, lacks}, {lacks, has}} {
+		if x := read(rows, at, 3); x.record.Firm("a") == nil || len(x.record.Holds) != 1 {
+			t.Errorf("server %d first: there is %+v", rows[0].server+1, x.record)
+		}
+	}
 }

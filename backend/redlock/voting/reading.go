@@ -118,7 +118,7 @@ func most(rows []*row, v vote) (record ledger.Record, votes int) {
 	for _, r := range rows {
 		if r.accepted == v.accepted {
 			votes++
-			if votes == 1 || len(r.record.Holds) > len(record.Holds) {
+			if votes == 1 || holds(&r.record) > holds(&record) {
 				record = r.record
 			}
 		}
@@ -126,6 +126,17 @@ func most(rows []*row, v vote) (record ledger.Record, votes int) {
 	record = record.Clone()
 	record.Vote = ""
 	return record, votes
+}
+
+// holds is how many of them r has. That of a program outside lockgw stands in place of those that
+// the server lacks.
+func holds(r *ledger.Record) (n int) {
+	for _, h := range r.Holds {
+		if h.ID != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // lost: the record that rows are of had a hold which none of them has any more, and servers that
