@@ -52,3 +52,29 @@ func TestCrowd(t *testing.T) {
 		a.Take(name)
 	}
 }
+
+// Where many nodes that have a name are dead and many wait, those are served by whoever comes, as
+// many of either as there are.
+func TestCrowdThatWaits(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	a := guarded(t, s, "a", time.Minute)
+	a.Take("other")
+	raw := etcdtest.Client(t, s)
+	for n := 40; n <= 200; n += 20 {
+		name, row := fmt.Sprint("n-", n), crowd(n)
+		row.Record.Size = n
+		for i := range row.Record.Holds {
+			h := &row.Record.Holds[i]
+			h.Mode = backend.Mode(n)
+			row.Record.Queue = append(row.Record.Queue, ledger.Entry{Node: fmt.Sprint("waits-", i), Mode: h.Mode, Want: 1})
+		}
+		if _, err := raw.Put(t.Context(), a.keys.record(name), row.Text()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := a.Try(name, ledger.Op{Want: 1, Mode: backend.Mode(n), Lapse: true})
+		if err != nil || !r.Written || r.Record.Offer("waits-0") == nil || len(r.Unheard) != n {
+			t.Errorf("%d are dead, and %d wait: %v, %v; %d do not hear of it", n, n, r.Written, err, len(r.Unheard))
+		}
+	}
+}

@@ -116,9 +116,10 @@ func (r *remains) ask(ctx context.Context, c *clientv3.Client, lease string) err
 	return nil
 }
 
-// mostProofs is how many leases a write compares: etcd takes 128 comparisons. Where it ends more,
-// they are looked for before, which does as well: one that is gone never comes back.
-const mostProofs = 100
+// mostProofs is how many leases a write compares: etcd takes 128 comparisons, and counts with
+// them the messages of the part that has most, see mailTogether. Where a write ends more, they are
+// looked for before, which does as well: one that is gone never comes back.
+const mostProofs = 60
 
 func (t *Table) anyAlive(ctx context.Context, c *clientv3.Client, leases []string) (bool, error) {
 	r, err := c.Get(ctx, t.keys.alive(""), clientv3.WithPrefix(), clientv3.WithKeysOnly())
