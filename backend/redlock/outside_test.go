@@ -1,9 +1,11 @@
 package redlock_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
 	"github.com/lockgw/lockgw/backend/redlock"
@@ -48,5 +50,44 @@ func TestTableOutsideOnOneThatMissesAHold(t *testing.T) {
 		}
 		_, _ = b.Close(), a.Close() // so that none of their requests comes late
 		all[0].Client().Del(t.Context(), "x")
+	}
+}
+
+// A lock of Redisson's that is of another kind makes the name one of that kind where a majority
+// has it, whichever servers answer first. Who waits leaves all the same, and who would end such a
+// lock by force is told why that cannot be.
+func TestTableOutsideOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	all, url := servers(t, 3)
+	a, b := openTable(t, url, "a"), openTable(t, url, "b")
+	is := func(size int) {
+		t.Helper()
+		for range 30 {
+			if r, err := b.Look(t.Context(), "x"); err != nil || r.Record.Size != size || len(r.Record.Queue) != 2 {
+				t.Fatalf("there is %+v, %v, want size %d", r, err, size)
+			}
+		}
+	}
+	outside(t, all, program, 1)
+	for _, n := range []*redlock.Table{a, b} {
+		if r, err := do(t, n, ledger.Op{Want: 1}); err != nil || r.Record.Entry(n.Node()) == nil {
+			t.Fatalf("%s is to wait: %+v, %v", n.Node(), r, err)
+		}
+	}
+	outside(t, all[:1], "mode", "read", program, 1)
+	is(0)
+	outside(t, all, "mode", "read", program, 1)
+	is(ledger.OtherKind)
+	if r, err := do(t, a, ledger.Op{Verb: ledger.Leave}); err != nil || !r.Written || r.Record.Has("a") || !r.Record.Has("b") {
+		t.Errorf("a is to leave: %+v, %v", r, err)
+	}
+	seen, err := b.Look(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, effects := ledger.Step(seen.Record, ledger.Op{Verb: ledger.Break, Node: "b", Foreign: true, Turns: 1}, 0)
+	r, err := b.Swap(t.Context(), ledger.Swap{Name: "x", Base: seen.Version, Record: next, Effects: effects, Seen: seen.Seen})
+	if !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("a lock of another kind is ended by force: %+v, %v", r, err)
 	}
 }

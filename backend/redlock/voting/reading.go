@@ -106,6 +106,7 @@ func read(rows []*row, v vote, servers int) reading {
 		x.record.Holds = append(x.record.Holds, outsider)
 		x.seen = seen
 	}
+	x.record.Size = size(rows, quorum)
 	if servers-refusing >= quorum {
 		x.refusing = ""
 	}
@@ -126,6 +127,19 @@ func most(rows []*row, v vote) (record ledger.Record, votes int) {
 	record = record.Clone()
 	record.Vote = ""
 	return record, votes
+}
+
+// size is the Size of a name: it is of another kind only where so many servers say so.
+func size(rows []*row, quorum int) int {
+	for _, r := range rows {
+		if r.record.Size == ledger.OtherKind {
+			quorum--
+		}
+	}
+	if quorum > 0 {
+		return 0
+	}
+	return ledger.OtherKind
 }
 
 // holds is how many of them r has. That of a program outside lockgw stands in place of those that

@@ -160,9 +160,10 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	return p.run(ctx)
 }
 
-// exclusive refuses what servers that vote for themselves cannot keep.
+// exclusive refuses what servers that vote for themselves cannot keep. That a program outside
+// lockgw has the name as something else is not kept.
 func exclusive(r *ledger.Record) error {
-	ok := r.Size == 0
+	ok := r.Size == 0 || r.Size == ledger.OtherKind
 	for _, h := range r.Holds {
 		ok = ok && h.Mode == backend.Exclusive
 	}
