@@ -95,48 +95,58 @@ func (s taken) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
 }
 
 // A write that one server has accepted, and that others cannot be had for any more, is not told
-// as one that was not made and made later.
+// as one that was not made and made later: neither where there is a record, nor where there is none.
 func TestWriteThatIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stores := []*memory.Rows{memory.NewRows(), memory.NewRows(), memory.NewRows()}
-		var free atomic.Bool
-		open := func(node string, silence int) *Table {
-			n := over(t, stores, node)
-			for i, s := range n.tables {
-				if i < 2 {
-					n.tables[i] = taken{s, &free}
-				}
+	for name, there := range map[string]bool{"a record": true, "none": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { writeThatIsGivenUp(t, there) })
+		})
+	}
+}
+
+func writeThatIsGivenUp(t *testing.T, there bool) {
+	stores := []*memory.Rows{memory.NewRows(), memory.NewRows(), memory.NewRows()}
+	var free atomic.Bool
+	open := func(node string, silence int) *Table {
+		n := over(t, stores, node)
+		for i, s := range n.tables {
+			if i < 2 {
+				n.tables[i] = taken{s, &free}
 			}
-			if silence >= 0 {
-				n.tables[silence] = silent{n.tables[silence]}
-			}
-			return n
 		}
-		free.Store(true)
-		first, err := open("a", -1).Swap(t.Context(), ledger.Swap{Name: "x", Record: ledger.Record{Queue: []ledger.Entry{{Node: "a", Want: 1}}}})
+		if silence >= 0 {
+			n.tables[silence] = silent{n.tables[silence]}
+		}
+		return n
+	}
+	free.Store(true)
+	var first ledger.Reply
+	var err error
+	if there {
+		first, err = open("a", -1).Swap(t.Context(), ledger.Swap{Name: "x", Record: ledger.Record{Queue: []ledger.Entry{{Node: "a", Want: 1}}}})
 		if err != nil || !first.Written {
 			t.Fatalf("no record: %+v, %v", first, err)
 		}
-		next, effects := ledger.Step(first.Record, ledger.Op{Node: "b", Want: 1, Turns: 4, TTL: time.Minute}, 0)
-		b := &proposal{t: open("b", 2), name: "x", swap: &ledger.Swap{Name: "x", Base: first.Version, Record: next, Effects: effects}}
-		rows := b.t.look(t.Context(), "x").rows
-		x := read(rows, newest(rows), 3)
-		b.value, b.sent, b.above = x.value(ballot{50, "b"}, b.swap), true, 50
-		one := acceptor{table: memory.OpenTable(stores[2], "b"), name: "x", server: 2}
-		if err := one.promise(t.Context(), b.value.first); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := one.accept(t.Context(), b.value.first, b.value); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait() // for requests whose answers nobody needed
-		free.Store(false)
-		told, err := b.run(t.Context())
-		synctest.Wait()
-		free.Store(true)
-		later, failed := open("c", 0).Look(t.Context(), "x")
-		if err != nil || told.Written || failed != nil || later.Record.Has("b") {
-			t.Errorf("told %+v, %v; later there is %+v, %v", told, err, later, failed)
-		}
-	})
+	}
+	next, effects := ledger.Step(first.Record, ledger.Op{Node: "b", Want: 1, Turns: 4, TTL: time.Minute}, 0)
+	b := &proposal{t: open("b", 2), name: "x", swap: &ledger.Swap{Name: "x", Base: first.Version, Record: next, Effects: effects}}
+	rows := b.t.look(t.Context(), "x").rows
+	x := read(rows, newest(rows), 3)
+	b.value, b.sent, b.above = x.value(ballot{50, "b"}, b.swap), true, 50
+	one := acceptor{table: memory.OpenTable(stores[2], "b"), name: "x", server: 2}
+	if err := one.promise(t.Context(), b.value.first); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.accept(t.Context(), b.value.first, b.value); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait() // for requests whose answers nobody needed
+	free.Store(false)
+	told, err := b.run(t.Context())
+	synctest.Wait()
+	free.Store(true)
+	later, failed := open("c", 0).Look(t.Context(), "x")
+	if err != nil || told.Written || failed != nil || later.Record.Has("b") {
+		t.Errorf("told %+v, %v; later there is %+v, %v", told, err, later, failed)
+	}
 }

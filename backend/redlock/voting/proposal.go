@@ -127,11 +127,9 @@ func (p *proposal) round(ctx context.Context) (r ledger.Reply, busy bool, err er
 	case p.sent && !known: // it was carried out and others came after it, or it never will be
 		decide(nil)
 		return r, false, p.trouble(append(given.errs, errSuperseded))
-	case x.accepted == (ballot{}) || x.votes >= t.quorum && !p.anew && !p.sent: // what was sent is outdone only by what is accepted after it
+	case !p.sent && (x.accepted == (ballot{}) || x.votes >= t.quorum && !p.anew): // what was sent is outdone only by what is accepted after it
 		decide(nil)
-		r = x.reply()
-		r.Written = followed
-		return r, false, nil
+		return x.reply(), false, nil
 	}
 	decide(v)
 	r, busy, err = p.accept(ctx, b, v, accepts)

@@ -186,11 +186,15 @@ func (x *reading) reply() ledger.Reply {
 const between = "\n"
 
 // same is the value that leaves everything as it was read. Where locks were deleted it is another
-// version: who has seen this one without them does not know whether they are written again.
+// version: who has seen this one without them does not know whether they are written again. Where
+// there is no record it is an empty one.
 func (x *reading) same(first ballot) *value {
 	v := &value{first: x.first, past: x.past, record: inside(x.record), outsider: holdOf(&x.record, 0), rest: x.rest, frees: true}
-	if x.deleted {
+	if x.deleted || x.accepted == (ballot{}) {
 		v.first, v.past = first, x.after()
+	}
+	if x.accepted == (ballot{}) { // an empty one, which takes nothing from the fences that come
+		v.record.Top = x.base
 	}
 	return v
 }
