@@ -118,16 +118,19 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 
 // over: nobody uses the name.
 func (t *Table) over(ctx context.Context, c *clientv3.Client, name string, is *row) (bool, error) {
+	there := func(key string) (bool, error) {
+		r, err := c.Get(ctx, key, clientv3.WithCountOnly())
+		return err == nil && r.Count > 0, outcome(ctx, err)
+	}
 	return is.Over(func(e quorum.End) (time.Duration, error) {
 		if e.Under == "" {
 			return t.remains.clocks.Left(name, e), nil
 		}
-		r, err := c.Get(ctx, t.keys.alive(e.Under), clientv3.WithCountOnly())
-		if err != nil || r.Count == 0 {
-			return 0, outcome(ctx, err)
+		if lives, err := there(t.keys.alive(e.Under)); err != nil || !lives {
+			return 0, err
 		}
 		return max(e.TTL, 1), nil
-	})
+	}, func(node string) (bool, error) { return there(t.keys.mail(node)) })
 }
 
 // delete deletes the records that are as they were left. No fence of one that is made later

@@ -40,18 +40,21 @@ func within(life context.Context, d time.Duration, f func(context.Context) error
 	_ = f(ctx)
 }
 
-// Over: nobody waits for the name of r, and all holds are over, which never come back: a lease or
-// session that has ended is never used again. left is how long one lasts.
-func (r *Row) Over(left func(End) (time.Duration, error)) (bool, error) {
-	if len(r.Record.Queue) > 0 {
-		return false, nil
-	}
+// Over: all holds of r are over, which never come back: a lease or session that has ended is never
+// used again; and no node in the queue listens. One that was away looks again when it is back, and
+// finds that the name is free. left is how long a hold lasts.
+func (r *Row) Over(left func(End) (time.Duration, error), listens func(node string) (bool, error)) (bool, error) {
 	for _, h := range r.Record.Holds {
 		e, ok := r.Ends.Find(h.ID)
 		if !ok {
 			continue
 		}
 		if d, err := left(e); err != nil || d > 0 {
+			return false, err
+		}
+	}
+	for _, e := range r.Record.Queue {
+		if does, err := listens(e.Node); err != nil || does {
 			return false, err
 		}
 	}

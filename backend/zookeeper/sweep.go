@@ -169,7 +169,13 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 
 // over: nobody uses the name.
 func (s *session) over(ctx context.Context, name string, is *row) (bool, error) {
-	return is.Over(func(e quorum.End) (time.Duration, error) { return s.t.remains.left(ctx, s, name, e) })
+	return is.Over(func(e quorum.End) (time.Duration, error) { return s.t.remains.left(ctx, s, name, e) }, func(node string) (bool, error) {
+		_, _, err := s.get(ctx, s.t.paths.mail(node))
+		if isGone(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 }
 
 // scanPulses deletes those of nodes that have been gone for long.
