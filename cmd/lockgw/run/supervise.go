@@ -125,7 +125,7 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 			s.lose(err.Error())
 		case <-guardian:
 			guardian = nil // told once
-			s.lose("the guardian of the locks has ended, and the locks with it")
+			s.unguarded()
 		case <-s.guard.alarm.C:
 			if s.guard.due(s.suspended) {
 				s.lose("the locks could not be renewed and are about to end")
@@ -136,6 +136,16 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 
 // lose stops the command before somebody else can have its locks.
 func (s *supervisor) lose(why string) { s.stop.begin(cli.ExitLost, s.guard.killBy(), why) }
+
+// unguarded is called when the guardian has ended. Locks that are bound to it are free from then
+// on, so that the command has no time to stop.
+func (s *supervisor) unguarded() {
+	killBy := s.guard.killBy()
+	if s.h.bound {
+		killBy = session.Boottime()
+	}
+	s.stop.begin(cli.ExitLost, killBy, "the guardian of the locks has ended, and the locks with it")
+}
 
 // ended waits for the rest of a group that is being stopped: when its leader is
 // gone, others may still be at work.

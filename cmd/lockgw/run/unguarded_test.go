@@ -1,0 +1,55 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
+)
+
+// Locks that are bound to a guardian are free when somebody kills it: there is no --kill-after
+// for the command then.
+func TestSuperviseUnguarded(t *testing.T) {
+	f, k := newFake(t), testGuardian(t)
+	f.lease = time.Hour
+	pid := filepath.Join(t.TempDir(), "pid")
+	o := &options{
+		names: []string{"a"}, argv: []string{"sh", "-c", `trap "" TERM; echo $$ >$0; while :; do sleep 0.01; done`, pid},
+		signal: syscall.SIGTERM, killAfter: time.Hour,
+	}
+	h, err := acquireFrom(t, f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan outcome, 1)
+	go func() {
+		out, err := supervise(o, &report{w: &spoken{}}, "/bin/sh", k, h, make(chan os.Signal, 16))
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- out
+	}()
+	leader := 0
+	e2e.Until(func() bool {
+		text, _ := os.ReadFile(pid)
+		leader, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return leader > 0
+	})
+	if err := k.p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	e2e.Until(func() bool { return len(ended) > 0 })
+	if len(ended) == 0 {
+		t.Error("the command is still at work")
+		_ = syscall.Kill(-leader, syscall.SIGKILL)
+	}
+	if out := <-ended; out.code != cli.ExitLost {
+		t.Errorf("exit code %d, want %d", out.code, cli.ExitLost)
+	}
+}
