@@ -140,6 +140,9 @@ func (s *supervisor) lose(why string) { s.stop.begin(cli.ExitLost, s.guard.killB
 // unguarded is called when the guardian has ended. Locks that are bound to it are free from then
 // on, so that the command has no time to stop.
 func (s *supervisor) unguarded() {
+	if len(s.h.views) == 0 {
+		return
+	}
 	killBy := s.guard.killBy()
 	if s.h.bound {
 		killBy = session.Boottime()

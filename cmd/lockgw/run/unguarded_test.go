@@ -53,3 +53,26 @@ func TestSuperviseUnguarded(t *testing.T) {
 		t.Errorf("exit code %d, want %d", out.code, cli.ExitLost)
 	}
 }
+
+// A command that runs without locks has nothing that a guardian could keep.
+func TestUnlockedUnguarded(t *testing.T) {
+	k, dir := testGuardian(t), t.TempDir()
+	up, on := filepath.Join(dir, "up"), filepath.Join(dir, "go")
+	t.Setenv("UP", up)
+	t.Setenv("GO", on)
+	o := &options{argv: []string{"sh", "-c", untilGo}, signal: syscall.SIGTERM, killAfter: time.Hour}
+	go func() {
+		e2e.Until(func() bool { return cli.Exists(up) })
+		_ = k.p.Kill()
+		<-k.done
+		time.Sleep(100 * time.Millisecond) // for the run to notice
+		_ = os.WriteFile(on, nil, 0o600)
+	}()
+	var told spoken
+	h := newHold(o)
+	defer h.quit()
+	out, err := supervise(o, &report{w: &told}, "/bin/sh", k, h, make(chan os.Signal, 16))
+	if err != nil || out.code != 3 || told.String() != "" {
+		t.Errorf("exit code %d, err %v, told %q, want that of the command and nothing", out.code, err, told.String())
+	}
+}
