@@ -20,6 +20,8 @@ type fake struct {
 	lease time.Duration // what each reading finds left; 0: readings are not answered
 	asked []client.LockOptions
 	given []string // the names unlocked
+	// patience is how long the last request with such a bound waits for its answer.
+	patience time.Duration
 
 	refuse   error                        // of a dial
 	dialed   func(o client.Options) error // likewise; may change what comes next
@@ -105,10 +107,13 @@ func (c *fakeConnection) Session(ctx context.Context) (client.SessionInfo, error
 	return info, err
 }
 
-func (c *fakeConnection) Lock(_ context.Context, name string, o client.LockOptions) (client.Hold, error) {
+func (c *fakeConnection) Lock(ctx context.Context, name string, o client.LockOptions) (client.Hold, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, o)
+	if until, bounded := ctx.Deadline(); bounded {
+		c.patience = time.Until(until)
+	}
 	if c.lock != nil {
 		if err := c.lock(name, o); err != nil {
 			return client.Hold{}, err

@@ -197,7 +197,7 @@ func (h *hold) lock(ctx context.Context, r *report, name string, start time.Time
 		if !o.forever {
 			wait = min(wait, max(0, o.wait-time.Since(start)))
 		}
-		v, err := h.gateway().Lock(ctx, name, client.LockOptions{Wait: wait, TTL: o.ttl, Shared: o.shared, Limit: o.limit, Note: o.note})
+		v, err := h.ask(ctx, name, wait)
 		switch {
 		case errors.Is(err, client.ErrNotAcquired) && (o.forever || wait == longest):
 		case errors.Is(err, client.ErrWaitTooLong) && longest > time.Second:
@@ -210,6 +210,18 @@ func (h *hold) lock(ctx context.Context, r *report, name string, start time.Time
 			return v, err
 		}
 	}
+}
+
+// ask sends one request. Where the wait is bounded, so is that for the answer of a gateway that
+// hangs; it gets as long as one that is restarted.
+func (h *hold) ask(ctx context.Context, name string, wait time.Duration) (client.Hold, error) {
+	o := h.o
+	if !o.forever {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, wait+restartPatience)
+		defer cancel()
+	}
+	return h.gateway().Lock(ctx, name, client.LockOptions{Wait: wait, TTL: o.ttl, Shared: o.shared, Limit: o.limit, Note: o.note})
 }
 
 func (h *hold) notLocked(ctx context.Context, name string, err error) error {

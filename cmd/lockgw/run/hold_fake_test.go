@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -83,6 +84,35 @@ func TestLockWaitsOn(t *testing.T) {
 	f.asked, f.lock = nil, func(string, client.LockOptions) error { return client.ErrNotAcquired }
 	if _, err := acquireFrom(t, f, &options{names: []string{"a"}, noWait: true}); err == nil || len(f.asked) != 1 {
 		t.Errorf("without a wait: %v after %d requests, want a failure after one", err, len(f.asked))
+	}
+}
+
+// A gateway that hangs while it is asked does not hold up a wait that has a bound.
+func TestLockOfAGatewayThatHangs(t *testing.T) {
+	for _, o := range []options{{wait: time.Second}, {noWait: true}, {forever: true}} {
+		f := newFake(t)
+		f.lease = time.Hour
+		o.names = []string{"a"}
+		if _, err := acquireFrom(t, f, &o); err != nil {
+			t.Fatal(err)
+		}
+		if bounded := f.patience > 0; bounded == o.forever || f.patience > o.wait+restartPatience {
+			t.Errorf("wait %v, forever %v: waits %v for the answer, 0 is for as long as it takes", o.wait, o.forever, f.patience)
+		}
+	}
+	f := newFake(t)
+	f.lease = time.Hour
+	f.lock = func(string, client.LockOptions) error { // when the wait is over; the client has closed the connection
+		time.Sleep(10 * time.Millisecond)
+		f.conns[0].Close()
+		return context.DeadlineExceeded
+	}
+	var told strings.Builder
+	o := &options{names: []string{"a"}, wait: time.Millisecond, conflictCode: cli.ExitNotAcquired}
+	o.Socket, o.dial = "/s", f.dial
+	_, err := acquire(t.Context(), o, &report{w: &told}, testGuardian(t))
+	if code, text := cli.ExitCode(err); code != cli.ExitUnavailable || !strings.Contains(text, "does not answer") || told.String() != "" {
+		t.Errorf("no answer = %d %q, told %q, want %d and that", code, text, told.String(), cli.ExitUnavailable)
 	}
 }
 

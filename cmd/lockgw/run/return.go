@@ -28,6 +28,9 @@ func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause err
 	if !h.o.forever {
 		patience = min(patience, h.o.wait-time.Since(start))
 	}
+	if patience <= 0 {
+		return cause
+	}
 	if !h.away {
 		r.say(may, event{Event: "gateway_away", Error: cause.Error()}, "the gateway was stopped or is being restarted; waiting for it to come back")
 	}
