@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -22,7 +23,7 @@ func (h *hold) wentAway(ctx context.Context, err error) bool {
 }
 
 // rejoin waits for the gateway to come back, and for a session there. cause is why it went,
-// and the error if it does not come back within the wait.
+// and the error if it does not come back within the wait. One that is back and refuses is not away.
 func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause error) error {
 	patience := restartPatience
 	if !h.o.forever {
@@ -35,6 +36,7 @@ func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause err
 		r.say(may, event{Event: "gateway_away", Error: cause.Error()}, "the gateway was stopped or is being restarted; waiting for it to come back")
 	}
 	h.away = true
+	var refused error // the last time
 	for until := time.Now().Add(patience); time.Now().Before(until); {
 		select {
 		case <-time.After(redialAfter):
@@ -49,9 +51,13 @@ func (h *hold) rejoin(ctx context.Context, r *report, start time.Time, cause err
 			return nil
 		case errors.Is(err, client.ErrNoSession): // and what was locked before is lost
 			return err
+		case !unavailable(err):
+			refused = err
+		default:
+			refused = nil
 		}
 	}
-	return cause
+	return cmp.Or(refused, cause)
 }
 
 // join joins the session again, or opens a new one if that is gone and holds nothing. While

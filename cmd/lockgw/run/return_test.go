@@ -36,6 +36,31 @@ func TestLockWaitsForTheGateway(t *testing.T) {
 	}
 }
 
+// A gateway that is back and refuses this user is not away: --on-unavailable must not hide that.
+func TestReturnRefuses(t *testing.T) {
+	denied := cli.GatewayError("/s", &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)})
+	gone := cli.GatewayError("/s", &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
+	for _, tt := range []struct {
+		refuse error
+		code   int
+	}{
+		{denied, cli.ExitFailed},
+		{cli.GatewayError("/s", refusal("NOAUTH")), cli.ExitFailed},
+		{gone, cli.ExitUnavailable},
+	} {
+		f := newFake(t)
+		f.lease = time.Hour
+		f.lock = func(string, client.LockOptions) error {
+			f.refuse = tt.refuse
+			return refusal("DRAINING")
+		}
+		_, err := acquireFrom(t, f, &options{names: []string{"a"}, wait: 2 * redialAfter, quiet: true})
+		if code, text := cli.ExitCode(err); code != tt.code {
+			t.Errorf("back with %v: exit code %d %q, want %d", tt.refuse, code, text, tt.code)
+		}
+	}
+}
+
 // A gateway that goes away again in the middle of opening a session has given none: what came
 // next would be locked without one that could be joined again.
 func TestReturnOpensASession(t *testing.T) {
