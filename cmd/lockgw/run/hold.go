@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,18 +79,28 @@ func acquire(ctx context.Context, o *options, r *report, k *guardian) (*hold, er
 }
 
 // refresh reads the deadlines again: during the wait for one lock the locks before it were
-// renewed. A loss in that time is told elsewhere.
+// renewed, or lost while there was no connection on which that could be told.
 func (h *hold) refresh(ctx context.Context) error {
 	info, err := h.gateway().Session(ctx)
 	if err != nil {
 		return notCommands(cli.GatewayError(h.socket, err))
 	}
 	for i, v := range h.views {
-		if at := slices.IndexFunc(info.Holds, func(w client.Hold) bool { return w.Name == v.Name }); at >= 0 {
-			h.views[i] = info.Holds[at]
+		at := slices.IndexFunc(info.Holds, func(w client.Hold) bool { return w.Name == v.Name })
+		if at < 0 {
+			return h.lostBefore(v.Name)
 		}
+		h.views[i] = info.Holds[at]
 	}
 	return nil
+}
+
+// lostBefore is the error for a name that is not held any more before there is a command.
+func (h *hold) lostBefore(name string) error {
+	if err := notToStart(h, nil); err != nil { // which has the reason
+		return err
+	}
+	return cli.Exit(cli.ExitLost, fmt.Errorf("%s was lost before the command was started: not run", name))
 }
 
 func (h *hold) connect(ctx context.Context, k *guardian) (err error) {

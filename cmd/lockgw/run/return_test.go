@@ -36,6 +36,24 @@ func TestLockWaitsForTheGateway(t *testing.T) {
 	}
 }
 
+// What was lost while there was no connection is told by no notice: nothing is run then.
+func TestReturnFindsALoss(t *testing.T) {
+	f, away := newFake(t), true
+	f.lease = time.Hour
+	f.lock = func(name string, _ client.LockOptions) error {
+		if name == "b" && away {
+			away = false
+			f.holds = nil // a break
+			return refusal("DRAINING")
+		}
+		return nil
+	}
+	_, err := acquireFrom(t, f, &options{names: []string{"a", "b"}, forever: true, quiet: true})
+	if code, text := cli.ExitCode(err); code != cli.ExitLost || !strings.Contains(text, "a was lost") {
+		t.Errorf("with one of two locks: %d %q, want %d and which is lost", code, text, cli.ExitLost)
+	}
+}
+
 // A gateway that is back and refuses this user is not away: --on-unavailable must not hide that.
 func TestReturnRefuses(t *testing.T) {
 	denied := cli.GatewayError("/s", &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.EACCES)})

@@ -56,7 +56,7 @@ func (h *hold) guard(p *process) error {
 func (h *hold) meet() {
 	ctx, cancel := context.WithTimeout(h.ctx, takeoverTime)
 	defer cancel()
-	if h.dial(ctx) == nil {
-		_ = h.refresh(ctx)
+	if h.dial(ctx) == nil && h.refresh(ctx) != nil {
+		h.look() // watch is to find out soon what is wrong
 	}
 }
