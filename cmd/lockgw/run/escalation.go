@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"syscall"
 	"time"
 
@@ -64,8 +65,13 @@ func (l *escalation) kill() {
 		return
 	}
 	l.killed = true
-	l.p.signal(syscall.SIGKILL) // first: there may be little time left
-	l.r.say(must, event{Event: "killing", Signal: "SIGKILL"}, "the command has not stopped: killing it")
+	e := event{Event: "killing", Signal: "SIGKILL"}
+	if err := l.p.kill(); errors.Is(err, unix.EPERM) { // first: there may be little time left
+		e.Error = err.Error()
+		l.r.say(must, e, "the command has not stopped, and cannot be killed: it runs as another user, as under sudo, and goes on")
+		return
+	}
+	l.r.say(must, e, "the command has not stopped: killing it")
 }
 
 // reapTime is how long the kernel may take to end a group that was killed.

@@ -52,6 +52,9 @@ func (c *process) watch() {
 // signal sends s to the whole group.
 func (c *process) signal(s syscall.Signal) { _ = syscall.Kill(-c.pid, s) } // nobody left is no error
 
+// kill is the last signal to the group. EPERM: all that is left of it runs as another user.
+func (c *process) kill() error { return syscall.Kill(-c.pid, syscall.SIGKILL) }
+
 // adopt makes this process the parent of those who lose theirs from now on, so
 // that it can see them end. The first process of a container often does not wait
 // for its children, and as zombies they count as alive.
@@ -66,7 +69,8 @@ func (c *process) othersAlive() bool {
 			break
 		}
 	}
-	return syscall.Kill(-c.pid, 0) == nil
+	err := syscall.Kill(-c.pid, 0)
+	return err == nil || errors.Is(err, unix.EPERM)
 }
 
 // ExitCode is that of the leader, or 128 + the signal that ended it.
