@@ -197,9 +197,11 @@ func (s *supervisor) calm(holds []client.Hold) {
 
 // stopped handles a stop of the command's leader. If the leader needs the terminal, it gets
 // the terminal. If it was stopped otherwise, as by Ctrl-Z, this process stops itself, so that
-// its shell notices.
+// its shell notices. It does not for a SIGSTOP that has nothing to do with the terminal: nobody
+// would wake it when the command is let go on, and it could neither guard the command nor see it
+// end.
 func (s *supervisor) stopped(sig syscall.Signal) {
-	if s.tty == nil {
+	if s.tty == nil || sig == syscall.SIGSTOP && !s.typed && !s.tty.given {
 		return // whoever has stopped it will let it go on
 	}
 	if (sig == syscall.SIGTTIN || sig == syscall.SIGTTOU) && s.tty.give(s.p.pid) {

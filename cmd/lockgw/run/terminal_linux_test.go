@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,6 +79,30 @@ func TestTerminalSuspend(t *testing.T) {
 			s.Await("got <back>")
 			e2e.WantExit(t, cmd, 0)
 		})
+	}
+}
+
+// Whoever stops the command alone, and lets it go on, does not stop the run beside it for good.
+func TestStopOfTheCommandAlone(t *testing.T) {
+	s, cmd := e2e.OnTerminal(t, e2e.StartGateway(t), "run", "nightly", "--", "sh", "-c", `echo up $$.; while :; do sleep 0.01; done`)
+	s.Await(`up \d+\.`)
+	pid, err := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(s.Shown()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT, syscall.SIGTERM} {
+		if err := syscall.Kill(-pid, sig); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond) // for the run to see that it stands still
+	}
+	var status syscall.WaitStatus
+	e2e.Until(func() bool {
+		pid, err := syscall.Wait4(cmd.Process.Pid, &status, unix.WUNTRACED|unix.WNOHANG, nil)
+		return pid != 0 || err != nil
+	})
+	if !status.Exited() || status.ExitStatus() != 143 {
+		t.Errorf("status %#x of the run, want exit code 143", status)
 	}
 }
 
