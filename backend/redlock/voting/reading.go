@@ -102,8 +102,9 @@ func read(rows []*row, v vote, servers int) reading {
 	for i := range x.record.Holds {
 		x.record.Holds[i].End = left[x.record.Holds[i].ID]
 	}
-	if outside >= quorum {
-		x.record.Holds = append(x.record.Holds, outsider)
+	if outside >= quorum { // so that no majority has a lock of lockgw's
+		x.deleted = x.deleted || len(x.record.Holds) > 0
+		x.record.Holds = []ledger.Hold{outsider}
 		x.seen = seen
 	}
 	x.record.Size = size(rows, quorum)
