@@ -58,6 +58,7 @@ func (l *Listening[S]) Run(life context.Context, serve func(first bool) (began b
 		l.over(began, time.Since(since), err)
 		switch {
 		case began:
+			told = ""
 			l.cfg.Log.Warn(l.cfg.Over+"; what is waited for is looked at again", "why", err)
 		case errors.Is(err, backend.ErrRefused) && err.Error() != told:
 			told = err.Error()

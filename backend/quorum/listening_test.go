@@ -153,7 +153,7 @@ func TestListeningLost(t *testing.T) {
 	}
 }
 
-// That the store is not used is said once, and as it is.
+// That the store is not used is said once, and as it is; and again if that comes about again.
 func TestListeningRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, false)
@@ -168,6 +168,14 @@ func TestListeningRefused(t *testing.T) {
 		}
 		if got := strings.Count(s.log.String(), "the store is not used"); got != 1 {
 			t.Errorf("it was said %d times: %s", got, &s.log)
+		}
+		s.begin <- 1
+		s.end <- errGone
+		s.begin <- 0
+		s.end <- why
+		synctest.Wait()
+		if got := strings.Count(s.log.String(), "the store is not used"); got != 2 {
+			t.Errorf("it was used meanwhile, and it was said %d times: %s", got, &s.log)
 		}
 	})
 }
