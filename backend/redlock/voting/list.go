@@ -36,6 +36,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	var rows []ledger.Named
 	var errs []error
 	earlier := failed[:server:server] // those of the calls before
+	begun := cursor != ""             // one more is, in part
 	for server < len(t.tables) && len(rows) < limit {
 		found, next, err := t.listOne(ctx, server, prefix, cursor, limit-len(rows))
 		if cursor = next; err != nil && !errors.Is(err, backend.ErrPartly) {
@@ -47,7 +48,9 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 		})
 		rows = append(rows, t.stand(ctx, found, earlier)...)
 		if cursor == "" {
-			server++
+			if server++; begun { // what it has and is not in rows was told by the calls before
+				begun, earlier = false, failed[:server:server]
+			}
 		}
 	}
 	state, good := "", 0
@@ -76,13 +79,13 @@ func (t *Table) listOne(ctx context.Context, server int, prefix, cursor string, 
 }
 
 // stand reads the names that were found, and leaves out those that an earlier call has told
-// of: on those servers they are, unless the server has failed.
+// of: on those servers they are, unless the server has failed. So all of them are asked.
 func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []bool) []ledger.Named {
 	var mu sync.Mutex
 	var out []ledger.Named
 	_ = backend.Each(len(found), func(i int) error {
 		name := found[i].Name
-		a := t.look(ctx, name)
+		a := t.lookUntil(ctx, name, func(a *answers) bool { return t.agreed(a) && a.from(failed) })
 		for _, r := range a.results {
 			if r.server < len(failed) && !failed[r.server] && len(r.row.record.Holds)+len(r.row.record.Queue) > 0 {
 				return nil
@@ -101,6 +104,16 @@ func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []bool) 
 		return nil
 	})
 	return out
+}
+
+// from: all of the first servers have answered but those that have failed.
+func (a *answers) from(failed []bool) bool {
+	for i, f := range failed {
+		if !f && !slices.ContainsFunc(a.results, func(r result) bool { return r.server == i }) {
+			return false
+		}
+	}
+	return true
 }
 
 // Newest implements floor.Keeper. Whatever was granted, each majority has a server that knows.

@@ -3,8 +3,10 @@ package voting
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -33,6 +35,42 @@ func TestListWithoutMajority(t *testing.T) {
 		defer all.Close()
 		if _, _, err := all.List(t.Context(), "", "", 10); !errors.Is(err, backend.ErrPartly) || !strings.Contains(err.Error(), "connection refused") {
 			t.Errorf("where server %d alone answers: %v", alive+1, err)
+		}
+	}
+}
+
+// A list in pages tells each name once, whichever servers answer first when a name is read.
+func TestListTellsOnce(t *testing.T) { synctest.Test(t, listTellsOnce) }
+
+func listTellsOnce(t *testing.T) {
+	stores := []*memory.Rows{memory.NewRows(), memory.NewRows(), memory.NewRows()}
+	all := over(t, stores, "a")
+	names := map[string]int{}
+	for i := range 10 {
+		name := fmt.Sprint("x", i)
+		r, err := all.Swap(t.Context(), ledger.Swap{Name: name, Record: ledger.Record{Queue: []ledger.Entry{{Node: "a", Want: 1}}}})
+		if err != nil || !r.Written {
+			t.Fatalf("%s: %+v, %v", name, r, err)
+		}
+		names[name] = 0
+	}
+	all.wg.Wait()
+	const lists = 20
+	for range lists {
+		for cursor, begun := "", false; !begun || cursor != ""; begun = true {
+			rows, next, err := all.List(t.Context(), "", cursor, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				names[r.Name]++
+			}
+			cursor = next
+		}
+	}
+	for name, n := range names {
+		if n != lists {
+			t.Errorf("%d lists have told %s %d times", lists, name, n)
 		}
 	}
 }

@@ -130,11 +130,18 @@ func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
 
 // look reads a name on the servers, of which the answers may differ.
 func (t *Table) look(ctx context.Context, name string) *answers {
+	return t.lookUntil(ctx, name, t.agreed)
+}
+
+func (t *Table) lookUntil(ctx context.Context, name string, enough func(*answers) bool) *answers {
 	results := t.ask(ctx, name, func(ctx context.Context, a *acceptor) ([]string, error) { return nil, a.look(ctx) })
-	return t.wait(ctx, results, func(a *answers) bool {
-		_, ok := common(a.rows, t.quorum)
-		return ok && t.settled(a)
-	})
+	return t.wait(ctx, results, enough)
+}
+
+// agreed: a majority has the same record.
+func (t *Table) agreed(a *answers) bool {
+	_, ok := common(a.rows, t.quorum)
+	return ok && t.settled(a)
 }
 
 // settled: it is known whether a majority has the lock of a program outside lockgw.
