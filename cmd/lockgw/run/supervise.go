@@ -209,7 +209,14 @@ func (s *supervisor) stopped(sig syscall.Signal) {
 		return
 	}
 	s.tty.takeBack()
-	s.typed, s.suspended = false, true
+	s.typed = false
+	if !shellWatches() {
+		if sig != syscall.SIGTTIN && sig != syscall.SIGTTOU { // it would only be stopped again
+			s.p.signal(syscall.SIGCONT) // as the kernel, which does not stop such a group by a Ctrl-Z
+		}
+		return
+	}
+	s.suspended = true
 	_ = unix.Kill(os.Getpid(), syscall.SIGSTOP)
 }
 

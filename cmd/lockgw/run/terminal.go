@@ -26,6 +26,14 @@ func openTerminal() *terminal {
 	return &terminal{file: file}
 }
 
+// shellWatches tells whether somebody in the session can see that this process's group stands
+// still, and wake it. In the group of the session's leader nobody can, as under ssh -t, script(1),
+// or in a container: a shell with job control gives each job a group of its own.
+func shellWatches() bool {
+	leader, err := unix.Getsid(0)
+	return err != nil || leader != syscall.Getpgrp()
+}
+
 // give makes group the foreground if this process's own is it now.
 func (t *terminal) give(group int) bool {
 	if t == nil || t.foreground() != syscall.Getpgrp() {

@@ -56,25 +56,15 @@ func TestTerminalSuspend(t *testing.T) {
 		{"while it reads", `echo up $$.; read x; echo "got <$x>"`, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, cmd := e2e.OnTerminal(t, path, "run", "nightly", "--ttl", "3s", "--", "sh", "-c", tt.script)
+			s, cmd := e2e.StartOnTerminal(t, path, "bash", "-c",
+				`set -m; lockgw run nightly --ttl 3s -- sh -c "$0"; jobs; sleep 3.5; fg`, tt.script) // longer than the lease, whose end run knew of
 			s.Await(`up \d+\.`)
 			if tt.reads {
 				pid := regexp.MustCompile(`\d+`).FindString(s.Shown())
 				e2e.Until(func() bool { return readsTerminal(t, pid) })
 			}
 			s.Typed("\x1a")
-			var status syscall.WaitStatus
-			e2e.Until(func() bool {
-				pid, err := syscall.Wait4(cmd.Process.Pid, &status, unix.WUNTRACED|unix.WNOHANG, nil)
-				return pid != 0 || err != nil
-			})
-			if !status.Stopped() {
-				t.Fatalf("after Ctrl-Z: status %#x, want stopped", status)
-			}
-			time.Sleep(3500 * time.Millisecond) // longer than the lease, whose end this process knew of
-			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
+			s.Await("Stopped")
 			s.Typed("back\n")
 			s.Await("got <back>")
 			e2e.WantExit(t, cmd, 0)
@@ -82,9 +72,29 @@ func TestTerminalSuspend(t *testing.T) {
 	}
 }
 
+// Where no shell would see that it stands still, and wake it, Ctrl-Z stops nothing, as without
+// lockgw.
+func TestTerminalWithoutAShell(t *testing.T) {
+	s, cmd := e2e.OnTerminal(t, e2e.StartGateway(t), "run", "nightly", "--", "sh", "-c",
+		`trap 'echo again' CONT; echo up; while :; do sleep 0.01; done`)
+	s.Await("up")
+	s.Typed("\x1a")
+	s.Await("again")
+	s.Typed("\x03")
+	var status syscall.WaitStatus
+	e2e.Until(func() bool {
+		pid, err := syscall.Wait4(cmd.Process.Pid, &status, unix.WUNTRACED|unix.WNOHANG, nil)
+		return pid != 0 || err != nil
+	})
+	if !status.Exited() || status.ExitStatus() != 130 {
+		t.Errorf("status %#x of the run, want exit code 130", status)
+	}
+}
+
 // Whoever stops the command alone, and lets it go on, does not stop the run beside it for good.
 func TestStopOfTheCommandAlone(t *testing.T) {
-	s, cmd := e2e.OnTerminal(t, e2e.StartGateway(t), "run", "nightly", "--", "sh", "-c", `echo up $$.; while :; do sleep 0.01; done`)
+	s, cmd := e2e.StartOnTerminal(t, e2e.StartGateway(t), "bash", "-c",
+		`set -m; lockgw run nightly -- sh -c 'echo up $$.; while :; do sleep 0.01; done'; echo "code $?."; kill -KILL %1`)
 	s.Await(`up \d+\.`)
 	pid, err := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(s.Shown()))
 	if err != nil {
@@ -96,14 +106,11 @@ func TestStopOfTheCommandAlone(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond) // for the run to see that it stands still
 	}
-	var status syscall.WaitStatus
-	e2e.Until(func() bool {
-		pid, err := syscall.Wait4(cmd.Process.Pid, &status, unix.WUNTRACED|unix.WNOHANG, nil)
-		return pid != 0 || err != nil
-	})
-	if !status.Exited() || status.ExitStatus() != 143 {
-		t.Errorf("status %#x of the run, want exit code 143", status)
+	s.Await(`code \d+\.`)
+	if !strings.Contains(s.Shown(), "code 143.") {
+		t.Errorf("terminal shows %q, want that the run has ended with its command", s.Shown())
 	}
+	_ = cmd.Wait()
 }
 
 // readsTerminal tells whether the process sleeps in the foreground of its terminal.
