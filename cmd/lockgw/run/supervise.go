@@ -204,20 +204,23 @@ func (s *supervisor) stopped(sig syscall.Signal) {
 	if s.tty == nil || sig == syscall.SIGSTOP && !s.typed && !s.tty.given {
 		return // whoever has stopped it will let it go on
 	}
-	if (sig == syscall.SIGTTIN || sig == syscall.SIGTTOU) && s.tty.give(s.p.pid) {
+	reads := sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
+	if reads && s.tty.give(s.p.pid) {
 		s.readOn()
 		return
 	}
 	s.tty.takeBack()
 	s.typed = false
-	if !shellWatches() {
-		if sig != syscall.SIGTTIN && sig != syscall.SIGTTOU { // it would only be stopped again
-			s.p.signal(syscall.SIGCONT) // as the kernel, which does not stop such a group by a Ctrl-Z
-		}
-		return
+	switch {
+	case shellWatches() && reads:
+		s.suspended = true
+		_ = unix.Kill(os.Getpid(), syscall.SIGTTIN) // a run around this one gives it the terminal then
+	case shellWatches():
+		s.suspended = true
+		_ = unix.Kill(os.Getpid(), syscall.SIGSTOP)
+	case !reads: // it would only be stopped again
+		s.p.signal(syscall.SIGCONT) // as the kernel, which does not stop such a group by a Ctrl-Z
 	}
-	s.suspended = true
-	_ = unix.Kill(os.Getpid(), syscall.SIGSTOP)
 }
 
 // readOn lets the command go on that has got the terminal. SIGCONT undoes a Ctrl-Z that

@@ -113,6 +113,15 @@ func TestStopOfTheCommandAlone(t *testing.T) {
 	_ = cmd.Wait()
 }
 
+// The command of a run inside another reads the terminal, too.
+func TestTerminalInputNested(t *testing.T) {
+	s, cmd := e2e.OnTerminal(t, e2e.StartGateway(t), "run", "a", "--", "lockgw", "run", "b", "--", "sh", "-c", `echo up; read x; echo "got <$x>"`)
+	s.Await("up")
+	s.Typed("hello\n")
+	s.Await("got <hello>")
+	e2e.WantExit(t, cmd, 0)
+}
+
 // readsTerminal tells whether the process sleeps in the foreground of its terminal.
 func readsTerminal(t *testing.T, pid string) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
