@@ -58,6 +58,9 @@ func wakeThem(t *testing.T, c *column) string {
 	for i := range *wakings {
 		name, k := fmt.Sprint(lockName(t), "-", i), c.a.caller(t)
 		k.takes(t, name, 0, long)
+		// Of several servers a majority is enough, and one that lacks the lock the program would take, and
+		// keep while it waits for the others: there nothing would be told of the release.
+		eventually(t, "the server that is listened to has the lock", func() bool { return c.store.redis.Exists(t.Context(), name).Val() == 1 })
 		heard := c.store.listen(t, name)
 		granted := c.waits(t, "w", name, long)
 		if !c.redisson {
