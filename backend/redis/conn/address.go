@@ -129,7 +129,7 @@ func Settle(opt *goredis.Options) (*goredis.Options, error) {
 		*t.set = cmp.Or(*t.set, t.def)
 	}
 	if opt.Username != "" && opt.Password == "" { // go-redis would log in as the default user
-		return nil, fmt.Errorf("redis address: user %q has no password", opt.Username)
+		return nil, errors.New("redis address: the user has no password; a password alone is written redis://:PASSWORD@host") // which the user may be
 	}
 	if opt.DB < 0 {
 		return nil, fmt.Errorf("redis address: db must not be negative, but is %d", opt.DB)

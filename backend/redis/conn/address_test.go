@@ -84,7 +84,7 @@ func TestOptionsRefuses(t *testing.T) {
 		{"redis://h/x", "database number"},
 		{"redis://h/0/1", "database number"},
 		{"redis://h/-1", "database number"},
-		{"redis://u@h", `user "u" has no password`},
+		{"redis://geheim@h", "the user has no password; a password alone"},
 		{"redis://h?db=-1", "must not be negative"},
 		{"redis://h?db=x", "database number"},
 		{"redis://h?colour=red", "colour"},
@@ -109,6 +109,9 @@ func TestOptionsRefuses(t *testing.T) {
 		_, err := Options(tt.url)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Options(%q): err = %v, want one with %q", tt.url, err, tt.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "geheim") {
+			t.Errorf("Options(%q): what may be a password is in the error %v", tt.url, err)
 		}
 		if strings.Contains(tt.url, "_file=") {
 			continue
