@@ -12,7 +12,10 @@ import (
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-const defaultSchema = "lockgw"
+const (
+	defaultSchema = "lockgw"
+	example       = "postgres://user@host:5432/database?sslmode=verify-full"
+)
 
 // parameters that an address may have. Whatever else there is would be sent to the server
 // as a setting, and a word that is misspelt with it.
@@ -44,6 +47,10 @@ func CheckURL(raw string) error {
 // The parameters are those of libpq that name no setting of the server, and schema.
 func parseAddress(raw string) (address, error) {
 	a := address{schema: defaultSchema}
+	if !strings.HasPrefix(raw, "postgres://") && !strings.HasPrefix(raw, "postgresql://") {
+		// libpq's host=h password=p would be taken in part: another server is asked, and the password shown.
+		return a, errors.New("postgres address: does not begin with postgres://; write it like " + example)
+	}
 	base, query, _ := strings.Cut(raw, "?")
 	q, err := sqltable.ParseParameters("postgres", query, parameters)
 	if err != nil {
@@ -109,5 +116,5 @@ func unparsed(err error) error {
 		text = text[strings.LastIndex(text, "`: ")+1:]
 		text = strings.TrimPrefix(text, ": ")
 	}
-	return fmt.Errorf("postgres address: %s; write it like postgres://user@host:5432/database?sslmode=verify-full", text)
+	return fmt.Errorf("postgres address: %s; write it like %s", text, example)
 }

@@ -9,6 +9,10 @@ func TestCheckURL(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
 		{"postgres://u:p@h/db", ""},
 		{"postgresql://u@h:6432,h2:5432/db?sslmode=verify-full&schema=locks&connect_timeout=1", ""},
+		{"host=h user=u password=geheim dbname=db", "does not begin with postgres://"},
+		{"u:geheim@h/db", "does not begin with postgres://"},
+		{"u:geheim @h/db", "does not begin with postgres://"},
+		{"redis://u:geheim@h/0", "does not begin with postgres://"},
 		{"postgres:///db?host=/run/postgresql", `unknown parameter "host"`},
 		{"postgres://u:geheim@h/db?sslmod=require", `unknown parameter "sslmod"; there are sslmode, `},
 		{"postgres://u:geheim@h/db?statement_timeout=1", "unknown parameter"},

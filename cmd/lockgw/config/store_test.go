@@ -43,3 +43,13 @@ func TestConfigWantsPasswordsEncoded(t *testing.T) {
 		t.Errorf("listen_url: %v", err)
 	}
 }
+
+// What is no URL cannot be shown without the password that may be in it.
+func TestListenURLIsURL(t *testing.T) {
+	for _, raw := range []string{"host=h password=sesame", "u:sesame@h/db", "redis://u:sesame@h"} {
+		_, err := loadWith(t, "backend: {url: 'postgres://h/db', postgres: {listen_url: '"+raw+"'}}")
+		if err == nil || !strings.Contains(err.Error(), "listen_url: postgres address: does not begin with postgres://") || strings.Contains(err.Error(), "sesame") {
+			t.Errorf("listen_url %q: %v, want an error without the password", raw, err)
+		}
+	}
+}
