@@ -25,7 +25,12 @@ func (d *socketDir) listen(name string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	d.paths = append(d.paths, path)
+	made, err := os.Lstat(path)
+	if err != nil {
+		_ = ln.Close()
+		return nil, err
+	}
+	d.made = append(d.made, made)
 	if err := d.openSocket(path); err != nil {
 		_ = ln.Close()
 		return nil, fmt.Errorf("set the group and the permissions of %s: %w", path, err)
@@ -55,8 +60,8 @@ func listenClosed(path string) (net.Listener, error) {
 	return ln, nil
 }
 
-// removeStale removes a socket on which nobody listens, as the holder of the
-// lock file knows.
+// removeStale removes a socket on which nobody listens. The lock file alone does not tell that:
+// a service manager that listens has locked nothing, and what cleans up may have removed the file.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -66,6 +71,19 @@ func removeStale(path string) error {
 		return err
 	case info.Mode()&fs.ModeSocket == 0:
 		return fmt.Errorf("%s is in the way and is no socket; remove it", path)
+	case isOpen(path):
+		return fmt.Errorf("%w: a process has %s open, perhaps systemd for a gateway; stop it first (systemctl stop 'lockgw*'), or choose another socket.dir", errDirInUse, path)
 	}
 	return os.Remove(path)
+}
+
+// isOpen tells whether a process has the stream socket open. It does not connect, which would have
+// a service manager start its gateway: the kernel refuses the wrong type only where there is a socket.
+func isOpen(path string) bool {
+	conn, err := net.Dial("unixgram", path)
+	if err == nil {
+		_ = conn.Close()
+		return true
+	}
+	return errors.Is(err, unix.EPROTOTYPE)
 }

@@ -19,11 +19,11 @@ var errDirInUse = errors.New("another gateway serves this directory")
 
 // socketDir is a directory that this process alone puts sockets into.
 type socketDir struct {
-	path  string
-	mode  config.FileMode // of the sockets
-	gid   int             // of the sockets; -1: the group of the process
-	lock  *os.File
-	paths []string // of the sockets made
+	path string
+	mode config.FileMode // of the sockets
+	gid  int             // of the sockets; -1: the group of the process
+	lock *os.File
+	made []fs.FileInfo // the sockets
 }
 
 // openSocketDir makes the directory if it is missing and claims it. It refuses a
@@ -130,10 +130,15 @@ func (d *socketDir) claim() error {
 }
 
 // Close removes the sockets and lets go of the directory. The lock file stays:
-// removing it would let two gateways lock two files of one name.
+// removing it would let two gateways lock two files of one name. Where somebody has made the
+// directory anew, the sockets in it may be those of another gateway.
 func (d *socketDir) Close() error {
 	var errs []error
-	for _, path := range d.paths {
+	for _, made := range d.made {
+		path := filepath.Join(d.path, made.Name())
+		if there, err := os.Lstat(path); err != nil || !os.SameFile(there, made) {
+			continue
+		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
