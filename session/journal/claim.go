@@ -13,18 +13,48 @@ import (
 // not enough: some file systems lock no directories; and a file may be deleted, as by what
 // cleans up /tmp, and made again by a second gateway, which would be the same node.
 // systemd-tmpfiles leaves alone what is in a locked directory. The kernel unlocks both when
-// the process ends, in whatever way.
-func (j *Journal) claim(dir string) (err error) {
-	if j.dir, err = os.Open(dir); err != nil {
+// the process ends, in whatever way. What is locked already is left; a directory that was made
+// anew is not: the journal in it would be found by a second gateway.
+func (j *Journal) claim(dir string) error {
+	if !isAt(j.dir, dir) {
+		f, err := os.Open(dir)
+		if err != nil {
+			return fmt.Errorf("state directory: %w", err)
+		}
+		if err := lock(f); errors.Is(err, ErrLocked) {
+			return errors.Join(err, f.Close())
+		}
+		_ = letGo(j.dir) // it has that name no more
+		j.dir = f
+	}
+	path := filepath.Join(dir, lockName)
+	if isAt(j.lock, path) {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
-	if err := lock(j.dir); errors.Is(err, ErrLocked) {
-		return err
+	if err := lock(f); err != nil {
+		return errors.Join(err, f.Close())
 	}
-	if j.lock, err = os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600); err != nil {
-		return fmt.Errorf("state directory: %w", err)
+	_ = letGo(j.lock)
+	j.lock = f
+	j.reach.move(f)
+	return nil
+}
+
+// isAt tells whether f is what has the name path now.
+func isAt(f *os.File, path string) bool {
+	if f == nil {
+		return false
 	}
-	return lock(j.lock)
+	have, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(have, there)
 }
 
 func lock(f *os.File) error {
@@ -37,15 +67,15 @@ func lock(f *os.File) error {
 	return nil
 }
 
-// letGo undoes claim. To close the files is not enough: what this process is about to start
-// has them open, too, until it is another program.
-func (j *Journal) letGo() error {
-	var errs []error
-	for _, f := range []*os.File{j.lock, j.dir} {
-		if f != nil {
-			_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // what is not locked has nothing to undo
-			errs = append(errs, f.Close())
-		}
+// letGo undoes claim.
+func (j *Journal) letGo() error { return errors.Join(letGo(j.lock), letGo(j.dir)) }
+
+// letGo unlocks f, if there is one. To close it is not enough: what this process is about to start
+// has it open, too, until it is another program.
+func letGo(f *os.File) error {
+	if f == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // what is not locked has nothing to undo
+	return f.Close()
 }

@@ -260,6 +260,9 @@ func encode(b []byte, rs iter.Seq[*record]) []byte {
 
 // rewrite puts a file that says just what is known in place of the present one.
 func (j *Journal) rewrite() error {
+	if err := j.claim(filepath.Dir(j.path)); err != nil {
+		return err
+	}
 	j.state.forgetOld(time.Since(j.heard))
 	tmp := j.path + ".new"
 	_ = os.Remove(tmp)                                                 // of a process that was killed, or a link: the next line says so if it is still there

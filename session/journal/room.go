@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,6 +40,9 @@ func (j *Journal) void(err error) error {
 	e := j.out.empty()
 	if e == nil && !errors.Is(err, errNoPage) {
 		return nil
+	}
+	if errors.Is(j.claim(filepath.Dir(j.path)), ErrLocked) {
+		return e // the directory was made anew, and the file in it is that of another gateway
 	}
 	if gone := os.Remove(j.path); !errors.Is(gone, os.ErrNotExist) {
 		e = errors.Join(e, gone)

@@ -33,6 +33,15 @@ func (r *reach) take(f *os.File, boot string) error {
 	return r.write()
 }
 
+// move goes on in f, where another lock file was taken.
+func (r *reach) move(f *os.File) {
+	if r.f == nil { // that is to come
+		return
+	}
+	r.f = f
+	_ = r.write() // as in told
+}
+
 func (r *reach) write() error {
 	_, err := fmt.Fprintf(&at{r.f}, reachFormat, r.boot, int64(r.until))
 	return err
