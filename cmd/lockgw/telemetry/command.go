@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
@@ -32,7 +31,7 @@ func OpenCommand(ctx context.Context, version string) *Command {
 	log := slog.New(slog.DiscardHandler)
 	node, _ := os.Hostname() // none is as good as a wrong one
 	t := &Telemetry{cfg: Config{Version: version, Node: node, Log: log}}
-	otel.SetErrorHandler(&complaints{log: log})
+	hearComplaints(log)
 	c := &Command{t: t, ctx: propagation.TraceContext{}.Extract(ctx, environment())}
 	if asked("TRACES") {
 		res, _ := resourceOf(ctx, t.cfg) // of use in any case

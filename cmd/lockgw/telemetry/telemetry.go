@@ -12,11 +12,9 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/contrib/instrumentation/runtime"
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -55,8 +53,7 @@ type Telemetry struct {
 // are often set for all programs of a machine alike, and locks matter more. Close it.
 func Open(ctx context.Context, cfg Config) (*Telemetry, error) {
 	t := &Telemetry{cfg: cfg, registry: prometheus.NewRegistry()}
-	// The one global of OpenTelemetry that cannot be passed: what exporters complain to.
-	otel.SetErrorHandler(&complaints{log: cfg.Log})
+	hearComplaints(cfg.Log)
 	res, err := resourceOf(ctx, cfg)
 	if err != nil {
 		cfg.Log.Warn("OTEL_RESOURCE_ATTRIBUTES is not understood in full", "err", err)
@@ -101,21 +98,3 @@ func (t *Telemetry) Tracers() trace.TracerProvider { return t.tracers }
 
 // Handler serves the metrics to Prometheus.
 func (t *Telemetry) Handler() http.Handler { return metricsHandler(t.registry, t.cfg.Log) }
-
-// complaints logs what exporters complain of, but not every few seconds.
-type complaints struct {
-	log  *slog.Logger
-	mu   sync.Mutex // guards the field below
-	last time.Time
-}
-
-// Handle implements otel.ErrorHandler.
-func (c *complaints) Handle(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if time.Since(c.last) < time.Minute {
-		return
-	}
-	c.last = time.Now()
-	c.log.Warn("telemetry was not delivered; locks are not affected", "err", err)
-}
