@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -51,6 +53,17 @@ func CheckSocketPath(path string) error {
 		return fmt.Errorf("the socket path %s is %d bytes long, the kernel allows %d; choose a shorter socket.dir", path, len(path), maxSocketPath)
 	}
 	return nil
+}
+
+// SocketIsOpen tells whether a process has the stream socket open. It does not connect, which would
+// have a service manager start its gateway: the kernel refuses the wrong type only where there is a socket.
+func SocketIsOpen(path string) bool {
+	conn, err := net.Dial("unixgram", path)
+	if err == nil {
+		_ = conn.Close()
+		return true
+	}
+	return errors.Is(err, unix.EPROTOTYPE)
 }
 
 // LockFile in a socket directory is locked by the gateway that serves it.

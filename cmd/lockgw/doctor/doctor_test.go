@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/backend/redis/examine"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 func wantLevel(t *testing.T, f finding, level examine.Level, text string) {
@@ -70,6 +73,17 @@ func TestDoctorDirs(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 4 {
 		t.Errorf("entries = %v, %v, want the four from before: doctor makes nothing", entries, err)
 	}
+}
+
+// No gateway could be started there, although none has locked it.
+func TestDoctorSocketsOfServiceManager(t *testing.T) {
+	dir := e2e.ShortDir(t)
+	ln, err := net.Listen("unix", filepath.Join(dir, cli.RespSocket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	wantLevel(t, examineSocketDir(dir), examine.OK, "the service manager listens there")
 }
 
 // A gateway with the sockets of a service manager makes none, wherever socket.dir is.

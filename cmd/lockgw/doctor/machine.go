@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -67,7 +68,7 @@ func examineSocketDir(dir string) finding {
 	if err := cli.CheckSafeDir(dir, info, os.Geteuid()); err != nil {
 		return finding{examine.Fail, check, err.Error(), "choose another socket.dir, or run as its owner"}
 	}
-	return dirFinding(check, dir, cli.LockFile)
+	return dirFinding(check, dir, cli.LockFile, cli.HTTPSocket, cli.RespSocket)
 }
 
 func examineStateDir(dir string) finding {
@@ -105,8 +106,9 @@ func parentFinding(check, dir string) finding {
 	return finding{examine.OK, check, dir + " is not there yet and can be made", ""}
 }
 
-// dirFinding is about a directory that is there, and in which a gateway locks a file.
-func dirFinding(check, dir, lock string) finding {
+// dirFinding is about a directory that is there, and in which a gateway locks a file, but a service
+// manager that holds its sockets does not.
+func dirFinding(check, dir, lock string, sockets ...string) finding {
 	if err := writable(dir); err != nil {
 		return finding{examine.Fail, check, err.Error(), fmt.Sprintf("run as its owner, or: chown %d %s", os.Geteuid(), dir)}
 	}
@@ -116,6 +118,8 @@ func dirFinding(check, dir, lock string) finding {
 		return finding{examine.Fail, check, err.Error(), "run as the user of the gateway"}
 	case taken:
 		return finding{examine.OK, check, dir + " is in use by a running gateway", ""}
+	case slices.ContainsFunc(sockets, func(name string) bool { return cli.SocketIsOpen(filepath.Join(dir, name)) }):
+		return finding{examine.OK, check, dir + " is in use: the service manager listens there for a gateway", ""}
 	default:
 		return finding{examine.OK, check, dir + " can be written and is free", ""}
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
 
 // listen makes a socket in the directory, in place of one that a killed gateway
@@ -71,19 +73,8 @@ func removeStale(path string) error {
 		return err
 	case info.Mode()&fs.ModeSocket == 0:
 		return fmt.Errorf("%s is in the way and is no socket; remove it", path)
-	case isOpen(path):
+	case cli.SocketIsOpen(path):
 		return fmt.Errorf("%w: a process has %s open, perhaps systemd for a gateway; stop it first (systemctl stop 'lockgw*'), or choose another socket.dir", errDirInUse, path)
 	}
 	return os.Remove(path)
-}
-
-// isOpen tells whether a process has the stream socket open. It does not connect, which would have
-// a service manager start its gateway: the kernel refuses the wrong type only where there is a socket.
-func isOpen(path string) bool {
-	conn, err := net.Dial("unixgram", path)
-	if err == nil {
-		_ = conn.Close()
-		return true
-	}
-	return errors.Is(err, unix.EPROTOTYPE)
 }
