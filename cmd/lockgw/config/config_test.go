@@ -157,7 +157,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"http: {listen: ['10.0.0.1:1']}\naccess: {tokens_file: /nosuch}", "can be reached from other machines"},
 		{"access: {tokens_file: /nosuch}", "access.tokens_file: open /nosuch: no such file or directory (f.yaml:1)"},
 		{"admin: {token_file: /nosuch}", "admin.token_file: open /nosuch"},
-		{"access: {rules: {who: anyone}}", "access.rules must be one plain value"},
+		{"access: {rules: {who: anyone}}", "access.rules must be a list"},
 		{"access: {rules: [anyone]}", "access.rules must be a section with the keys who, may, locks"},
 		{"access:\n  rules:\n    - {who: anyone, may: lock, lokcs: a}", `f.yaml:3: unknown key "access.rules.lokcs", did you mean "locks"?`},
 		{"access:\n  rules:\n    - {who: anyone, may: lock, locks: a}\n    - {who: anyone, may: lock}", "f.yaml:4: access.rules: rule 2: a rule needs who, may and locks"},

@@ -152,6 +152,9 @@ func (r *fileReader) value(key string, n *yaml.Node, t reflect.Type) {
 			}
 			texts = append(texts, text)
 		}
+	case t.Kind() == reflect.Slice: // a rule without the dash before it
+		r.problem(n.Line, "%s must be a list", key)
+		return
 	default:
 		r.problem(n.Line, "%s must be one plain value", key)
 		return

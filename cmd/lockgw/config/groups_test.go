@@ -33,7 +33,7 @@ func TestConfigBadGroups(t *testing.T) {
 		{`[{match: "a,b", group: c}]`, "is no rule such as"},
 		{`[{match: [a], group: c}]`, "telemetry.groups.match must be one plain value"},
 		{`[a=b, {match: "c", group: d}]`, "must be a section with the keys match, group"},
-		{`{match: a, group: b}`, "telemetry.groups must be one plain value"},
+		{`{match: a, group: b}`, "telemetry.groups must be a list"},
 	}
 	for _, tt := range tests {
 		s, err := loadWith(t, fmt.Sprintf("telemetry: {groups: %s}", tt.groups))
