@@ -144,7 +144,7 @@ repeat
   end
   if own ~= '' and (raise or fence_ttl > 0) then
     local most = format('%.0f', math.max(top, raise or 0))
-    if fence_ttl > 0 then
+    if fence_ttl > 0 and not (raise and call('PTTL', counter) == -1) then -- one without an end is Java's
       call('SET', counter, most, 'PX', fence_ttl)
     elseif raise < top then
       call('SET', counter, most, 'KEEPTTL')
