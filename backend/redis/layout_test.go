@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,5 +128,32 @@ func TestListPages(t *testing.T) {
 		if _, _, err := a.List(t.Context(), "", cursor, 10); err == nil {
 			t.Errorf("list from %q: no error", cursor)
 		}
+	}
+}
+
+// What is no record, of another program or of a later lockgw, hides no other name.
+func TestListLeavesOutWhatIsNoRecord(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb := s.Client()
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	a.takes("ours")
+	text := rdb.Get(t.Context(), "lockgw:{ours}").Val()
+	for name, leave := range map[string]func(key string){
+		"a-text":  func(key string) { rdb.Set(t.Context(), key, "hello", 0) },
+		"a-list":  func(key string) { rdb.RPush(t.Context(), key, "hello") },
+		"a-later": func(key string) { rdb.Set(t.Context(), key, strings.Replace(text, `"v":1`, `"v":9`, 1), 0) },
+	} {
+		key := "lockgw:{" + name + "}"
+		leave(key)
+		found, _, err := a.List(t.Context(), "", "", 100)
+		if !errors.Is(err, backend.ErrPartly) || !strings.Contains(err.Error(), key) || len(found) != 1 || found[0].Name != "ours" {
+			t.Errorf("list beside %s: %+v, %v", name, found, err)
+		}
+		rdb.Del(t.Context(), key)
+	}
+	rdb.Set(t.Context(), "lockgw:{a-text}", "hello", 0)
+	if found, _, err := a.List(t.Context(), "ours", "", 100); err != nil || len(found) != 1 {
+		t.Errorf("list of what begins otherwise: %+v, %v", found, err)
 	}
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ const stepsOfPage = 100
 // listing is one page of names. The cursor is that of Redis' SCAN, whose promise it keeps: a
 // name that is there all the time is told at least once. In a cluster it says on which master,
 // and a name that is moved meanwhile may be told twice or not. A master that does not answer is
-// left out, which ErrPartly tells, unless none answers.
+// left out, which ErrPartly tells, unless none answers, and so is what is no record.
 type listing struct {
 	*Table
 	prefix string
@@ -32,6 +33,7 @@ type listing struct {
 	seen    map[string]bool // names
 	found   []ledger.Named
 	missing []error // why a master is left out
+	broken  error   // what has the key of a record and is none
 }
 
 // List implements ledger.Table. A name that nobody uses is left out.
@@ -83,10 +85,12 @@ func (l *listing) page(ctx context.Context, c *goredis.Client, at *position, lim
 	return true, nil
 }
 
-// partly says which of so many masters are left out, nil if none is.
+// partly says which of so many masters are left out, or what else is, nil if nothing.
 func (l *listing) partly(masters int) error {
 	all := errors.Join(l.missing...)
 	switch n := len(l.missing); {
+	case n == 0 && l.broken != nil:
+		return fmt.Errorf("%w: %s", backend.ErrPartly, reason(l.broken))
 	case n == 0:
 		return nil
 	case n == masters:
@@ -112,15 +116,18 @@ func (l *listing) step(ctx context.Context, c *goredis.Client, at uint64) (uint6
 			names = append(names, name)
 		}
 	}
-	all := make([]ledger.Named, len(names))
+	all, broken := make([]ledger.Named, len(names)), make([]error, len(names))
 	if err := backend.Each(len(names), func(i int) (err error) {
 		all[i].Name = names[i]
-		all[i].Reply, err = l.Look(ctx, names[i])
+		if all[i].Reply, err = l.Look(ctx, names[i]); errors.Is(err, errNoRecord) {
+			broken[i], err = err, nil
+		}
 		return err
 	}); err != nil {
 		return 0, err
 	}
-	for _, one := range all {
+	for i, one := range all {
+		l.broken = cmp.Or(l.broken, broken[i])
 		if len(one.Record.Holds)+len(one.Record.Queue) > 0 {
 			l.found = append(l.found, one)
 		}

@@ -16,6 +16,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
+// errNoRecord is an ErrRefused: what has the key of a record is none that this lockgw reads.
+var errNoRecord = fmt.Errorf("%w", backend.ErrRefused)
+
 // answer is what a script has said, or why it has not.
 func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
 	switch _, alone := v.(int64); {
@@ -26,7 +29,7 @@ func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
 	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrRefused), errors.Is(err, backend.ErrConflict):
 		return nil, err
 	case strings.Contains(err.Error(), "NORECORD") || strings.Contains(err.Error(), "WRONGTYPE"):
-		return nil, fmt.Errorf("%w: the key %s is none of lockgw's: another program uses it; rename or delete it", backend.ErrRefused, recordKey(raw))
+		return nil, fmt.Errorf("%w: the key %s is none of lockgw's: another program uses it; rename or delete it", errNoRecord, recordKey(raw))
 	case strings.Contains(err.Error(), "COUNTER"):
 		return nil, fmt.Errorf("%w: the fence counter %s is no number that a fence can be above; delete it", backend.ErrRefused, counterOf(raw))
 	default: // an error within a script, of which something may have been done
@@ -38,7 +41,7 @@ func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
 func (t *Table) there(ctx context.Context, raw string, a conn.Reply) (ledger.Reply, error) {
 	r, err := readThere(a, t.rest())
 	if err != nil {
-		return ledger.Reply{}, fmt.Errorf("%w: the key %s: %w", backend.ErrRefused, recordKey(raw), err)
+		return ledger.Reply{}, fmt.Errorf("%w: the key %s: %w", errNoRecord, recordKey(raw), err)
 	}
 	t.heard(ctx, raw, r.Clock)
 	return r, nil
