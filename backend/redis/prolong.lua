@@ -1,14 +1,17 @@
--- KEYS record and lock of each   ARGV id and ms of each
+-- fence_ttl, which stands before this, is of the configuration; see swap.lua.
+--
+-- KEYS record and lock of each, then, if they are to last as well, Redisson's counter of each
+-- ARGV id and ms of each
 --
 -- A node renews whatever it holds by this, so it counts for more than all else at rest: what is
 -- the same for most is made once, and constants are strings; see record.lua.
 local call, pcall, find, sub, format = redis.call, redis.pcall, string.find, string.sub, string.format
 local t = call('TIME')
-local now, answers, minute = math.floor(t[1] * 1000 + t[2] / 1000), {}, 60000
+local now, answers, minute, args = math.floor(t[1] * 1000 + t[2] / 1000), {}, 60000, #ARGV
 local ms, e, text -- of the last one: its lease, when that ends, and this as it is written
 local at, place -- where that stood, and this as it is written
-for i = 1, #KEYS, 2 do
-  local record, lock = KEYS[i], KEYS[i + 1]
+for i = 1, args, 2 do
+  local record, lock, counter = KEYS[i], KEYS[i + 1], KEYS[args + (i + 1) / 2]
   if ARGV[i + 1] ~= ms then
     ms = ARGV[i + 1]
     e = now + ms
@@ -36,6 +39,9 @@ for i = 1, #KEYS, 2 do
     if sub(h, 41, 53) + 0 < e - minute / 2 then
       call('SETRANGE', record, '40', text)
       call('PEXPIREAT', record, format('%.0f', e + minute), 'GT')
+    end
+    if counter then
+      call('PEXPIREAT', counter, format('%.0f', e + fence_ttl), 'GT')
     end
     answers[(i + 1) / 2] = 1
   end

@@ -1,6 +1,6 @@
 -- tell_by and fence_ttl, which stand before this, are of the configuration: how Redisson is
--- told that the name is free, and for how many ms its counter is made and kept, 0: it is
--- not made. evict, which stands there too, is false as a rule; see evict.lua.
+-- told that the name is free, and for how many ms its counter is made and outlives the leases,
+-- 0: it is not made. evict, which stands there too, is false as a rule; see evict.lua.
 --
 -- ARGV 1 version that there has to be, "" for none   2 the next version   3 the record
 --      4 newest fence   5 the lock that there will be: length and "@field" or "~field", as in
@@ -145,7 +145,7 @@ repeat
   if own ~= '' and (raise or fence_ttl > 0) then
     local most = format('%.0f', math.max(top, raise or 0))
     if fence_ttl > 0 and not (raise and call('PTTL', counter) == -1) then -- one without an end is Java's
-      call('SET', counter, most, 'PX', fence_ttl)
+      call('SET', counter, most, 'PXAT', last + fence_ttl)
     elseif raise < top then
       call('SET', counter, most, 'KEEPTTL')
     end

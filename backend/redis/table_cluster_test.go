@@ -70,6 +70,9 @@ func TestTableWhileASlotMoves(t *testing.T) {
 	a := openNode(t, c.URL(), "a", redis.GuardQuarantine)
 	const held = "held{m}"
 	h := a.takes(held)
+	keeps := openKeeping(t, c.URL(), "keeps", time.Hour)
+	const counted = "counted{m}"
+	id := keeps.takes(counted).ID
 	from := c.Owner(held)
 	to := other(c, from)
 	says := func(s *redistest.Server, words ...any) any {
@@ -85,6 +88,10 @@ func TestTableWhileASlotMoves(t *testing.T) {
 	says(from, "setslot", slot, "migrating", says(to, "myid"))
 	if errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: held, ID: h.ID, TTL: time.Minute}}); err != nil || errs[0] != nil {
 		t.Errorf("renew: %v, %v", errs, err)
+	}
+	from.Client().Del(t.Context(), "redisson_lock_token:"+counted) // one that is not there keeps no lease from being renewed
+	if errs, err := keeps.Renew(t.Context(), []ledger.Renewal{{Name: counted, ID: id, TTL: time.Minute}}); err != nil || errs[0] != nil {
+		t.Errorf("renew without a fence counter: %v, %v", errs, err)
 	}
 	if r := a.leaves(held); r.Record.Firm("a") != nil {
 		t.Errorf("given back, there is %+v", r)

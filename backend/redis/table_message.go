@@ -55,10 +55,14 @@ func (s *stored) sealed(text string) bool {
 func (t *Table) message(raw string, args int) *requests.Message {
 	m := requests.NewMessage(4, args)
 	addKeys(m, raw)
-	before, after := counterAround(raw)
-	m.Add(before, raw, after)
+	addCounter(m, raw)
 	m.Add(t.markKey(raw))
 	return m
+}
+
+func addCounter(m *requests.Message, raw string) {
+	before, after := counterAround(raw)
+	m.Add(before, raw, after)
 }
 
 // addKeys adds those that a name has while it is held.

@@ -34,7 +34,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 	errs := make([]error, len(rs))
 	var wg sync.WaitGroup
 	for _, group := range groups {
-		wg.Go(func() { t.prolong(ctx, rs, group, errs) })
+		wg.Go(func() { t.prolong(ctx, rs, group, len(group) == 1 && t.cfg.FenceTTL == 0, errs) })
 	}
 	wg.Wait()
 	answered := func(err error) bool { return err == nil || errors.Is(err, backend.ErrNotHeld) }
@@ -44,27 +44,35 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 	return errs, nil
 }
 
-// prolong renews those of rs that group names. While a cluster moves their slot, only those are
-// together that are of one name, so each is renewed alone.
-func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) {
-	m := requests.NewMessage(2*len(group), 2*len(group))
+// prolong renews those of rs that group names, and the fence counters that are kept. While a
+// cluster moves their slot, only those keys are together that are of one name and there, so
+// each is renewed alone, without its counter.
+func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, alone bool, errs []error) {
+	counters := 0
+	if t.cfg.FenceTTL > 0 && !alone {
+		counters = len(group)
+	}
+	m := requests.NewMessage(2*len(group)+counters, 2*len(group))
 	for _, i := range group {
 		raw := t.cfg.KeyPrefix + rs[i].Name
 		addKeys(m, raw)
+	}
+	for _, i := range group[:counters] {
+		addCounter(m, t.cfg.KeyPrefix+rs[i].Name)
 	}
 	for _, i := range group {
 		m.AddNumber(int64(rs[i].ID))
 		m.AddNumber(rs[i].TTL.Milliseconds())
 	}
 	raw := t.cfg.KeyPrefix + rs[group[0]].Name
-	eval := t.renewRequests.Eval
-	if len(group) > 1 {
-		eval = t.renewRequests.EvalThere
+	eval := t.renewRequests.EvalThere
+	if alone {
+		eval = t.renewRequests.Eval
 	}
-	v, err := eval(ctx, raw, prolongScript, m)
-	if len(group) > 1 && requests.Elsewhere(err) {
+	v, err := eval(ctx, raw, t.swaps.prolong, m)
+	if !alone && requests.Elsewhere(err) {
 		_ = backend.Each(len(group), func(k int) error {
-			t.prolong(ctx, rs, group[k:k+1], errs)
+			t.prolong(ctx, rs, group[k:k+1], true, errs)
 			return nil
 		})
 		return

@@ -41,14 +41,14 @@ const readsAll = "local reads_all = true\n"
 // A full Redis takes no new grant and nobody into a queue. It never keeps anybody from
 // giving back.
 var (
-	joinScript    = requests.NewScript("", withReserve(readsAll+recordLua+joinLua+thereLua))
-	lookScript    = requests.NewScript("allow-oom", readsAll+recordLua, thereLua)
-	prolongScript = requests.NewScript("allow-oom", prolongLua)
+	joinScript = requests.NewScript("", withReserve(readsAll+recordLua+joinLua+thereLua))
+	lookScript = requests.NewScript("allow-oom", readsAll+recordLua, thereLua)
 )
 
-// swaps are the scripts that write records.
+// swaps are the scripts that write records, and the one that renews.
 type swaps struct {
 	lua          string
+	prolong      *requests.Script
 	plain        *requests.Script // for what grants nothing
 	evict        *requests.Script // for what ends the lock of a program outside lockgw
 	grant        *requests.Script // for what does
@@ -60,7 +60,8 @@ func newSwaps(tellBy servers.Publishing, fenceTTL time.Duration) swaps {
 	rest := withReserve(swapLua + thereLua)
 	lua := head + rest
 	return swaps{
-		lua: lua, plain: requests.NewScript("allow-oom", lua), grant: requests.NewScript("", lua), grantIfKnown: requests.NewScript("", ifKnownLua, lua),
+		prolong: requests.NewScript("allow-oom", fmt.Sprintf("local fence_ttl = %d\n", fenceTTL.Milliseconds()), prolongLua),
+		lua:     lua, plain: requests.NewScript("allow-oom", lua), grant: requests.NewScript("", lua), grantIfKnown: requests.NewScript("", ifKnownLua, lua),
 		evict: requests.NewScript("allow-oom", head, conn.StrangerLua, evictLua, rest),
 	}
 }
