@@ -35,11 +35,24 @@ repeat
     ms = clock[1] * 1000 + math.floor(clock[2] / 1000)
   end
 
+  -- end_of is when a hold of the record ends, nil if there is none. They are asked for in the
+  -- order in which they stand there, as a rule, so it looks behind the last one first: a name
+  -- may have a thousand.
+  local head, at = nil, from
+  local function end_of(id, plain)
+    head = head or sub(h, 1, cut or 0)
+    local p, q = find(head, ' ' .. id, at, plain)
+    if not p and at > from then
+      p, q = find(head, ' ' .. id, from, plain)
+    end
+    at = q or at
+    return p and tonumber(sub(head, q + 1, q + 13))
+  end
+
   -- What is not over is not ended, unless the lock is gone.
   local early = false
   for i = after + 1, after + ended do
-    local p, e = find(sub(h, 1, cut), ' ' .. ARGV[i] .. '[=?]', from)
-    early = early or p and tonumber(sub(h, e + 1, e + 13)) > ms
+    early = early or (end_of(ARGV[i] .. '[=?]') or 0) > ms
   end
   if early and (not was or redis.pcall('HEXISTS', lock, was) == 1) then
     break
@@ -84,8 +97,7 @@ repeat
     if was and will ~= '!' then -- it has run out, or was deleted; who kept a hold has not seen that
       local kept = false
       for i = 11, after - 1, 2 do
-        local p, e = find(sub(h, 1, cut), ' ' .. ARGV[i], from, true)
-        kept = kept or p and tonumber(sub(h, e + 1, e + 13)) > ms
+        kept = kept or (end_of(ARGV[i], true) or 0) > ms
       end
       if kept then
         break
@@ -100,13 +112,13 @@ repeat
     top = top + base
   end
   local line, last, till = '', 0, '0000000000000'
+  local parts = after > 13 and {} -- of several: a string that grows is copied each time
   for i = 11, after - 1, 2 do
     local id, e = ARGV[i], ms
     if ARGV[i + 1] ~= '' then
       e = ms + ARGV[i + 1]
     else
-      local p, q = find(sub(h, 1, cut or 0), ' ' .. id, from, true)
-      e = p and tonumber(sub(h, q + 1, q + 13)) or ms
+      e = end_of(id, true) or ms
     end
     local text = format('%.0f', e)
     if e > last then
@@ -115,7 +127,13 @@ repeat
     if base ~= 0 then
       id = format('%.0f', base + sub(id, 1, -2)) .. sub(id, -1)
     end
-    line = line .. ' ' .. id .. text
+    line = ' ' .. id .. text
+    if parts then
+      parts[#parts + 1] = line
+    end
+  end
+  if parts then
+    line = table.concat(parts)
   end
 
   local several = sub(will, 5, 5) == '~'

@@ -61,7 +61,7 @@ func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.
 	if n := a.Number(0); short && n > 1 {
 		r.Clock = n
 	}
-	ends := ends(a.Text(1))
+	ends := ends{all: a.Text(1)}
 	raw := t.cfg.KeyPrefix + s.Name
 	if r.Clock != 0 {
 		t.heard(ctx, raw, r.Clock)

@@ -84,6 +84,29 @@ func BenchmarkRenew(b *testing.B) {
 	b.ReportMetric(float64(after-before)/float64(renewed), "us-scripts/op")
 }
 
+// One more write of a name that many nodes share: what it costs Redis, in which all others wait.
+func BenchmarkManyHolders(b *testing.B) {
+	for _, n := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := redistest.Start(b)
+			a := openNode(b, s.URL(), "a", redis.GuardNone)
+			seen := shared(b, a, "x", n)
+			_, before := scriptTime(b, s)
+			written := 0
+			for b.Loop() {
+				r, err := a.Swap(b.Context(), ledger.Swap{Name: "x", Base: seen.Version, Record: seen.Record})
+				if err != nil || !r.Written {
+					b.Fatal(r, err)
+				}
+				seen = r
+				written++
+			}
+			_, after := scriptTime(b, s)
+			b.ReportMetric(float64(after-before)/float64(written), "us-scripts/op")
+		})
+	}
+}
+
 const (
 	benchOwner = "99e00d47-46d5-486b-93dc-ca0053d33ea2:1"
 	benchAbout = `{"pid":21590,"command":"backup.sh"}`

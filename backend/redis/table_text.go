@@ -37,9 +37,9 @@ func parseStored(text string) (stored, error) {
 	s := stored{version: ledger.Version(head[:versionLength])}
 	if n, _ := strconv.Atoi(head[headLength-3 : headLength]); n > 0 {
 		s.locked = true
-		s.ends = ends(head[min(headLength+1+n, len(head)):])
+		s.ends.all = head[min(headLength+1+n, len(head)):]
 	} else {
-		s.ends = ends(head[headLength:])
+		s.ends.all = head[headLength:]
 	}
 	body, joined, _ := strings.Cut(rest, "\n")
 	var err error
@@ -59,19 +59,36 @@ func parseStored(text string) (stored, error) {
 	return s, nil
 }
 
-// ends of holds, each behind a space: the fence, = or ?, and ms since 1970.
-type ends string
+// ends of holds, each behind a space: the fence, = or ?, and ms since 1970. They are asked for
+// in the order in which they stand there, as a rule, so it looks behind the last one first: a
+// name may have a thousand.
+type ends struct {
+	all, left string
+}
 
 // of is when the hold with that fence ends; 0: it is not there.
-func (e ends) of(id backend.Fence) int64 {
+func (e *ends) of(id backend.Fence) int64 {
+	at, left, ok := endOf(e.left, id)
+	if !ok {
+		at, left, ok = endOf(e.all, id)
+	}
+	if ok {
+		e.left = left
+	}
+	return at
+}
+
+// endOf looks for a hold in text; left is what stands behind it.
+func endOf(text string, id backend.Fence) (ms int64, left string, ok bool) {
 	want := strconv.FormatUint(uint64(id), 10)
-	for one := range strings.FieldsSeq(string(e)) {
+	for one, left := "", text; left != ""; {
+		one, left, _ = strings.Cut(left, " ")
 		if at, ok := strings.CutPrefix(one, want); ok && len(at) > 0 && (at[0] == '=' || at[0] == '?') {
 			ms, _ := strconv.ParseInt(at[1:], 10, 64)
-			return ms
+			return ms, left, true
 		}
 	}
-	return 0
+	return 0, "", false
 }
 
 // The lock that programs outside lockgw see, as a script finds it.
