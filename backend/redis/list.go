@@ -182,12 +182,15 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 			if errors.Is(err, goredis.Nil) {
 				continue
 			}
+			if goredis.HasErrorPrefix(err, "WRONGTYPE") {
+				return 0, noMark(key)
+			}
 			if err != nil {
 				return 0, conn.Outcome(err)
 			}
 			var clock, fence backend.Fence
 			if _, err := fmt.Sscanf(text, "%d %d", &clock, &fence); err != nil {
-				return 0, fmt.Errorf("%w: the key %s is none of lockgw's: %w", backend.ErrRefused, key, err)
+				return 0, noMark(key)
 			}
 			newest = max(newest, fence)
 		}

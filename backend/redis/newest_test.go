@@ -1,6 +1,8 @@
 package redis_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,4 +47,45 @@ func TestNewest(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Who asks for a name where the key of the mark has something else is told which key that is.
+func TestMarkThatIsNone(t *testing.T) {
+	t.Parallel()
+	const key = "lockgw:mark:{0}"
+	s := redistest.Start(t)
+	rdb := s.Client()
+	a := openNode(t, s.URL(), "a", redis.GuardNone)
+	a.takes("held")
+	a.does("held", ledger.Op{Want: 1, Mode: backend.Exclusive, Callers: []ledger.Caller{{Owner: "uuid:1", Entries: 1}}})
+	ahead := backend.Fence(time.Now().Add(time.Hour).UnixMicro()) // the mark has to be looked at
+	for what, leave := range map[string]func(){
+		"a word": func() { rdb.Set(t.Context(), key, "hello", 0) },
+		"a list": func() { rdb.RPush(t.Context(), key, "hello") },
+	} {
+		rdb.Del(t.Context(), key)
+		leave()
+		was := rdb.Dump(t.Context(), key).Val()
+		r, err := a.try("new", ledger.Op{Want: 1})
+		if r.Written || !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), key) {
+			t.Errorf("grant beside %s: %+v, %v", what, r, err)
+		}
+		r, err = a.try("held", ledger.Op{Want: 1, Extend: true, Floor: ahead, Callers: []ledger.Caller{{Owner: "uuid:2", Entries: 1}}})
+		if r.Written || !errors.Is(err, backend.ErrRefused) || rdb.HGet(t.Context(), "held", "uuid:1").Val() != "1" {
+			t.Errorf("next block of fences beside %s: %+v, %v", what, r, err)
+		}
+		if _, err := a.Newest(t.Context()); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), key) {
+			t.Errorf("newest beside %s: %v", what, err)
+		}
+		if rdb.Dump(t.Context(), key).Val() != was {
+			t.Errorf("%s was changed", what)
+		}
+	}
+	rdb.Del(t.Context(), key)
+	a.does("held", ledger.Op{Want: 1, Extend: true, Floor: ahead, Callers: []ledger.Caller{{Owner: "uuid:2", Entries: 1}}})
+	if held := rdb.HGetAll(t.Context(), "held").Val(); len(held) != 1 || held["uuid:2"] != "1" {
+		t.Errorf("then the lock is %v", held)
+	}
+	a.leaves("held")
+	a.takes("new")
 }

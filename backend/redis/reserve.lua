@@ -10,7 +10,11 @@
 local function reserve(top, fresh, least)
   clock = clock or call('TIME')
   local us = clock[1] * 1000000 + clock[2]
-  local c, u = string.match(call('GET', KEYS[4]) or '0 0', '^(%d+) (%d+)$')
+  local mark = redis.pcall('GET', KEYS[4]) or '0 0'
+  local c, u = string.match(type(mark) == 'string' and mark or '', '^(%d+) (%d+)$')
+  if not c then
+    error(redis.error_reply('NOMARK'))
+  end
   c, u = tonumber(c), tonumber(u)
   local behind, base = us < c, 0
   local some = behind and 1024 or 16777216

@@ -76,15 +76,18 @@ repeat
     end
   end
 
-  -- The lock is as the record has it, or as it was seen. mine: it may be changed.
+  -- The lock is as the record has it, or as it was seen. mine: it may be changed. Where the mark
+  -- is to be looked at, which may be none, nothing is removed before.
+  local base, cap, top = 0, sub(h, 24, 39), tonumber(ARGV[4])
+  local reserves, goes = h == '' or KEYS[4] and top > tonumber(cap), false
   local mine = evict and evict()
   if evict then
     if not mine then
       break
     end
   elseif was then
-    local goes = kind == '@' and will ~= '!' and sub(will, 6) ~= was
-    mine = redis.pcall(goes and 'HDEL' or 'HEXISTS', lock, was) == 1
+    goes = kind == '@' and will ~= '!' and sub(will, 6) ~= was
+    mine = redis.pcall(goes and not reserves and 'HDEL' or 'HEXISTS', lock, was) == 1
   end
   if mine then
     if will == '!' then
@@ -105,11 +108,13 @@ repeat
     end
   end
 
-  local base, cap, top = 0, sub(h, 24, 39), tonumber(ARGV[4])
-  if h == '' or KEYS[4] and top > tonumber(cap) then
+  if reserves then
     --RESERVE--
     base, cap = reserve(top, floor ~= '', math.max(tonumber(floor) or 0, raise or 0))
     top = top + base
+    if mine and goes then
+      call('HDEL', lock, was)
+    end
   end
   local line, last, till = '', 0, '0000000000000'
   local parts = after > 13 and {} -- of several: a string that grows is copied each time

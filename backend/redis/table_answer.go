@@ -30,11 +30,18 @@ func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
 		return nil, err
 	case strings.Contains(err.Error(), "NORECORD") || strings.Contains(err.Error(), "WRONGTYPE"):
 		return nil, fmt.Errorf("%w: the key %s is none of lockgw's: another program uses it; rename or delete it", errNoRecord, recordKey(raw))
+	case strings.Contains(err.Error(), "NOMARK"):
+		return nil, noMark(t.markKey(raw))
 	case strings.Contains(err.Error(), "COUNTER"):
 		return nil, fmt.Errorf("%w: the fence counter %s is no number that a fence can be above; delete it", backend.ErrRefused, counterOf(raw))
 	default: // an error within a script, of which something may have been done
 		return nil, fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
 	}
+}
+
+// noMark: what has the key of a mark is none.
+func noMark(key string) error {
+	return fmt.Errorf("%w: the key %s, which tells what fences count from, has something that is none of lockgw's: delete it", backend.ErrRefused, key)
 }
 
 // there reads an answer that tells what is there.
