@@ -199,7 +199,8 @@ func (g *guard) judge(ctx context.Context, c *goredis.Client, id string, unused 
 	}
 }
 
-// mark reads the id that the server's gateways trust, and tells the key that has it.
+// mark reads the id that the server's gateways trust, and tells the key that has it. Of what
+// somebody else has put there, whatever its type, it is known that it is none.
 func mark(ctx context.Context, c *goredis.Client) (key, id string, err error) {
 	for i := range guardKeyTries {
 		key = fmt.Sprintf(guardKey, i)
@@ -207,8 +208,11 @@ func mark(ctx context.Context, c *goredis.Client) (key, id string, err error) {
 		if goredis.HasErrorPrefix(err, "MOVED") || goredis.HasErrorPrefix(err, "ASK") {
 			continue // a slot of another server
 		}
-		if errors.Is(err, goredis.Nil) {
+		switch {
+		case errors.Is(err, goredis.Nil):
 			err = nil
+		case goredis.HasErrorPrefix(err, "WRONGTYPE"):
+			id, err = doubted, nil
 		}
 		return key, id, conn.Outcome(err)
 	}

@@ -57,3 +57,34 @@ func TestDoubtWhileAsked(t *testing.T) {
 		t.Error("the answer counts for later grants")
 	}
 }
+
+// What somebody else has put in the place of the guard's key tells nothing of a server, whatever
+// its type: it is trusted once the quarantine is over.
+func TestGuardKeyOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"string", "list"} {
+		s := redistest.Start(t)
+		rdb := s.Client()
+		if kind == "string" {
+			rdb.Set(t.Context(), "lockgw:guard:{0}", "hello", 0)
+		} else {
+			rdb.RPush(t.Context(), "lockgw:guard:{0}", "hello")
+		}
+		table, err := OpenTable(Config{URL: redistest.Patient(s.URL()), Node: backend.Node{ID: "a"}, Guard: GuardQuarantine, Lease: 300 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer table.Close()
+		c, err := table.servers.Of(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := table.verdict(t.Context(), c); err != nil || v.script != nil || v.later == nil {
+			t.Errorf("beside a %s: %+v, %v, want a quarantine", kind, v, err)
+		}
+		redistest.Await(t, "it is trusted beside a "+kind, func() bool {
+			v, err := table.verdict(t.Context(), c)
+			return err == nil && v.script != nil
+		})
+	}
+}
