@@ -35,8 +35,8 @@ type Config struct {
 	Node      backend.Node
 	// Guard is GuardNone or GuardQuarantine; "": GuardNone. A quarantine lasts for Lease,
 	// which is the longest that a lease can last after its node has lost sight of Redis. After
-	// as long, who waits for the lock of another program that has no end looks again; 0: 30 s.
-	// GuardFile keeps what is known of servers.
+	// as long, or a minute if that is less, who waits for the lock of another program that has
+	// no end looks again; 0: 30 s. GuardFile keeps what is known of servers.
 	Guard     string
 	Lease     time.Duration
 	GuardFile string

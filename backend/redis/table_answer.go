@@ -54,8 +54,9 @@ func (t *Table) there(ctx context.Context, raw string, a conn.Reply) (ledger.Rep
 	return r, nil
 }
 
-// rest is after how long who waits for what has no end looks again.
-func (t *Table) rest() time.Duration { return cmp.Or(t.cfg.Lease, 30*time.Second) }
+// rest is after how long who waits for what has no end looks again. By that the record is kept
+// with the queue, for 90 s each time; see there.lua.
+func (t *Table) rest() time.Duration { return min(cmp.Or(t.cfg.Lease, 30*time.Second), time.Minute) }
 
 // written is what is there once s was carried out. The answer is the clock alone, or 1 where
 // that was not looked at, if what is there is as s has it, with no lease but those that begin.

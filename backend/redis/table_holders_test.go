@@ -62,3 +62,35 @@ func TestTableKeepsTheEndsOfMany(t *testing.T) {
 		}
 	}
 }
+
+// Who waits for a lock that has no end looks again while the record with its place is still
+// there, however long leases are.
+func TestTableKeepsThePlaceBehindALockWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	rdb := s.Client()
+	table, err := redis.OpenTable(redis.Config{URL: redistest.Patient(s.URL()), Node: backend.Node{ID: "a"}, Lease: 10 * time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = table.Close() })
+	table.Listen(func(ledger.Addressed) {})
+	rdb.Set(t.Context(), "x", "2", 0)
+	stays := func(what string, r ledger.Reply, err error) {
+		t.Helper()
+		h, left := alien(r), rdb.PTTL(t.Context(), "lockgw:{x}").Val()
+		if err != nil || r.Record.Entry("a") == nil || h == nil || left < h.End+10*time.Second {
+			t.Errorf("%s: %+v, %v; the record ends in %v", what, r, err, left)
+		}
+	}
+	r, err := table.Join(t.Context(), "x", ledger.Entry{Node: "a", Want: 1}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stays("joined", r, err)
+	r, err = table.Look(t.Context(), "x")
+	stays("looked", r, err)
+	n := &node{Table: table, t: t, id: "a"}
+	r, err = n.try("x", ledger.Op{Want: 1, Waiters: 2})
+	stays("written", r, err)
+}
