@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,11 +61,18 @@ func TestRunStopsBeforeNextGrant(t *testing.T) {
 	store := redistest.Start(t)
 	for _, tt := range []struct {
 		name  string
-		fault func(gateway *os.Process, link *redistest.Link) error
+		fault func(run, gateway *os.Process, link *redistest.Link) error
 	}{
-		{"the gateway hangs", func(p *os.Process, _ *redistest.Link) error { return p.Signal(syscall.SIGSTOP) }},
-		{"the gateway is killed", func(p *os.Process, _ *redistest.Link) error { return p.Kill() }},
-		{"the store does not answer", func(_ *os.Process, l *redistest.Link) error { l.Set(redistest.DropReplies); return nil }},
+		{"the gateway hangs", func(_, p *os.Process, _ *redistest.Link) error { return p.Signal(syscall.SIGSTOP) }},
+		{"the gateway is killed", func(_, p *os.Process, _ *redistest.Link) error { return p.Kill() }},
+		{"the store does not answer", func(_, _ *os.Process, l *redistest.Link) error { l.Set(redistest.DropReplies); return nil }},
+		{"the run stands still, and the gateway hangs", func(r, p *os.Process, _ *redistest.Link) error {
+			return errors.Join(r.Signal(syscall.SIGSTOP), p.Signal(syscall.SIGSTOP))
+		}},
+		{"the run stands still, and the store does not answer", func(r, _ *os.Process, l *redistest.Link) error {
+			l.Set(redistest.DropReplies)
+			return r.Signal(syscall.SIGSTOP)
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			link := redistest.Proxy(t, store.Addr)
@@ -74,10 +82,13 @@ func TestRunStopsBeforeNextGrant(t *testing.T) {
 			job := runIn(t, dir, near, `sh -c 'trap "" TERM; while :; do cut -d" " -f1 /proc/uptime >>alive; done' & trap "" TERM; while :; do cut -d" " -f1 /proc/uptime >>alive; done`)
 			e2e.Until(func() bool { return cli.Exists(filepath.Join(dir, "alive")) })
 			next := runIn(t, dir, far, `cut -d" " -f1 /proc/uptime >granted`)
-			if err := tt.fault(gateway, link); err != nil {
+			if err := tt.fault(job.Process, gateway, link); err != nil {
 				t.Fatal(err)
 			}
 			e2e.WantExit(t, next, 0)
+			if err := job.Process.Signal(syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				t.Fatal(err)
+			}
 			e2e.WantExit(t, job, cli.ExitLost)
 			if last, granted := lastUptime(t, dir, "alive"), lastUptime(t, dir, "granted"); last > granted { // both to a hundredth of a second
 				t.Errorf("the command was at work at %v, the lock was granted to another at %v", last, granted)

@@ -35,18 +35,28 @@ func newGuard(o *options, h *hold) (*guard, error) {
 	if len(h.views) == 0 {
 		return g, nil
 	}
-	ttl := h.views[0].Left
-	for _, v := range h.views {
-		ttl = min(ttl, v.Left)
-	}
+	ttl := shortest(h.views)
 	// The gateway renews every ttl/3 and is read every ttl/6: a hold that is well
 	// has never less than ttl/2 left in the last reading.
-	g.margin = min(500*time.Millisecond, ttl/10) // on a busy machine who kills may have to wait for a turn
+	g.margin = marginOf(ttl)
 	g.grace = max(min(o.killAfter, ttl/3), ttl/10) + g.margin
 	g.update(h.views)
 	h.watch(max(ttl/6, 10*time.Millisecond))
 	return g, nil
 }
+
+// shortest is the time of the hold that has the least left.
+func shortest(holds []client.Hold) time.Duration {
+	ttl := holds[0].Left
+	for _, v := range holds {
+		ttl = min(ttl, v.Left)
+	}
+	return ttl
+}
+
+// marginOf a lease of ttl: so long before its end the command is killed, for on a busy machine
+// who kills may have to wait for a turn.
+func marginOf(ttl time.Duration) time.Duration { return min(500*time.Millisecond, ttl/10) }
 
 // update takes a reading. False: a hold is missing in it.
 func (g *guard) update(holds []client.Hold) bool {

@@ -4,7 +4,6 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/socket/client"
@@ -20,7 +20,8 @@ import (
 
 // The guardian is the process that the locks of `lockgw run` are bound to. It ends
 // when both the run and the command have ended. If the run is killed, the guardian takes
-// over its work. Otherwise the run releases the locks itself, when the command has ended, or,
+// over its work. If the run stands still, as after kill -STOP, the guardian sees to it that the
+// command has ended before somebody else can have the locks. Otherwise the run releases the locks itself, when the command has ended, or,
 // if it was stopped, the last process of its group, and --min-hold is over.
 //
 // On Linux the guardian also starts the command. If the run started it and was killed before
@@ -79,17 +80,23 @@ func keep(run *os.File) error {
 	// way, because the command would inherit that.
 	cli.Notify(make(chan os.Signal, 1), endSignals...)
 	var o startOrder
-	if err := gob.NewDecoder(run).Decode(&o); err != nil {
+	in := gob.NewDecoder(run)
+	if err := in.Decode(&o); err != nil {
 		return nil // the run has ended before
 	}
+	alarm, err := boottime.New()
+	if err != nil {
+		return err
+	}
+	defer alarm.Close()
 	answer, handle := o.start()
 	_ = gob.NewEncoder(run).Encode(answer) // a run that has ended is seen below
 	// Whoever reads what the command writes waits for the last one to close it.
-	err := errors.Join(os.Stdin.Close(), os.Stdout.Close(), os.Stderr.Close(), os.Chdir("/"))
+	err = errors.Join(os.Stdin.Close(), os.Stdout.Close(), os.Stderr.Close(), os.Chdir("/"))
 	if err != nil {
 		return fmt.Errorf("close what belongs to the command: %w", err)
 	}
-	_, _ = io.Copy(io.Discard, run)
+	o.keepTime(in, alarm, answer.PID, handle)
 	switch {
 	case answer.PID == 0, len(o.Views) == 0:
 		return nil

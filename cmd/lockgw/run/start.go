@@ -21,6 +21,7 @@ const startTimeout = 30 * time.Second
 type guardian struct {
 	p      *os.Process
 	socket *os.File
+	out    *gob.Encoder  // to the guardian, once it has its order
 	done   chan struct{} // closed when the guardian has ended
 }
 
@@ -72,11 +73,22 @@ func (k *guardian) ask(o startOrder) (a startAnswer, err error) {
 	if err := k.socket.SetDeadline(time.Now().Add(startTimeout)); err != nil {
 		return a, err
 	}
-	if err := gob.NewEncoder(k.socket).Encode(o); err != nil {
+	k.out = gob.NewEncoder(k.socket)
+	if err := k.out.Encode(o); err != nil {
 		return a, err
 	}
 	err = gob.NewDecoder(k.socket).Decode(&a)
 	return a, err
+}
+
+// tell gives the guardian the deadline of the newest reading, on CLOCK_BOOTTIME; 0: the command
+// is suspended, and no time is to be kept.
+func (k *guardian) tell(deadline time.Duration) {
+	if k.out == nil { // this is the guardian
+		return
+	}
+	_ = k.socket.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) // one that stands still does not read
+	_ = k.out.Encode(deadline)                                           // one that is not told asks the gateway
 }
 
 // start has the guardian start the command, and returns it. It may be called once.

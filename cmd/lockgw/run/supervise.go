@@ -115,7 +115,9 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 			s.shaky = s.guard.deadline
 			s.h.look()
 		case holds := <-s.h.reads:
-			if !s.guard.update(holds) {
+			if s.guard.update(holds) {
+				s.k.tell(s.guard.deadline)
+			} else {
 				s.lose("the gateway does not know the locks any more")
 			}
 			s.calm(holds)
@@ -157,7 +159,12 @@ func (s *supervisor) ended() int {
 	if s.stop.code != 0 {
 		return s.stop.code
 	}
-	return s.p.exitCode()
+	code := s.p.exitCode()
+	if killBy := s.guard.killBy(); killBy > 0 && session.Boottime() >= killBy && code == cli.ExitSignal+int(syscall.SIGKILL) {
+		s.r.say(must, event{Event: "killing", Signal: "SIGKILL"}, "lockgw run stood still until the locks were about to end: its guardian has killed the command")
+		return cli.ExitLost
+	}
+	return code
 }
 
 // forward passes a signal on to the command. After SIGCONT this process may have
@@ -213,14 +220,19 @@ func (s *supervisor) stopped(sig syscall.Signal) {
 	s.typed = false
 	switch {
 	case shellWatches() && reads:
-		s.suspended = true
-		_ = unix.Kill(os.Getpid(), syscall.SIGTTIN) // a run around this one gives it the terminal then
+		s.suspend(syscall.SIGTTIN) // a run around this one gives it the terminal then
 	case shellWatches():
-		s.suspended = true
-		_ = unix.Kill(os.Getpid(), syscall.SIGSTOP)
+		s.suspend(syscall.SIGSTOP)
 	case !reads: // it would only be stopped again
 		s.p.signal(syscall.SIGCONT) // as the kernel, which does not stop such a group by a Ctrl-Z
 	}
+}
+
+// suspend stops this process as its command was, which does no harm meanwhile.
+func (s *supervisor) suspend(by syscall.Signal) {
+	s.suspended = true
+	s.k.tell(0)
+	_ = unix.Kill(os.Getpid(), by)
 }
 
 // readOn lets the command go on that has got the terminal. SIGCONT undoes a Ctrl-Z that

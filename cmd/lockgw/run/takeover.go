@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend/boottime"
@@ -10,7 +11,7 @@ import (
 )
 
 // takeoverTime bounds how long a guardian that takes over waits for the gateway to
-// tell how things stand. What it knows is from the start of the command.
+// tell how things stand. What it knows is what the run has told it last.
 const takeoverTime = time.Second
 
 // takeOver guards the command after a run that has ended before it, until it ends
@@ -23,12 +24,18 @@ func (o startOrder) takeOver(pid, handle int) error {
 		err = waitExit(handle)
 		close(p.done)
 	}()
-	h := newHold(&options{Gateway: cli.Gateway{Socket: o.Socket}, signal: o.Signal, killAfter: o.KillAfter})
-	h.socket, h.token, h.bound, h.views = o.Socket, o.Token, true, o.Views
+	h := o.hold()
 	if err := h.guard(p); err != nil {
 		return err
 	}
 	return err
+}
+
+// hold is that of the run, for its guardian.
+func (o startOrder) hold() *hold {
+	h := newHold(&options{Gateway: cli.Gateway{Socket: o.Socket}, signal: o.Signal, killAfter: o.KillAfter})
+	h.socket, h.token, h.bound, h.views = o.Socket, o.Token, o.Bound, slices.Clone(o.Views)
+	return h
 }
 
 // guard supervises p under h, which was acquired by another process, and ends with p.
