@@ -79,8 +79,9 @@ func TestRunStopsBeforeNextGrant(t *testing.T) {
 			near, gateway := e2e.StartGatewayProcess(t, "--backend-url", "redis://"+link.Addr, "--shutdown-timeout", "0.1")
 			far, _ := e2e.StartGatewayProcess(t, "--backend-url", store.URL())
 			dir := t.TempDir()
-			job := runIn(t, dir, near, `sh -c 'trap "" TERM; while :; do cut -d" " -f1 /proc/uptime >>alive; done' & trap "" TERM; while :; do cut -d" " -f1 /proc/uptime >>alive; done`)
-			e2e.Until(func() bool { return cli.Exists(filepath.Join(dir, "alive")) })
+			const works = `'trap "" TERM; while cut -d" " -f1 /proc/uptime >>alive; do :; done' & ` // until the directory is gone
+			job := runIn(t, dir, near, "sh -c "+works+"setsid -w sh -c "+works+"timeout 600 sh -c "+works+`trap "" TERM; touch up; wait`)
+			e2e.Until(func() bool { return cli.Exists(filepath.Join(dir, "alive")) && cli.Exists(filepath.Join(dir, "up")) })
 			next := runIn(t, dir, far, `cut -d" " -f1 /proc/uptime >granted`)
 			if err := tt.fault(job.Process, gateway, link); err != nil {
 				t.Fatal(err)

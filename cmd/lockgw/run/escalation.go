@@ -13,7 +13,7 @@ import (
 )
 
 // escalation stops a process group in two steps: a signal that asks for the end, and then
-// SIGKILL. Its alarm goes off when SIGKILL is due.
+// SIGKILL. So it does with the strays of the group. Its alarm goes off when SIGKILL is due.
 type escalation struct {
 	p     *process
 	o     *options
@@ -25,6 +25,7 @@ type escalation struct {
 	killAt  time.Duration // CLOCK_BOOTTIME; that, or when the locks end if that is sooner
 	lost    bool          // nobody renews the locks any more
 	killed  bool
+	strays  strays
 }
 
 // begin asks the group to stop and kills it after --kill-after, at killBy at the
@@ -46,6 +47,7 @@ func (l *escalation) begin(code int, killBy time.Duration, why string) {
 	l.code, l.patient, l.killAt = code, patient, at
 	l.r.say(must, event{Event: "stopping", Reason: why, Signal: unix.SignalName(l.o.signal)}, "%s: stopping the command", why)
 	l.p.adopt()
+	l.strays.look(l.p) // before somebody ends who shows the way to them
 	l.p.signal(l.o.signal)
 	l.p.signal(syscall.SIGCONT) // one that is stopped could not follow
 	l.alarm.Set(at)
@@ -65,6 +67,8 @@ func (l *escalation) kill() {
 		return
 	}
 	l.killed = true
+	l.strays.look(l.p)
+	defer l.strays.kill()
 	e := event{Event: "killing", Signal: "SIGKILL"}
 	if err := l.p.kill(); errors.Is(err, unix.EPERM) { // first: there may be little time left
 		e.Error = err.Error()
@@ -78,18 +82,29 @@ func (l *escalation) kill() {
 const reapTime = 2 * time.Second
 
 // finish waits, once the leader has ended, for the rest of a group that is being
-// stopped.
+// stopped, and for its strays.
 func (l *escalation) finish() {
 	if l.code == 0 {
 		return
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for l.p.othersAlive() && session.Boottime() < l.killAt+reapTime {
+	for l.othersAlive() && session.Boottime() < l.killAt+reapTime {
 		select {
 		case <-l.alarm.C:
 			l.kill()
 		case <-tick.C: // nothing tells when a group has become empty
 		}
 	}
+}
+
+// othersAlive tells whether somebody but the leader is left, and has strays stop.
+func (l *escalation) othersAlive() bool {
+	l.strays.look(l.p)
+	if l.killed {
+		l.strays.kill()
+	} else {
+		l.strays.ask(l.o.signal)
+	}
+	return l.p.othersAlive() || l.strays.left()
 }

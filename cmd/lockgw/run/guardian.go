@@ -96,14 +96,21 @@ func keep(run *os.File) error {
 	if err != nil {
 		return fmt.Errorf("close what belongs to the command: %w", err)
 	}
-	o.keepTime(in, alarm, answer.PID, handle)
+	p := &process{pid: answer.PID, done: make(chan struct{})}
+	go func() { // ends with the command
+		if p.pid != 0 {
+			_ = waitExit(handle)
+		}
+		close(p.done)
+	}()
+	o.keepTime(in, alarm, p)
 	switch {
-	case answer.PID == 0, len(o.Views) == 0:
+	case p.pid == 0, len(o.Views) == 0:
 		return nil
 	case o.Bound:
-		return o.takeOver(answer.PID, handle)
+		return o.hold().guard(p)
 	default:
-		return unix.Kill(-answer.PID, unix.SIGKILL) // a run that ends well has ended its guardian before
+		return p.killAll() // a run that ends well has ended its guardian before
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"encoding/gob"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/session"
 )
@@ -18,7 +16,7 @@ import (
 type timekeeper struct {
 	o      *startOrder
 	alarm  *boottime.Alarm
-	pid    int
+	p      *process
 	margin time.Duration
 
 	deadline time.Duration // CLOCK_BOOTTIME; 0: no time is to be kept
@@ -26,7 +24,7 @@ type timekeeper struct {
 }
 
 // keepTime returns when the run has ended.
-func (o *startOrder) keepTime(in *gob.Decoder, alarm *boottime.Alarm, pid, handle int) {
+func (o *startOrder) keepTime(in *gob.Decoder, alarm *boottime.Alarm, p *process) {
 	told := make(chan time.Duration)
 	go func() { // ends with the run
 		defer close(told)
@@ -38,13 +36,8 @@ func (o *startOrder) keepTime(in *gob.Decoder, alarm *boottime.Alarm, pid, handl
 			told <- deadline
 		}
 	}()
-	ended := make(chan struct{})
-	k := &timekeeper{o: o, alarm: alarm, pid: pid}
-	if pid != 0 && len(o.Views) > 0 {
-		go func() { // ends with the command
-			_ = waitExit(handle)
-			close(ended)
-		}()
+	k := &timekeeper{o: o, alarm: alarm, p: p}
+	if len(o.Views) > 0 {
 		k.margin = marginOf(shortest(o.Views))
 		k.until(o.Deadline + k.margin)
 	}
@@ -55,9 +48,6 @@ func (o *startOrder) keepTime(in *gob.Decoder, alarm *boottime.Alarm, pid, handl
 				return
 			}
 			k.until(deadline)
-		case <-ended: // what it has left in the background is not under the locks
-			ended = nil
-			k.pid = 0
 		case <-alarm.C:
 			select {
 			case deadline, ok := <-told:
@@ -93,11 +83,16 @@ func (k *timekeeper) lead() time.Duration { return 2 * k.margin }
 // due, called when the alarm goes off, asks the gateway, and kills the command if that has not
 // told of a later deadline by then.
 func (k *timekeeper) due() {
+	select {
+	case <-k.p.done: // what it has left in the background is not under the locks
+		return
+	default:
+	}
 	switch {
-	case k.pid == 0 || k.deadline == 0:
+	case k.deadline == 0:
 	case k.asked:
 		if session.Boottime() >= k.last() {
-			_ = unix.Kill(-k.pid, unix.SIGKILL)
+			_ = k.p.killAll()
 		}
 	default:
 		patience := k.last() - session.Boottime()

@@ -55,6 +55,15 @@ func (c *process) signal(s syscall.Signal) { _ = syscall.Kill(-c.pid, s) } // no
 // kill is the last signal to the group. EPERM: all that is left of it runs as another user.
 func (c *process) kill() error { return syscall.Kill(-c.pid, syscall.SIGKILL) }
 
+// killAll is for who has nobody to tell.
+func (c *process) killAll() error {
+	var s strays
+	s.look(c)
+	err := c.kill()
+	s.kill()
+	return err
+}
+
 // adopt makes this process the parent of those who lose theirs from now on, so
 // that it can see them end. The first process of a container often does not wait
 // for its children, and as zombies they count as alive.

@@ -14,23 +14,6 @@ import (
 // tell how things stand. What it knows is what the run has told it last.
 const takeoverTime = time.Second
 
-// takeOver guards the command after a run that has ended before it, until it ends
-// too. If the locks are lost it stops the command as the run would have done. It reports
-// nothing, because nobody is left to read it.
-func (o startOrder) takeOver(pid, handle int) error {
-	p := &process{pid: pid, done: make(chan struct{})}
-	var err error
-	go func() { // ends before supervisor.run does
-		err = waitExit(handle)
-		close(p.done)
-	}()
-	h := o.hold()
-	if err := h.guard(p); err != nil {
-		return err
-	}
-	return err
-}
-
 // hold is that of the run, for its guardian.
 func (o startOrder) hold() *hold {
 	h := newHold(&options{Gateway: cli.Gateway{Socket: o.Socket}, signal: o.Signal, killAfter: o.KillAfter})
@@ -38,7 +21,9 @@ func (o startOrder) hold() *hold {
 	return h
 }
 
-// guard supervises p under h, which was acquired by another process, and ends with p.
+// guard supervises p under h, which was acquired by a run that has ended, until p ends, too. If
+// the locks are lost it stops p as the run would have done. It reports nothing, because nobody is
+// left to read it.
 func (h *hold) guard(p *process) error {
 	h.meet()
 	defer h.close()
