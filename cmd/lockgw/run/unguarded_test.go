@@ -13,23 +13,34 @@ import (
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
+// seesSignals begins a script that tells of SIGWINCH.
+const seesSignals = `trap ': >$SEEN' WINCH; `
+
+// awaitSupervisor returns when the supervisor passes signals on, once the command sees them:
+// its guardian has answered by then.
+func awaitSupervisor(signals chan<- os.Signal) {
+	signals <- syscall.SIGWINCH
+	e2e.Until(func() bool { return cli.Exists(os.Getenv("SEEN")) })
+}
+
 // Locks that are bound to a guardian are free when somebody kills it: there is no --kill-after
 // for the command then.
 func TestSuperviseUnguarded(t *testing.T) {
 	f, k := newFake(t), testGuardian(t)
 	f.lease = time.Hour
 	pid := filepath.Join(t.TempDir(), "pid")
+	t.Setenv("SEEN", pid+".seen")
 	o := &options{
-		names: []string{"a"}, argv: []string{"sh", "-c", `trap "" TERM; echo $$ >$0; while :; do sleep 0.01; done`, pid},
+		names: []string{"a"}, argv: []string{"sh", "-c", seesSignals + `trap "" TERM; echo $$ >$0; while :; do sleep 0.01; done`, pid},
 		signal: syscall.SIGTERM, killAfter: time.Hour,
 	}
 	h, err := acquireFrom(t, f, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan outcome, 1)
+	ended, signals := make(chan outcome, 1), make(chan os.Signal, 16)
 	go func() {
-		out, err := supervise(o, &report{w: &spoken{}}, "/bin/sh", k, h, make(chan os.Signal, 16))
+		out, err := supervise(o, &report{w: &spoken{}}, "/bin/sh", k, h, signals)
 		if err != nil {
 			t.Error(err)
 		}
@@ -41,6 +52,7 @@ func TestSuperviseUnguarded(t *testing.T) {
 		leader, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		return leader > 0
 	})
+	awaitSupervisor(signals)
 	if err := k.p.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +72,12 @@ func TestUnlockedUnguarded(t *testing.T) {
 	up, on := filepath.Join(dir, "up"), filepath.Join(dir, "go")
 	t.Setenv("UP", up)
 	t.Setenv("GO", on)
-	o := &options{argv: []string{"sh", "-c", untilGo}, signal: syscall.SIGTERM, killAfter: time.Hour}
+	t.Setenv("SEEN", filepath.Join(dir, "seen"))
+	o := &options{argv: []string{"sh", "-c", seesSignals + untilGo}, signal: syscall.SIGTERM, killAfter: time.Hour}
+	signals := make(chan os.Signal, 16)
 	go func() {
 		e2e.Until(func() bool { return cli.Exists(up) })
+		awaitSupervisor(signals)
 		_ = k.p.Kill()
 		<-k.done
 		time.Sleep(100 * time.Millisecond) // for the run to notice
@@ -71,7 +86,7 @@ func TestUnlockedUnguarded(t *testing.T) {
 	var told spoken
 	h := newHold(o)
 	defer h.quit()
-	out, err := supervise(o, &report{w: &told}, "/bin/sh", k, h, make(chan os.Signal, 16))
+	out, err := supervise(o, &report{w: &told}, "/bin/sh", k, h, signals)
 	if err != nil || out.code != 3 || told.String() != "" {
 		t.Errorf("exit code %d, err %v, told %q, want that of the command and nothing", out.code, err, told.String())
 	}
