@@ -21,9 +21,12 @@ func program() *cobra.Command {
 	return root
 }
 
+// programs are those that tests find in their PATH.
+var programs = map[string]func(){"lockgw": func() { os.Exit(cli.Run(program())) }}
+
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) != "lockgw" { // the program has the umask that it is started with
+	if _, ok := programs[filepath.Base(os.Args[0])]; !ok { // the program has the umask that it is started with
 		unix.Umask(0o022) // a gateway refuses directories that everybody may write
 	}
-	testscript.Main(m, map[string]func(){"lockgw": func() { os.Exit(cli.Run(program())) }})
+	testscript.Main(m, programs)
 }

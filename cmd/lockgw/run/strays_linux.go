@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -88,8 +89,20 @@ func (s *strays) kill() {
 	}
 }
 
+// ownProc tells whether the numbers in /proc are those that this process knows. In a namespace of
+// its own with the /proc of another one, as after unshare -p alone, they are those of others.
+var ownProc = sync.OnceValue(func() bool {
+	text, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := bytes.Cut(text, []byte("\nNSpid:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	return len(bytes.Fields(line)) == 1 // one for each namespace, from that of /proc on
+})
+
 // childrenOf is read from /proc, where the kernel tells it (CONFIG_PROC_CHILDREN).
 func childrenOf(pid int) (children []int) {
+	if !ownProc() {
+		return nil
+	}
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, path := range threads {
 		text, _ := os.ReadFile(path)

@@ -1,9 +1,11 @@
 package run
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
@@ -30,5 +32,18 @@ func TestStraysAreAsked(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(dir, "asked")); string(text) != "1\n" {
 			t.Errorf("%s: it was asked %q times (%v), want once", name, text, err)
 		}
+	}
+}
+
+func init() {
+	programs["children-of-1"] = func() { fmt.Print(childrenOf(1)) }
+}
+
+// With the /proc of another namespace the numbers there are those of other processes.
+func TestStraysNeedTheirOwnProc(t *testing.T) {
+	cmd := exec.Command("children-of-1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "[]" {
+		t.Errorf("as the first process of a namespace it has children %s (%v), want none", out, err)
 	}
 }
