@@ -53,7 +53,7 @@ func New() *cobra.Command {
 		Use:   "run NAME... [flags] -- COMMAND [ARG...]",
 		Short: "Run a command while holding locks",
 		Long: `Run a command, without a shell, while holding one or several locks: all of
-them or none. If a lock is lost, the command and its process group are stopped
+them or none. If a lock is lost, the command and what it has started are stopped
 before anybody else can have been granted it.
 
 The locks last as long as the command, also if run itself is killed (kill -9).
