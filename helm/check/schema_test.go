@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"sigs.k8s.io/yaml"
 )
 
@@ -64,11 +65,31 @@ func sameKeys(t *testing.T, path string, schema, values map[string]any) {
 	properties, _ := schema["properties"].(map[string]any)
 	for key, s := range properties {
 		value, ok := values[key]
-		if !ok && path+key != "global" && !strings.HasPrefix(path, "config.") && !strings.HasPrefix(path, "resources.") {
+		if !ok && path+key != "global" && path+key != "enabled" && !strings.HasPrefix(path, "config.") && !strings.HasPrefix(path, "resources.") {
 			t.Errorf("values.yaml does not have %s%s", path, key)
 		}
 		if inner, ok := value.(map[string]any); ok && path+key != "config" {
 			sameKeys(t, path+key+".", s.(map[string]any), inner)
+		}
+	}
+}
+
+// A chart switches a dependency off and on by a value of it.
+func TestEnabled(t *testing.T) {
+	for enabled, want := range map[bool]int{true: 1, false: 0} {
+		c, err := loader.Load("testdata/app")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Templates = nil
+		c.Metadata.Dependencies[0].Condition = "lockgw.enabled"
+		c.AddDependency(loadChart(t))
+		files, err := render(c, map[string]any{"lockgw": map[string]any{"enabled": enabled}})
+		if err != nil {
+			t.Errorf("lockgw.enabled: %v: %v", enabled, err)
+		}
+		if got := len(files); min(got, 1) != want {
+			t.Errorf("lockgw.enabled: %v makes %d files", enabled, got)
 		}
 	}
 }
