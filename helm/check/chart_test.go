@@ -63,11 +63,15 @@ func readValues(t *testing.T, file string) map[string]any {
 
 // render returns the text of each template that makes one, by its file name.
 func render(c *chart.Chart, values map[string]any) (map[string]string, error) {
+	return renderAs("one", c, values)
+}
+
+func renderAs(release string, c *chart.Chart, values map[string]any) (map[string]string, error) {
 	if err := chartutil.ProcessDependencies(c, values); err != nil {
 		return nil, err
 	}
-	release := common.ReleaseOptions{Name: "one", Namespace: "locks", IsInstall: true}
-	all, err := util.ToRenderValues(c, values, release, nil)
+	options := common.ReleaseOptions{Name: release, Namespace: "locks", IsInstall: true}
+	all, err := util.ToRenderValues(c, values, options, nil)
 	if err != nil {
 		return nil, err
 	}

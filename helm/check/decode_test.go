@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,14 @@ func decodeOne(t *testing.T, file, doc string) (kind string, object any) {
 		t.Fatalf("%s: unknown kind %s %s", file, meta.APIVersion, meta.Kind)
 	}
 	if err := yaml.UnmarshalStrict([]byte(doc), object); err != nil {
+		t.Errorf("%s: %v\n%s", file, err, doc)
+	}
+	// Helm sends it as JSON, and does not know where a number is to be a text.
+	sent, err := yaml.YAMLToJSON([]byte(doc))
+	if err == nil {
+		err = json.Unmarshal(sent, newObject(meta))
+	}
+	if err != nil {
 		t.Errorf("%s: %v\n%s", file, err, doc)
 	}
 	return meta.Kind, object
@@ -114,6 +123,32 @@ func TestDecode(t *testing.T) {
 	}
 	if app(t)["CronJob"] == nil {
 		t.Error("no CronJob in the chart that uses lockgw")
+	}
+}
+
+// A name that YAML takes for a number, as that of a commit may be one, stays a text.
+func TestNamesOfDigits(t *testing.T) {
+	for _, values := range cases(t) {
+		files, err := renderAs("7e10", loadChart(t), values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decode(t, files)
+	}
+	for _, values := range []string{
+		"backend: {existingSecret: {name: '1', key: '2'}, tlsSecret: '3'}\nmode: deployment\nadmin: {existingSecret: {name: '4', key: '5'}}\n" +
+			"access: {existingSecret: {name: '6', key: '7'}}\ntls: {existingSecret: '8', clientSecret: '9', serverName: '10'}\npriorityClassName: '11'\n" +
+			"metrics: {podMonitor: {enabled: true}}\nimagePullSecrets: [{name: '12'}]\n",
+		"backend: {url: 'redis://a', existingSecret: {key: '1e3'}}\n",
+	} {
+		all := map[string]any{}
+		if err := yaml.UnmarshalStrict([]byte(values), &all); err != nil {
+			t.Fatal(err)
+		}
+		objects := decode(t, mustRender(t, loadChart(t), all))
+		if s, ok := objects["Secret"].(*corev1.Secret); ok && s.StringData["1e3"] == "" {
+			t.Errorf("the Secret has %v, want the URL by the key 1e3", s.StringData)
+		}
 	}
 }
 

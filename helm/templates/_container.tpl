@@ -12,8 +12,8 @@ env:
   - name: LOCKGW_BACKEND_URL
     valueFrom:
       secretKeyRef:
-        name: {{ .Values.backend.existingSecret.name | default (print (include "lockgw.fullname" .) "-backend") }}
-        key: {{ .Values.backend.existingSecret.key }}
+        name: {{ .Values.backend.existingSecret.name | default (print (include "lockgw.fullname" .) "-backend") | quote }}
+        key: {{ .Values.backend.existingSecret.key | quote }}
   {{- if .Values.tls.existingSecret }}
   - name: POD_IP # as which Prometheus calls it
     valueFrom:
@@ -113,21 +113,21 @@ seccompProfile:
 {{- with .Values.tls.existingSecret }}
 - name: lockgw-tls
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
 {{- end }}
 {{- with .Values.admin.existingSecret.name }}
 - name: lockgw-admin
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
 {{- end }}
 {{- with .Values.access.existingSecret.name }}
 - name: lockgw-access
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
 {{- end }}
 {{- with .Values.backend.tlsSecret }}
 - name: lockgw-backend
   secret:
-    secretName: {{ . }}
+    secretName: {{ . | quote }}
 {{- end }}
 {{- end -}}

@@ -3,10 +3,10 @@
 scheme: https
 path: /metrics
 tlsConfig:
-  serverName: {{ include "lockgw.serverName" . }}
+  serverName: {{ include "lockgw.serverName" . | quote }}
   ca:
-    secret: {name: {{ .Values.tls.clientSecret }}, key: ca.crt}
+    secret: {name: {{ .Values.tls.clientSecret | quote }}, key: ca.crt}
   cert:
-    secret: {name: {{ .Values.tls.clientSecret }}, key: tls.crt}
-  keySecret: {name: {{ .Values.tls.clientSecret }}, key: tls.key}
+    secret: {name: {{ .Values.tls.clientSecret | quote }}, key: tls.crt}
+  keySecret: {name: {{ .Values.tls.clientSecret | quote }}, key: tls.key}
 {{- end -}}

@@ -14,7 +14,7 @@
 {{/* The labels by which the pods are selected. */}}
 {{- define "lockgw.selector" -}}
 app.kubernetes.io/name: lockgw
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "lockgw.labels" -}}

@@ -44,5 +44,5 @@ For the pods of other charts, called with the values of this one:
 
 {{/* The labels of a pod whose metrics are to be read. */}}
 {{- define "lockgw.sidecar.labels" -}}
-lockgw.io/sidecar: {{ .Release.Name }}
+lockgw.io/sidecar: {{ .Release.Name | quote }}
 {{- end -}}
