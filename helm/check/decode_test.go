@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,6 +150,35 @@ func TestNamesOfDigits(t *testing.T) {
 		if s, ok := objects["Secret"].(*corev1.Secret); ok && s.StringData["1e3"] == "" {
 			t.Errorf("the Secret has %v, want the URL by the key 1e3", s.StringData)
 		}
+	}
+}
+
+// A chart may have lockgw twice, under two names, as for two stores: neither Service leads to
+// the other's gateways.
+func TestTwice(t *testing.T) {
+	c, err := loader.Load("testdata/app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Templates = nil
+	c.AddDependency(loadChart(t))
+	dependency, values := *c.Metadata.Dependencies[0], map[string]any{}
+	c.Metadata.Dependencies = nil
+	for _, name := range []string{"stock", "billing"} {
+		aliased := dependency
+		aliased.Alias = name
+		c.Metadata.Dependencies = append(c.Metadata.Dependencies, &aliased)
+		values[name] = readValues(t, "testdata/values/deployment.yaml")
+	}
+	selectors := map[string]bool{}
+	for file, text := range mustRender(t, c, values) {
+		if filepath.Base(file) == "service.yaml" {
+			_, object := decodeOne(t, file, text)
+			selectors[fmt.Sprint(object.(*corev1.Service).Spec.Selector)] = true
+		}
+	}
+	if len(selectors) != 2 {
+		t.Errorf("two Services select by %v, want two different ones", selectors)
 	}
 }
 

@@ -11,9 +11,9 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The labels by which the pods are selected. */}}
+{{/* The labels by which the pods are selected. Under an alias the chart has that name. */}}
 {{- define "lockgw.selector" -}}
-app.kubernetes.io/name: lockgw
+app.kubernetes.io/name: {{ .Chart.Name | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
