@@ -22,7 +22,7 @@ export const query = () => ({
   cursor: asked.cursors.at(-1) ?? "", limit: perPage,
 });
 
-/** useList calls again when something else is to be asked for; next is the cursor after the present page. */
+/** useList calls again when something else is to be asked for; next is the cursor after the present page, "" before that is there. */
 export function useList(next, again) {
   const begin = (delay) => {
     asked.cursors = [];

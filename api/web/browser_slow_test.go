@@ -1,0 +1,31 @@
+//go:build browser
+
+package web_test
+
+import (
+	"testing"
+)
+
+// What the page shows while it has no answer, or not yet.
+func TestBrowserSlow(t *testing.T) {
+	program, browser := program(t), startBrowser(t)
+	open := func(t *testing.T, g *gateway, path string) *tab {
+		return openTab(t, browser, g.url+path, 1280, 900)
+	}
+
+	// Who clicks again before the next page is there gets that page, and is told which it is.
+	t.Run("clicks", func(t *testing.T) {
+		g := startGateway(t, program)
+		g.fill(350)
+		p := open(t, g, "/")
+		p.awaitText("#page-of", "1 to 100 of 350")
+		eval[any](p, `for (let i = 0; i < 3; i++) document.querySelector('#page-on').click()`)
+		p.awaitText("#locks-table tbody", "tenants/0100/import")
+		p.awaitText("#page-of", "101 to 200 of 350")
+		// The order of the next page is another one by then.
+		eval[any](p, `document.querySelector('button[data-sort=fence]').click(); document.querySelector('#page-on').click()`)
+		p.awaitText("#page-of", "1 to 100 of 350")
+		p.await(`document.querySelector('#banner').hidden`)
+		p.quiet()
+	})
+}
