@@ -3,6 +3,7 @@
 package web_test
 
 import (
+	"syscall"
 	"testing"
 )
 
@@ -27,5 +28,16 @@ func TestBrowserSlow(t *testing.T) {
 		p.awaitText("#page-of", "1 to 100 of 350")
 		p.await(`document.querySelector('#banner').hidden`)
 		p.quiet()
+	})
+
+	// Without a gateway no page is live.
+	t.Run("contention", func(t *testing.T) {
+		g := startGateway(t, program)
+		p := open(t, g, "/#/contended")
+		p.awaitText("#contended-empty", "Nobody has asked")
+		p.awaitText("#live", "Live, every 2 s")
+		g.Signal(syscall.SIGTERM)
+		p.awaitText("#banner", "The gateway does not answer.")
+		p.awaitText("#live", "Not live")
 	})
 }

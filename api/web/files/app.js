@@ -117,7 +117,7 @@ const lookSoon = () => {
 async function lookAtPage() {
   try {
     if (here.page === "lock") await Promise.all([lookAtLock(here.name), lookBack(here.name)]);
-    else if (here.page === "contended") await lookBack("");
+    else if (here.page === "contended") await Promise.all([lookBack(""), gateway.version()]); // whether it answers
     else if (here.page === "sessions") await lookAtPart();
     else if (here.page === "locks") await lookAtLocks(query());
     else await gateway.version(); // whether it answers
