@@ -5,6 +5,9 @@ package web_test
 import (
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
 )
 
 // What the page shows while it has no answer, or not yet.
@@ -39,5 +42,20 @@ func TestBrowserSlow(t *testing.T) {
 		g.Signal(syscall.SIGTERM)
 		p.awaitText("#banner", "The gateway does not answer.")
 		p.awaitText("#live", "Not live")
+	})
+
+	// The time in the banner is that of what is shown.
+	t.Run("of when", func(t *testing.T) {
+		g := startGateway(t, program)
+		g.run("nightly")
+		for path, answer := range map[string]string{"/#/locks/nightly": "#late-note", "/#/sessions": "#sessions-table"} {
+			p := open(t, g, "/")
+			p.awaitText("#locks-table", "nightly")
+			eval[any](p, `for (const clock of [performance, Date]) { const now = clock.now.bind(clock); clock.now = () => now() + 36e5; }`)
+			p.do(chromedp.Navigate(g.url + path))
+			p.awaitText(answer, "host-a")
+			eval[any](p, `window.fetch = () => Promise.reject(new TypeError())`)
+			p.awaitText("#banner", "What is shown is of "+time.Now().Add(time.Hour).UTC().Format("15:"))
+		}
 	})
 }

@@ -20,7 +20,7 @@ const mostSessions = 500;
 const view = {
   locks: [], counts: { locks: 0, held: 0, waiting: 0, at_least: false }, next: "", query: {}, known: false, incomplete: "", age: 0, at: 0,
   lock: null, lockAt: 0, wrongName: "",
-  part: [], partOf: null, partLacks: false, // the locks from which the list of sessions is made, their counts, and whether some are missing
+  part: [], partOf: null, partLacks: false, partAt: 0, // the locks from which the list of sessions is made, their counts, and whether some are missing
   sessions: null, moreSessions: false, sessionsAt: 0, // null: the gateway was not asked, or refused
   ready: null, version: null,
   followed: false, trouble: "", pause: lookEvery,
@@ -163,7 +163,7 @@ const isShown = (asked) => JSON.stringify(asked) === JSON.stringify(view.query);
 /** lookAtPart asks for the locks of the sessions: they say more about the clients, and without the admin token they are all there is. */
 async function lookAtPart() {
   const list = await gateway.locks({ limit: mostLocks });
-  Object.assign(view, { part: list.items, partOf: list.counts, partLacks: Boolean(list.incomplete) });
+  Object.assign(view, { part: list.items, partOf: list.counts, partLacks: Boolean(list.incomplete), partAt: performance.now() });
 }
 
 /** lookAtSessions asks only where they are shown: there may be very many. */
@@ -217,8 +217,17 @@ function answered() {
   setText(byId("live"), view.followed ? "Live, by events" : `Live, every ${Math.ceil(view.pause / 1000)} s`);
 }
 
+/** shownAt is when the gateway told what this page shows, 0: not yet. */
+function shownAt() {
+  if (here.page === "locks" && view.known) return view.at;
+  if (here.page === "lock" && view.lock) return view.lockAt;
+  if (here.page === "sessions" && view.sessions) return view.sessionsAt;
+  return here.page === "sessions" && view.partOf ? view.partAt : 0;
+}
+
 function unanswered(err) {
-  const since = view.known ? ` What is shown is of ${clock(Date.now() - (performance.now() - view.at))}.` : "";
+  const at = shownAt();
+  const since = at ? ` What is shown is of ${clock(Date.now() - (performance.now() - at))}.` : "";
   view.trouble = `${err.message}${since}`;
   byId("live-mark").dataset.state = "bad";
   setText(byId("live"), "Not live");
