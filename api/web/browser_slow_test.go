@@ -58,4 +58,19 @@ func TestBrowserSlow(t *testing.T) {
 			p.awaitText("#banner", "What is shown is of "+time.Now().Add(time.Hour).UTC().Format("15:"))
 		}
 	})
+
+	// The times of one lock never stand under the name of another.
+	t.Run("another lock", func(t *testing.T) {
+		g := startGateway(t, program)
+		g.run("first")
+		g.run("second")
+		p := open(t, g, "/#/locks/first")
+		p.awaitText("#late-note", "1 attempt")
+		eval[any](p, `{ const ask = fetch; window.fetch = (url, options) => String(url).includes('second') ? new Promise(() => {}) : ask(url, options); location.hash = '#/locks/second' }`)
+		p.awaitText("#lock-title", "second")
+		if note, bars := p.text("#late-note"), p.text("#late-bars"); note != "" || bars != "" {
+			t.Errorf("of second it says %q and %q before there is an answer, want nothing", note, bars)
+		}
+		p.quiet()
+	})
 }

@@ -75,7 +75,7 @@ function draw() {
   view.age = now - view.at;
   if (here.page === "locks") showLocks(view);
   if (here.page === "lock") showLock(here.name, view.lock, now - view.lockAt, view.followed, view.wrongName);
-  if (here.page === "lock") showLate();
+  if (here.page === "lock") showLate(here.name);
   if (here.page === "contended") showContended();
   if (here.page === "sessions") showSessions(view, askToEnd);
   if (here.page === "health") showHealth(view.ready, view.version);

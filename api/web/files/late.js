@@ -12,6 +12,7 @@ let told = null; // of the lock, or why there is nothing
 let contended = null;
 let askedAt = -Infinity;
 let askedFor = "";
+let toldOf = ""; // the lock
 
 const range = () => byId("late-range").value;
 
@@ -22,6 +23,7 @@ export async function lookBack(name) {
   if (asked !== askedFor) told = null;
   askedAt = performance.now();
   askedFor = asked;
+  toldOf = name;
   if (isStep(name)) return;
   try {
     const answer = name ? await lockHistory(name, range(), mostBars) : await mostContended(byId("contended-range").value);
@@ -60,7 +62,8 @@ const endOf = (a) => {
 const outcome = (a) => a.outcome.replace("_", " ") + (a.reason ? ` (${a.reason})` : "");
 
 /** showLate draws the timeline of a lock. */
-export function showLate() {
+export function showLate(name) {
+  if (name !== toldOf) told = null;
   const box = byId("late-bars");
   const items = told?.items ?? [];
   setText(byId("late-note"), note());
