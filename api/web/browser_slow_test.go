@@ -73,4 +73,30 @@ func TestBrowserSlow(t *testing.T) {
 		}
 		p.quiet()
 	})
+
+	// The focus stays on its lock when one before it goes, and when it comes to stand elsewhere.
+	t.Run("focus", func(t *testing.T) {
+		g := startGateway(t, program)
+		first := g.run("a-first")
+		for _, name := range []string{"b-second", "c-third", "d-last"} {
+			g.run(name)
+		}
+		p := open(t, g, "/")
+		p.awaitText("#locks-count", "4 held")
+		p.do(chromedp.Click(`button[data-sort="waiters"]`))
+		p.await(`document.querySelector('#locks-table th[aria-sort="descending"]')`)
+		p.tabTo(`#locks-table a[title="c-third"]`)
+		_ = first.Signal(syscall.SIGTERM)
+		p.awaitText("#locks-count", "3 held")
+		if got := eval[string](p, `document.activeElement.title`); got != "c-third" {
+			t.Errorf("the focus is on %q after another lock is free, want it to stay on c-third", got)
+		}
+		p.do(chromedp.Focus(`#locks-table a[title="c-third"]`))
+		g.run("c-third")
+		p.await(`document.querySelector('#locks-table tbody tr').cells[5].textContent === '1'`)
+		if got := eval[string](p, `document.activeElement.title`); got != "c-third" {
+			t.Errorf("the focus is on %q after a lock has come first, want it to stay on c-third", got)
+		}
+		p.quiet()
+	})
 }

@@ -41,26 +41,27 @@ export function cell(label, className = "", ...children) {
 
 /**
  * rows keeps the rows of a table body in step with items. A row that stays is
- * changed in place, so that the focus stays where it is.
+ * changed in place, so that the focus stays where it is; what goes is removed first,
+ * or those after it would be moved, which an older browser does by losing the focus.
  */
 export function rows(body, items, keyOf, make, update) {
+  const keys = new Set(items.map(keyOf));
+  for (const row of [...body.rows]) if (!keys.has(row.dataset.of)) row.remove();
   const old = new Map([...body.rows].map((row) => [row.dataset.of, row]));
   let at = body.firstElementChild;
   for (const item of items) {
     const key = keyOf(item);
     let row = old.get(key);
-    if (row) {
-      old.delete(key);
-    } else {
+    if (!row) {
       row = make(item);
       row.dataset.of = key;
       row.setAttribute("role", "row");
     }
     update(row, item);
     if (row === at) at = at.nextElementSibling;
+    else if (old.has(key) && body.moveBefore) body.moveBefore(row, at);
     else body.insertBefore(row, at);
   }
-  for (const row of old.values()) row.remove();
 }
 
 /** facts fills a list of terms and values; a value is a text or an element. */
