@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // What the page shows while it has no answer, or not yet.
@@ -96,6 +97,26 @@ func TestBrowserSlow(t *testing.T) {
 		p.await(`document.querySelector('#locks-table tbody tr').cells[5].textContent === '1'`)
 		if got := eval[string](p, `document.activeElement.title`); got != "c-third" {
 			t.Errorf("the focus is on %q after a lock has come first, want it to stay on c-third", got)
+		}
+		p.quiet()
+	})
+
+	// A page that nobody looks at asks nothing, whatever it is told.
+	t.Run("background", func(t *testing.T) {
+		g := startGateway(t, program)
+		p := open(t, g, "/#/locks/nightly")
+		p.do(chromedp.Click("#admin"))
+		p.press(adminToken, kb.Enter)
+		p.awaitText("#live", "by events")
+		eval[any](p, `{ const ask = fetch; window.asked = 0; window.fetch = (...all) => (window.asked++, ask(...all)); Object.defineProperty(document, 'hidden', { value: true }) }`)
+		p.await(`window.asked > 0`) // the look that was due
+		asked := eval[int](p, `window.asked`)
+		holder := g.run("nightly")
+		p.awaitText("#history-table tbody", "acquired")
+		_ = holder.Signal(syscall.SIGTERM)
+		p.awaitText("#history-table tbody", "released")
+		if got := eval[int](p, `window.asked`); got != asked {
+			t.Errorf("it has asked %d times because of events, want none", got-asked)
 		}
 		p.quiet()
 	})

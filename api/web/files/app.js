@@ -268,7 +268,7 @@ function follow(token) {
 function heard(event) {
   lastEvent = event.id ?? lastEvent;
   history.tell(event);
-  if (event.type !== "renewed") lookSoon();
+  if (event.type !== "renewed" && !document.hidden) lookSoon();
 }
 
 function setFollowed(on) {
