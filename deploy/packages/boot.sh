@@ -25,6 +25,10 @@ sed -i 's/^Version: .*/&+next/' "$work/next/DEBIAN/control"
 dpkg-deb -Znone -b "$work/next" "$root/next.deb" >/dev/null
 
 cp deploy/packages/boot_steps.sh deploy/packages/boot_load.sh "$root"
+# What docs/systemd.md says for those who have no package, where its commands find what they install.
+mkdir "$root/by_hand"
+cp -r --parents deploy/systemd "$root/by_hand"
+sed -n '/^```sh$/,/^```$/p' docs/systemd.md | sed -e 1d -e '/^```$/,$d' >"$root/by_hand/commands"
 cat >"$root/etc/systemd/system/boot-test.service" <<'END'
 [Unit]
 SuccessAction=exit

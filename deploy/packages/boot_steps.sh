@@ -138,6 +138,7 @@ kill $run
 wait $run || true
 userdel alice
 userdel bob
+cp /usr/bin/lockgw /by_hand
 
 echo '== purge'
 dpkg -P lockgw >>/tmp/dpkg.log
@@ -147,4 +148,11 @@ systemctl --failed --no-legend | grep lockgw && fail 'a purge leaves a failed un
 left=$(find /run /var /etc /usr -xdev -iname '*lockgw*' -not -path '/var/lib/dpkg/*' -not -path '/var/log/*' -not -path '/run/systemd/*' -not -path '/run/credentials/*')
 [ -z "$left" ] || fail "a purge leaves: $left"
 ! getent passwd lockgw || fail 'a purge leaves the user'
+
+echo '== by hand'
+useradd alice
+cd /by_hand
+bash -ex commands >/tmp/by_hand.log 2>&1 || fail "$(cat /tmp/by_hand.log)"
+systemctl is-active lockgw.service "${sockets[@]}" >/dev/null || fail 'the commands of docs/systemd.md do not start it all'
+as alice lockgw run nightly -- true || fail 'the member of the group may not use the socket'
 echo ok
