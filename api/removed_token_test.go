@@ -41,3 +41,27 @@ func TestRemovedToken(t *testing.T) {
 	far.must(200, request{method: "DELETE", path: "/v1/multilocks", token: token, body: `{"names":["b"]}`})
 	far.must(200, request{method: "DELETE", path: "/v1/sessions/self", token: token})
 }
+
+// A token that was replaced, because somebody has it who should not, is refused as one that was
+// removed, though its name has another: also to the sessions that were opened with it.
+func TestReplacedToken(t *testing.T) {
+	config := robotConfig(t)
+	control, with := withControl(t, config)
+	g := newGateway(t, session.Config{}, with)
+	far := g.overNetwork(Config{Access: control})
+	token := into[sessionInfo](t, far.must(201, request{method: "POST", path: "/v1/sessions", token: robot})).Token
+	far.must(201, request{method: "PUT", path: "/v1/locks/mine-a", token: token})
+	const next = "the-next-of-the-robot"
+	var err error
+	if config.Tokens, err = access.ParseTokens([]byte("robot " + next)); err != nil {
+		t.Fatal(err)
+	}
+	if err := control.Set(config); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, far.do(request{method: "PUT", path: "/v1/locks/mine-b", token: token}), 401, session.CodeNoSession)
+	refused(t, g.do(request{method: "PUT", path: "/v1/locks/mine-b", token: token}), 403, access.CodeForbidden)
+	far.must(200, request{method: "POST", path: "/v1/locks/mine-a/renew", token: token})
+	far.must(200, request{method: "DELETE", path: "/v1/locks/mine-a", token: token})
+	far.must(201, request{method: "PUT", path: "/v1/locks/mine-b", token: next})
+}

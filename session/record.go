@@ -17,6 +17,7 @@ func (s *Session) entry() journal.Session {
 		PeerPID: o.Peer.PID, PeerUID: o.Peer.UID, Command: o.Peer.Command,
 		TTL: o.TTL, Keepalive: o.Keepalive, MaxHold: o.MaxHold, OneLock: o.OneLock, Conns: o.Conns,
 		Life: s.life(), PID: o.Process.PID, Started: o.Process.Started, Shown: (*journal.Peer)(s.shown.Load()), User: o.User, Account: o.Account,
+		Access: o.Access,
 	}
 }
 

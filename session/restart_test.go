@@ -127,7 +127,9 @@ func other(t *testing.T, p *process) *session.Session {
 func TestRestartKeepsWhatIsHeld(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := begin(t, memory.NewRows(), session.Config{})
-		s, token := p.open(patient)
+		o := patient
+		o.Access = "of a token"
+		s, token := p.open(o)
 		l := mustAcquire(t, s, "x", session.Acquire{Thread: 7, Note: "backup"})
 		mustAcquire(t, s, "x", session.Acquire{Thread: 7})
 		before, _ := l.View()
@@ -136,6 +138,9 @@ func TestRestartKeepsWhatIsHeld(t *testing.T) {
 		again := p.lookup(token)
 		if again.ID() != s.ID() || again.UUID() != s.UUID() {
 			t.Errorf("session %s, want %s", again.ID(), s.ID())
+		}
+		if got := again.Options().Access; got != o.Access {
+			t.Errorf("opened with %q, want %q", got, o.Access)
 		}
 		l, err := again.Lease("x", 7)
 		if err != nil {

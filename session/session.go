@@ -41,6 +41,7 @@ type Options struct {
 	Meta      map[string]string // for people
 	Peer      Peer              // who is behind it; NoPeer()
 	Account   string            // on which its connections are counted, see Config.Refused
+	Access    string            // the access token that it was opened with, hashed; "": with none
 	TTL       time.Duration     // lease of its holds where an acquire asks for none
 	Keepalive time.Duration     // ends after so long without a sign of life; 0: never
 	MaxHold   time.Duration     // no hold lasts longer; 0: no bound

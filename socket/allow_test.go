@@ -116,6 +116,28 @@ func TestAllowAfterReload(t *testing.T) {
 	w.want(int64(0), "UNLOCK", "mine/a")
 }
 
+// Who has shown a token that was replaced under its name shows the next one.
+func TestReplacedToken(t *testing.T) {
+	config := robotRules(t)
+	control := controlOf(t, config)
+	g := start(t, withAccess(control))
+	robots := g.dial()
+	robots.want("OK", "AUTH", robot)
+	robots.lock("b")
+	const next = "the-next-of-the-robot"
+	var err error
+	if config.Tokens, err = access.ParseTokens([]byte("robot " + next)); err != nil {
+		t.Fatal(err)
+	}
+	if err := control.Set(config); err != nil {
+		t.Fatal(err)
+	}
+	robots.wantError("NOAUTH", "LOCK", "c")
+	robots.want("OK", "AUTH", next)
+	robots.lock("c")
+	robots.want(int64(0), "UNLOCK", "b")
+}
+
 func TestEventsAreFiltered(t *testing.T) {
 	g := start(t, withAccess(controlOf(t, robotRules(t))))
 	robots := g.dial()

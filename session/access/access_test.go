@@ -218,6 +218,34 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// The session of a token knows which one of the name it was; that of an earlier version knows the
+// name alone.
+func TestSessionOfAToken(t *testing.T) {
+	c := newControl(t, Config{Rules: []Rule{allow("token:robot", "lock", "*")}})
+	robot, _ := c.Show(Caller{}, robotToken)
+	var o session.Options
+	c.Sign(robot, &o)
+	older := session.Options{Meta: o.Meta}
+	for _, tt := range []struct {
+		tokens string
+		now    bool
+		before bool
+	}{{"robot " + robotToken, true, true}, {"robot another-token-of-16", false, true}, {"other " + robotToken, false, false}} {
+		tokens, err := ParseTokens([]byte(tt.tokens))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Set(Config{Tokens: tokens, Rules: []Rule{allow("token:robot", "lock", "*")}}); err != nil {
+			t.Fatal(err)
+		}
+		for by, want := range map[*session.Options]bool{&o: tt.now, &older: tt.before} {
+			if err := c.May(Caller{}.For(*by), Lock, "a"); (err == nil) != want {
+				t.Errorf("with %q: %v, want allowed: %v", tt.tokens, err, want)
+			}
+		}
+	}
+}
+
 // Over a Unix socket the user counts, whoever's session it speaks for.
 func TestFor(t *testing.T) {
 	o := session.Options{Key: "k", Meta: map[string]string{"a": "b"}}

@@ -18,6 +18,7 @@ type Caller struct {
 	via    via
 	certs  []string // names of the client's certificate
 	token  string   // name of the access token
+	secret *hash    // of that token; nil: of a session of an earlier version, which kept the name alone
 	admin  *hash    // of the admin token that was shown
 	stray  bool     // a token was shown that is neither
 }
@@ -96,6 +97,15 @@ func (by Caller) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// has tells whether p has the access token that by has shown. One that was removed or replaced is
+// none any more, also where its name has another.
+func (p *policy) has(by Caller) bool {
+	if by.secret == nil {
+		return p.tokens.known[by.token]
+	}
+	return by.token != "" && p.tokens.names[*by.secret] == by.token
+}
+
 // is tells whether p means by. A token that was removed from the configuration does not count.
 func (p *policy) is(by Caller, who principal) bool {
 	switch who.kind {
@@ -104,7 +114,7 @@ func (p *policy) is(by Caller, who principal) bool {
 	case kindGroup:
 		return slices.Contains(by.groups, who.id)
 	case kindToken:
-		return by.token == who.name && p.tokens.known[by.token]
+		return by.token == who.name && p.has(by)
 	case kindCert:
 		return slices.Contains(by.certs, who.name)
 	case kindLoopback:

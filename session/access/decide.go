@@ -21,7 +21,7 @@ func (c *Control) Show(by Caller, token string) (_ Caller, ok bool) {
 		return by, true
 	}
 	if name, known := p.tokens.names[h]; known {
-		by.token = name
+		by.token, by.secret = name, &h
 		return by, true
 	}
 	by.stray = true
@@ -35,7 +35,7 @@ func (c *Control) HasAdminToken() bool { return c.policy.Load().admin != nil }
 // token: CodeNoSession.
 func (c *Control) Known(by Caller) error {
 	p := c.policy.Load()
-	if !by.Remote() || len(by.certs) > 0 || p.tokens.known[by.token] || p.administers(by) {
+	if !by.Remote() || len(by.certs) > 0 || p.has(by) || p.administers(by) {
 		return nil
 	}
 	return &session.Error{
@@ -68,6 +68,8 @@ func (c *Control) May(by Caller, right Right, name string) error {
 			"it is in the file of admin.token_file"
 	case right == Admin:
 		e.Detail = "only an administrator may: send the admin token, or use a Unix socket as root or as the gateway's own user"
+	case by.token != "" && !p.has(by):
+		e.Detail = fmt.Sprintf("the access token that you (%s) have shown, or opened the session with, was removed or replaced since: show the present one", by)
 	case len(own) == 0:
 		e.Detail = fmt.Sprintf("no rule of access.rules is about you (%s)", by)
 	default:

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"encoding/hex"
 	"strings"
 
 	"github.com/lockgw/lockgw/session"
@@ -28,6 +29,9 @@ func (c *Control) Sign(by Caller, o *session.Options) {
 		}
 		o.Meta = meta
 	}
+	if by.secret != nil {
+		o.Access = hex.EncodeToString(by.secret[:])
+	}
 	if o.Key != "" && (by.token != "" || len(by.certs) > 0) {
 		o.Key = strings.Join(append([]string{o.Key, by.token}, by.certs...), "\n")
 	}
@@ -37,7 +41,16 @@ func (c *Control) Sign(by Caller, o *session.Options) {
 // because the token may come from somebody else.
 func (by Caller) For(o session.Options) Caller {
 	if by.via != viaUnix && by.token == "" {
-		by.token = o.Meta[metaToken]
+		by.token, by.secret = o.Meta[metaToken], secretOf(o)
 	}
 	return by
+}
+
+// secretOf is what Sign has written of the token.
+func secretOf(o session.Options) *hash {
+	var h hash
+	if b, err := hex.DecodeString(o.Access); err != nil || copy(h[:], b) < len(h) {
+		return nil
+	}
+	return &h
 }

@@ -63,6 +63,7 @@ type Session struct {
 	Shown     *Peer             `json:"shown,omitempty"`
 	User      string            `json:"user,omitempty"`    // by whom it is counted
 	Account   string            `json:"account,omitempty"` // on which its connections are
+	Access    string            `json:"access,omitempty"`  // the access token that it was opened with, hashed
 
 	Spent   bool              `json:"-"`
 	Answers map[string]Answer `json:"-"` // by the key of the request; nil: there was none
