@@ -65,10 +65,11 @@ func (f *files) write(lines []byte, now time.Time) error {
 }
 
 func (f *files) tryWrite(lines []byte, now time.Time) error {
-	if f.out != nil && (f.size >= f.segment || now.Sub(f.since) >= f.keep/segments) {
+	if f.out != nil && (f.size >= f.segment || now.Sub(f.since) >= f.keep/segments || f.gone()) {
 		f.close()
 	}
 	if f.out == nil {
+		_ = os.Mkdir(f.dir, 0o700) // if somebody has removed it; the next line says what is wrong
 		out, err := os.OpenFile(filepath.Join(f.dir, f.trim(now).UTC().Format(named)+ending), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			return err
@@ -84,6 +85,16 @@ func (f *files) tryWrite(lines []byte, now time.Time) error {
 	}
 	f.size += int64(n)
 	return nil
+}
+
+// gone: the segment was removed, or has another name. Nobody would read what is written to it.
+func (f *files) gone() bool {
+	have, err := f.out.Stat()
+	if err != nil {
+		return true
+	}
+	there, err := os.Stat(f.out.Name())
+	return err != nil || !os.SameFile(have, there)
 }
 
 func (f *files) close() {
@@ -128,10 +139,10 @@ type segment struct {
 	changed time.Time
 }
 
-// list returns the segments in dir, the oldest first.
+// list returns the segments in dir, the oldest first. There are none if somebody has removed it.
 func list(dir string) ([]segment, error) {
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var all []segment

@@ -2,6 +2,7 @@ package history
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -37,5 +38,43 @@ func TestClockSetBack(t *testing.T) {
 	}
 	if want = want[len(want)-3:]; got != want {
 		t.Errorf("the segments are %q, want %q: those written last, in their order", got, want)
+	}
+}
+
+// What comes after somebody has removed the files, or moved them away, is kept in new ones.
+func TestFilesAreTakenAway(t *testing.T) {
+	for name, take := range map[string]func(dir, file string) error{
+		"the directory": func(dir, _ string) error { return os.RemoveAll(dir) },
+		"the file":      func(_, file string) error { return os.Remove(file) },
+		"its name":      func(_, file string) error { return os.Rename(file, file+".1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "history")
+			f, err := openFiles(Config{Dir: dir, Keep: 24 * time.Hour, MaxSize: 1 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { f.close() }()
+			now := time.Now()
+			if err := f.write([]byte("before\n"), now); err != nil {
+				t.Fatal(err)
+			}
+			if err := take(dir, f.out.Name()); err != nil {
+				t.Fatal(err)
+			}
+			if all, err := list(dir); err != nil || len(all) > 0 {
+				t.Errorf("list = %v, %v, want nothing", all, err)
+			}
+			if err := f.write([]byte("after\n"), now.Add(time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			all, err := list(dir)
+			if err != nil || len(all) != 1 {
+				t.Fatalf("list = %v, %v, want one segment", all, err)
+			}
+			if b, err := os.ReadFile(all[0].path); err != nil || string(b) != "after\n" {
+				t.Errorf("it has %q, %v", b, err)
+			}
+		})
 	}
 }
