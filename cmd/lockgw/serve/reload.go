@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -20,8 +21,9 @@ type reloader struct {
 	level   *slog.LevelVar
 	log     *slog.Logger
 
-	mu   sync.Mutex // one reload at a time; guards file
-	file string     // that was read last; "" if there was none
+	mu    sync.Mutex // one reload at a time; guards the fields below
+	file  string     // that was read last; "" if there was none
+	ruled bool       // it had rules of access
 }
 
 // reload reads the layers again, and all files that they name. If anything is wrong
@@ -50,6 +52,9 @@ func (r *reloader) apply() (restart []string, err error) {
 	if r.file != "" && s.File == "" { // the one that is read if it exists
 		return nil, fmt.Errorf("%s is not there any more, and its rules would not be, either; restart the gateway if it is to do without", r.file)
 	}
+	if r.ruled && !s.Given("access.rules") { // as in a file that is empty, or half written
+		return nil, errors.New("access.rules is set nowhere any more, and everybody might lock and look at every name; write access: {rules: []} if that is meant")
+	}
 	certs, err := r.certs.read(s.Access.TokensFile != "")
 	if err != nil {
 		return nil, err
@@ -57,7 +62,7 @@ func (r *reloader) apply() (restart []string, err error) {
 	if err := r.access.Set(s.Admission); err != nil {
 		return nil, err
 	}
-	r.file = s.File
+	r.file, r.ruled = s.File, len(s.Admission.Rules) > 0
 	r.certs.use(certs)
 	r.level.Set(s.Log.SlogLevel())
 	for _, warning := range s.Warnings {

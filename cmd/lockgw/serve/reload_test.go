@@ -77,6 +77,34 @@ func TestReloadWithoutTheFile(t *testing.T) {
 	}
 }
 
+// Nor does one that is empty, or has not been written beyond its first lines, because its disk is
+// full: without rules everybody may lock everything. Who means that writes an empty list.
+func TestReloadWithoutRules(t *testing.T) {
+	rules := []access.Rule{{Who: []string{"user:4321"}, May: []string{"lock"}, Locks: []string{"a"}}}
+	control, err := access.New(access.Config{Rules: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := config.Settings{Config: config.Default(), File: "f.yaml", Origins: map[string]string{"access.rules": "default"}}
+	r := &reloader{
+		load: func() (config.Settings, error) { return s, nil }, service: &serviceManager{},
+		access: control, level: new(slog.LevelVar), log: slog.New(slog.DiscardHandler), file: "f.yaml", ruled: true,
+	}
+	if _, err := r.reload(); err == nil || !strings.Contains(err.Error(), "access.rules is set nowhere any more") {
+		t.Errorf("reload without rules: %v, want an error", err)
+	}
+	if control.Sees(access.Caller{}, access.Lock, "b") {
+		t.Error("the rules of the file are not in force any more")
+	}
+	s.Origins["access.rules"] = "f.yaml:1"
+	for range 2 { // there are none from then on
+		if _, err := r.reload(); err != nil || !control.Sees(access.Caller{}, access.Lock, "b") {
+			t.Errorf("an empty list: %v, want everybody allowed", err)
+		}
+		s.Origins["access.rules"] = "default"
+	}
+}
+
 // A reload that hangs, as on a file system that does not answer, keeps no gateway from stopping.
 func TestStopDuringAReload(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")

@@ -112,7 +112,8 @@ func serve(ctx context.Context, load func() (config.Settings, error), examine Ex
 	defer store.Close()
 
 	a, service := newActors(), &serviceManager{log: log}
-	r := &reloader{load: load, running: s, service: service, access: control, certs: ls.certs, level: level, log: log, file: s.File}
+	r := &reloader{load: load, running: s, service: service, access: control, certs: ls.certs, level: level, log: log,
+		file: s.File, ruled: len(s.Admission.Rules) > 0}
 	g := newGateway(s.Config, store, past, admission{control, r.reload, fds, examine.with(s, ls.dir == nil)}, seen, log)
 	seen.watch(g.manager, log)
 	ls.serve(a, g)
