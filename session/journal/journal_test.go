@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func open(t *testing.T, dir string) (*Journal, State) {
@@ -184,6 +187,26 @@ func TestForeignFile(t *testing.T) {
 		}
 		if kept, err := os.ReadFile(path + ".bad"); err != nil || string(kept) != text {
 			t.Errorf("%q is not kept beside: %q, %v", text, kept, err)
+		}
+	}
+}
+
+// What has the name of the journal and is no file is told as what it is, and waits for nobody.
+func TestNoPlainFile(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"d": func(path string) error { return os.Mkdir(path, 0o700) },
+		"p": func(path string) error { return unix.Mkfifo(path, 0o600) },
+	} {
+		dir := t.TempDir()
+		if err := make(filepath.Join(dir, fileName)); err != nil {
+			t.Fatal(err)
+		}
+		j, _, err := Open(dir)
+		if err == nil {
+			_ = j.Close()
+		}
+		if want := fileName + " is no plain file (" + name; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q in it", err, want)
 		}
 	}
 }

@@ -125,7 +125,10 @@ func readOwn(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != os.Geteuid() || !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no plain file (%v), which no gateway has made; remove it", path, info.Mode())
+	}
+	if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != os.Geteuid() {
 		return nil, fmt.Errorf("%s is no file of this user, but of the user with id %d; remove it, or run the gateway as that user", path, owner)
 	}
 	return io.ReadAll(f)
