@@ -77,6 +77,7 @@ type Journal struct {
 	buf   []byte
 	err   error // why nothing is written now
 	next  time.Time
+	again *time.Timer // looks for room while there is nothing to write
 }
 
 // Open takes the directory for this process. The State is what the process before left; it
@@ -150,6 +151,9 @@ func (j *Journal) Close() error {
 		err = j.out.close()
 		j.out = nil
 	}
+	if j.again != nil {
+		j.again.Stop()
+	}
 	j.err = os.ErrClosed
 	j.next = time.Now().Add(24 * time.Hour)
 	return errors.Join(err, j.letGo())
@@ -216,23 +220,13 @@ func (j *Journal) fail(err error) {
 		return
 	}
 	j.next = time.Now().Add(retry)
+	j.again = time.AfterFunc(retry, j.tryAgain)
 	j.report(j.err)
 }
 
 func (j *Journal) report(err error) {
 	if j.Report != nil {
 		j.Report(err)
-	}
-}
-
-func (j *Journal) recover() {
-	if time.Now().Before(j.next) {
-		return
-	}
-	j.next = time.Now().Add(retry)
-	if err := j.rewrite(); err == nil {
-		j.err = nil
-		j.report(nil)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -288,6 +289,38 @@ func TestCannotWrite(t *testing.T) {
 	if p := s.Places[Key{Name: "n"}]; s.Node != first.Node || p == nil || p.Turn == nil || p.Turn.Count != 2 {
 		t.Errorf("%+v, place %+v; want all that happened", s, p)
 	}
+}
+
+// It is written anew as soon as that is possible, also where nothing happens.
+func TestWrittenAnewInSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "state")
+		j, first := open(t, dir)
+		j.Opened(client("a"))
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(glance)
+		j.Told(Key{Name: "n"}, turn("a", 5), nil)
+		if j.Err() == nil {
+			t.Fatal("no error without the directory")
+		}
+		time.Sleep(3 * retry)
+		if j.Err() == nil {
+			t.Error("no error while it is not there")
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * retry)
+		if err := j.Err(); err != nil {
+			t.Errorf("err = %v, want it to be written again", err)
+		}
+		_, s := reopen(t, j)
+		if p := s.Places[Key{Name: "n"}]; s.Node != first.Node || p == nil || p.Turn == nil {
+			t.Errorf("%+v, place %+v; want all that happened", s, p)
+		}
+	})
 }
 
 // The file does not grow with what has happened.

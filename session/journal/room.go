@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,6 +32,30 @@ func (j *Journal) startFull(err error) bool {
 	}
 	j.fail(err)
 	return true
+}
+
+// tryAgain recovers also where nothing happens: what is held for long may not be renewed for hours.
+func (j *Journal) tryAgain() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err == nil || j.out == nil { // it was written since, or is closed
+		return
+	}
+	j.recover()
+	if j.err != nil {
+		j.again.Reset(retry)
+	}
+}
+
+func (j *Journal) recover() {
+	if time.Now().Before(j.next) {
+		return
+	}
+	j.next = time.Now().Add(retry)
+	if err := j.rewrite(); err == nil {
+		j.err = nil
+		j.report(nil)
+	}
 }
 
 // void has the next process find nothing, as a record could not be written, which is what err
