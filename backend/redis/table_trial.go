@@ -136,7 +136,10 @@ func (t *Table) tried(ctx context.Context, c *goredis.Client, raw string) error 
 		return nil // before its first grant there is a name to try it by
 	}
 	doubts := x.doubted()
-	err := selftest.Run(ctx, selftest.Store{Look: t.Look, Swap: t.Swap}, node)
+	err := t.lacking(ctx, node)
+	if err == nil {
+		err = selftest.Run(ctx, selftest.Store{Look: t.Look, Swap: t.Swap}, node)
+	}
 	if x.learn(doubts, err) {
 		t.cfg.Log.Error("no new locks are granted; held ones are renewed and released", "server", c.Options().Addr, "err", reason(err))
 	}

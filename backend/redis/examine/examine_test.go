@@ -115,6 +115,8 @@ func TestServersRights(t *testing.T) {
 		user("no_scripts", rights+" -eval"),
 		user("other_keys", strings.ReplaceAll(rights, "~app:*", "~other:*")),
 		user("no_list", rights+" -scan"),
+		user("no_compare", rights+" -hexists"),
+		user("no_foreign", rights+" -hrandfield"),
 		user("no_time", rights+" -time"),
 		user("no_info", rights+" -info"),
 		user("no_config", rights+" -config|get"),
@@ -128,6 +130,8 @@ func TestServersRights(t *testing.T) {
 		"no_scripts":   {"locks": Fail},
 		"other_keys":   {"locks": Fail},
 		"no_list":      {"locks": Fail},
+		"no_compare":   {"locks": Fail},
+		"no_foreign":   {"locks": Fail},
 		"no_time":      {"locks": Fail, "clock": Fail},
 		"no_info":      {"info": Warn},
 		"no_config":    {"configuration": Warn},
@@ -144,6 +148,10 @@ func TestServersRights(t *testing.T) {
 				if _, ok := want[check]; !ok && f.Level == Fail {
 					t.Errorf("%s = %+v, want no failure", check, f)
 				}
+			}
+			if command := map[string]string{"no_compare": "HEXISTS", "no_foreign": "HRANDFIELD"}[name]; command != "" {
+				wantFinding(t, found, "locks", Fail, "allow it "+command+";")
+				wantFinding(t, found, "locks", Fail, "ACL SETUSER ...")
 			}
 		})
 	}
