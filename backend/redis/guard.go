@@ -36,8 +36,9 @@ type guard struct {
 	file   string        // where the ids outlive the process; "": nowhere
 	log    *slog.Logger
 
-	looking sync.Mutex  // at the servers; taken before mu
-	looked  atomic.Bool // once
+	looking sync.Mutex   // at the servers; taken before mu
+	looked  atomic.Bool  // once
+	unknown atomic.Value // string: why a look has found out nothing
 
 	mu      sync.Mutex           // guards the fields below
 	trusted []string             // ids, the newest last

@@ -22,18 +22,26 @@ func (g *guard) look(ctx context.Context, c *goredis.Client, unused bool) error 
 	case errors.Is(err, errReplica):
 		return err
 	case err != nil:
-		return fmt.Errorf("answers, but not who it is: %w", err)
+		return fmt.Errorf("does not say who it is: %w", err)
 	case id == noServer:
 		return nil
 	}
 	err = g.met(ctx, c, id, unused)
 	if err != nil && !quarantined(err) {
-		return fmt.Errorf("answers, but not whether it is trusted: %w", err)
+		return fmt.Errorf("does not say whether it is trusted: %w", err)
 	}
 	return err
 }
 
 var errUnknownServer = fmt.Errorf("%w: Redis answers, but has not said yet who it is; ask again", backend.ErrRefused)
+
+// notLooked says why no look has found out about a server yet.
+func (g *guard) notLooked() error {
+	if why, ok := g.unknown.Load().(string); ok {
+		return fmt.Errorf("%w: Redis %s", backend.ErrRefused, why)
+	}
+	return errUnknownServer
+}
 
 // lookTimeout has room for a server that hangs in each step.
 const lookTimeout = 4 * conn.IOTimeout
@@ -63,6 +71,8 @@ func (b *site) lookAtServers(again bool) {
 		err := b.guard.look(ctx, c, unused)
 		if err == nil || quarantined(err) || errors.Is(err, errReplica) {
 			b.guard.looked.Store(true)
+		} else {
+			b.guard.unknown.Store(reason(err))
 		}
 		return err
 	})

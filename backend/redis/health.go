@@ -57,7 +57,7 @@ func (t *Table) serves(ctx context.Context, c *goredis.Client) error {
 	}
 	// A server that is restarted before it was looked at would be taken for a new one.
 	if !t.guard.looked.Load() {
-		return errUnknownServer
+		return t.guard.notLooked()
 	}
 	err := t.guard.look(ctx, c, false)
 	if err != nil && !quarantined(err) {

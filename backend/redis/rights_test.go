@@ -75,6 +75,25 @@ func TestLackingRight(t *testing.T) {
 	}
 }
 
+// A guard that may not see whom gateways trust says so, and not that one should ask again.
+func TestGuardLacksRights(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	for name, tt := range map[string]struct{ rights, want string }{
+		"no_get":  {"~* &* +@all -get", "'get'"},
+		"no_keys": {"~n* ~redisson_lock_token:* &* +@all", "keys"},
+	} {
+		setUser(t, s, name, "on >p "+tt.rights)
+		n := openNode(t, "redis://"+name+":p@"+s.Addr, "a", redis.GuardQuarantine)
+		_, err := n.Swap(t.Context(), n.swapOf("n", ledger.Reply{}, ledger.Op{Want: 1}))
+		for _, err := range []error{err, n.Ping(t.Context())} {
+			if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "NOPERM") || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v, want NOPERM", name, err)
+			}
+		}
+	}
+}
+
 func setUser(t *testing.T, s *redistest.Server, user, rights string) {
 	t.Helper()
 	args := []any{"acl", "setuser", user}

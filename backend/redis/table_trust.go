@@ -179,7 +179,7 @@ func (t *Table) verdict(ctx context.Context, c *goredis.Client) (*verdict, error
 	defer k.asking.Unlock()
 	t.lookAtServers(false)
 	if !t.guard.looked.Load() {
-		return nil, errUnknownServer
+		return nil, t.guard.notLooked()
 	}
 	if k, v = t.trust.of(c); v != nil {
 		return v, nil // another has asked meanwhile
