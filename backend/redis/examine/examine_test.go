@@ -79,9 +79,14 @@ func TestServersSettings(t *testing.T) {
 		{"replica", "role", []string{"--replicaof", "127.0.0.1", "1"}, Fail, "127.0.0.1:1"},
 		{"cluster", "cluster", []string{"--cluster-enabled", "yes"}, Fail, "redis+cluster"},
 		{"full", "locks", []string{"--maxmemory", "1"}, Fail, "maxmemory"},
+		{"no replicas", "locks", []string{"--min-replicas-to-write", "1"}, Fail, "min-replicas-to-write"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			wantFinding(t, examine(t, redistest.Start(t, tt.args...).URL(), ""), tt.check, tt.level, tt.text)
+			found := examine(t, redistest.Start(t, tt.args...).URL(), "")
+			wantFinding(t, found, tt.check, tt.level, tt.text)
+			if f := found["locks"]; f.Level == Fail && strings.Contains(f.Remedy, "ACL") {
+				t.Errorf("locks = %+v: no right would help", f)
+			}
 		})
 	}
 }

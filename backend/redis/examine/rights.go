@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -25,24 +26,31 @@ const NeededRights = "~%[1]s* ~lockgw:* ~redisson_lock_token:* &lockgw:node:* &r
 func (x *examination) rights(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
-	remedy := "ACL SETUSER ... " + fmt.Sprintf(NeededRights, x.prefix)
 	p, err := x.probe(ctx)
 	if err != nil {
-		x.add(Finding{Fail, "messages", err.Error(), remedy})
+		x.add(Finding{Fail, "messages", err.Error(), x.remedy(err)})
 		return
 	}
 	defer p.ps.Close()
 	trip, err := p.listen(ctx)
 	if err != nil {
-		x.add(Finding{Fail, "messages", err.Error(), remedy})
+		x.add(Finding{Fail, "messages", err.Error(), x.remedy(err)})
 	} else {
 		x.add(Finding{OK, "messages", fmt.Sprintf("one came back after %v", trip.Round(10*time.Microsecond)), ""})
 	}
 	if err := p.passOn(ctx, err == nil); err != nil {
-		x.add(Finding{Fail, "locks", err.Error(), remedy})
+		x.add(Finding{Fail, "locks", err.Error(), x.remedy(err)})
 		return
 	}
 	x.add(Finding{OK, "locks", "one was taken, renewed, passed on and given back", ""})
+}
+
+// remedy is more rights, unless the server refuses what no right would allow.
+func (x *examination) remedy(err error) string {
+	if errors.Is(err, backend.ErrRefused) && !strings.Contains(err.Error(), "ACL SETUSER") {
+		return refusedRemedy
+	}
+	return "ACL SETUSER ... " + fmt.Sprintf(NeededRights, x.prefix)
 }
 
 // probe is two nodes that want a lock of their own. The second one listens.
