@@ -143,6 +143,7 @@ func TestBadValues(t *testing.T) {
 		{store + "tls: {existingSecret: a, clientSecret: b}\nmetrics: {serviceMonitor: {enabled: true}}", "use metrics.podMonitor"},
 		{store + "metrics: {podMonitor: {enabled: yes please}}", "/metrics/podMonitor/enabled"},
 		{store + "config: {backend: {url: 'redis://:secret@a'}}", "/config/backend"},
+		{store + "config: {backend: {url_file: /tmp/a}}", "/config/backend"},
 		{store + "config: {http: {listen: ['0.0.0.0:7420']}}", "listen"},
 		{store + "config: {socket: {dir: /tmp}}", "socket"},
 		{store + "config: {admin: {token_file: /tmp/a}}", "admin"},
