@@ -3,6 +3,7 @@
 package web_test
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -58,6 +59,28 @@ func TestBrowserSlow(t *testing.T) {
 			eval[any](p, `window.fetch = () => Promise.reject(new TypeError())`)
 			p.awaitText("#banner", "What is shown is of "+time.Now().Add(time.Hour).UTC().Format("15:"))
 		}
+	})
+
+	// What goes on is told by the clock of the gateway: that of the browser may be wrong.
+	t.Run("clock", func(t *testing.T) {
+		g := startGateway(t, program)
+		g.run("nightly")
+		p := open(t, g, "/")
+		p.awaitText("#locks-table", "nightly")
+		eval[any](p, `{ const now = Date.now; Date.now = () => now() + 2 * 36e5 }`)
+		p.do(chromedp.Navigate(g.url + "/#/locks/nightly"))
+		p.awaitText("#late-note", "1 attempt")
+		if got, not := p.text(".late-ends span:last-child"), time.Now().Add(2*time.Hour).UTC().Format("15:"); strings.HasPrefix(got, not) {
+			t.Errorf("the bars end at %s, which is to come", got)
+		}
+		p.do(chromedp.Click("#admin"))
+		p.press(adminToken, kb.Enter)
+		p.do(chromedp.Navigate(g.url + "/#/sessions"))
+		p.awaitText("#sessions-table", "process ")
+		if got := eval[string](p, `document.querySelector('#sessions-table tbody tr').cells[3].textContent`); strings.Contains(got, "2h") {
+			t.Errorf("the session is open for %s, which began just now", got)
+		}
+		p.quiet()
 	})
 
 	// The times of one lock never stand under the name of another.

@@ -21,7 +21,7 @@ const view = {
   locks: [], counts: { locks: 0, held: 0, waiting: 0, at_least: false }, next: "", query: {}, known: false, incomplete: "", age: 0, at: 0,
   lock: null, lockAt: 0, wrongName: "",
   part: [], partOf: null, partLacks: false, partAt: 0, // the locks from which the list of sessions is made, their counts, and whether some are missing
-  sessions: null, moreSessions: false, sessionsAt: 0, // null: the gateway was not asked, or refused
+  sessions: null, moreSessions: false, sessionsAt: 0, sessionsTold: 0, // null: the gateway was not asked, or refused
   ready: null, version: null,
   followed: false, trouble: "", pause: lookEvery,
 };
@@ -172,7 +172,7 @@ async function lookAtSessions() {
   if (!gateway.isAdmin() || here.page !== "sessions") return;
   try {
     const page = await gateway.sessions(mostSessions);
-    Object.assign(view, { sessions: page.items, moreSessions: page.next !== "", sessionsAt: performance.now() });
+    Object.assign(view, { sessions: page.items, moreSessions: page.next !== "", sessionsAt: performance.now(), sessionsTold: page.told });
   } catch (err) {
     if (err.status === 403) view.sessions = null; // for other errors the old list stays, and the banner says of when it is
   }

@@ -63,9 +63,10 @@ export async function health() {
   return answer.json();
 }
 
-/** sessions is a page of all sessions, for an administrator. */
+/** sessions is a page of all sessions, for an administrator, and when it was told, by the gateway's clock. */
 export async function sessions(limit) {
-  return (await ask(`/v1/sessions?${new URLSearchParams({ limit })}`, { token: adminToken, signal: soon() })).json();
+  const answer = await ask(`/v1/sessions?${new URLSearchParams({ limit })}`, { token: adminToken, signal: soon() });
+  return { ...await answer.json(), told: Date.parse(answer.headers.get("Date")) };
 }
 
 /** endSession ends the session of somebody else. */

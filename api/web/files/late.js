@@ -53,10 +53,14 @@ const time = (text) => (text ? Date.parse(text) : NaN);
 /** cutOff: the gateway ended before the attempt did, so that nobody knows for how long it went on. */
 const cutOff = (a) => a.outcome === "unknown";
 
-/** endOf is when an attempt ended, now if it goes on, and the last that is known if it was cut off. */
+/**
+ * endOf is when an attempt ended; if it goes on, when it was told of, by the gateway's clock; and the last that is
+ * known if it was cut off.
+ */
 const endOf = (a) => {
   if (a.ended) return time(a.ended);
-  return cutOff(a) ? time(a.granted ?? a.asked) : Date.now();
+  const last = time(a.granted ?? a.asked);
+  return cutOff(a) ? last : last + (a.granted ? a.held_ms : a.waited_ms);
 };
 
 const outcome = (a) => a.outcome.replace("_", " ") + (a.reason ? ` (${a.reason})` : "");

@@ -60,7 +60,7 @@ function make(session, end) {
   );
 }
 
-function update(row, session, age) {
+function update(row, session, age, now) {
   const [client, id, livesBy, open, holds, waits, action] = row.cells;
   setChildren(client, `${session.client}\n${session.about}`, () =>
     [session.client, ...(session.about ? [el("span", { className: "sub" }, session.about)] : [])]);
@@ -72,7 +72,7 @@ function update(row, session, age) {
   action.firstElementChild.session = session;
   action.firstElementChild.setAttribute("aria-label", `End the session ${session.id}`);
   setText(livesBy, life(session, age));
-  setText(open, duration(Date.now() - Date.parse(session.since)));
+  setText(open, duration(now - Date.parse(session.since)));
 }
 
 /** setNames shows names; of very many the gateway tells the first and how many there are. */
@@ -90,7 +90,7 @@ export function showSessions(view, end) {
   const table = byId("sessions-table");
   for (const head of table.tHead.querySelectorAll(".told")) head.hidden = !view.sessions;
   const age = performance.now() - view.sessionsAt;
-  rows(table.tBodies[0], all, (s) => s.uuid, (s) => make(s, end), (row, s) => update(row, s, age));
+  rows(table.tBodies[0], all, (s) => s.uuid, (s) => make(s, end), (row, s) => update(row, s, age, view.sessionsTold + age));
   table.hidden = all.length === 0;
   const known = view.sessions !== null || view.partOf !== null;
   const partly = !view.sessions && view.partOf?.locks > view.part.length;
