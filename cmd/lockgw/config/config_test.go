@@ -163,6 +163,8 @@ func TestConfigBadValues(t *testing.T) {
 		{"access:\n  rules:\n    - {who: anyone, may: lock, locks: a}\n    - {who: anyone, may: lock}", "f.yaml:4: access.rules: rule 2: a rule needs who, may and locks"},
 		{"access: {rules: [{who: [[a]], may: lock, locks: a}]}", "access.rules.who must be a list of plain texts"},
 		{"access: {rules: [{who: bob, may: lock, locks: a}]}", `rule 1: who: "bob" is not user:NAME`},
+		{"access:\n  rules:\n  #  - {who: anyone, may: inspect, locks: '*'}", "f.yaml:2: access.rules has no rule after it"},
+		{"access: {rules: ~}", "access.rules has no rule after it"},
 		{"access: {rules: lock}", "is no list of rules such as"},
 		{"limits: {requests_per_second: -1}", "-1 is less than 0"},
 		{"backend: {url_file: /nosuch}", "backend.url_file: open /nosuch"},

@@ -135,6 +135,9 @@ func (r *fileReader) key(key, value *yaml.Node, t reflect.Type, prefix string) {
 // value reads a leaf: one text, or several where the field is a list.
 func (r *fileReader) value(key string, n *yaml.Node, t reflect.Type) {
 	if isNull(n) {
+		if t == reflect.TypeFor[AccessRules]() { // no empty list, as in AccessRules.UnmarshalText
+			r.problem(n.Line, "%s has no rule after it; write [] if everybody may lock and look at every name, or leave the key out", key)
+		}
 		return // `group:` with nothing after it
 	}
 	var texts []string
