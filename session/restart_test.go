@@ -170,6 +170,35 @@ func TestRestartKeepsWhatIsHeld(t *testing.T) {
 	})
 }
 
+// Of a client that is gone the lock is free in the end, however often the gateway is restarted: what
+// was renewed for it meanwhile it was not told. One that comes back is told anew.
+func TestRestartsWithoutTheClient(t *testing.T) {
+	for name, comesBack := range map[string]bool{"gone": false, "comes back": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := begin(t, memory.NewRows(), session.Config{})
+				s, token := p.open(session.Options{Conns: true})
+				if err := s.Attach(); err != nil {
+					t.Fatal(err)
+				}
+				mustAcquire(t, s, "x", session.Acquire{})
+				p = p.restart()
+				if comesBack {
+					if err := p.lookup(token).Attach(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(15 * time.Second)
+				p = p.restart()
+				time.Sleep(17 * time.Second)
+				if _, err := p.Lookup(token); (err == nil) != comesBack {
+					t.Errorf("32 s after it was told to hold for 30: %v, want its session there: %v", err, comesBack)
+				}
+			})
+		})
+	}
+}
+
 func TestRestartAfterTheLease(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := begin(t, memory.NewRows(), session.Config{TTL: 5 * time.Second})

@@ -155,7 +155,7 @@ func (s *Session) comeBack(c *journal.Session, told time.Duration) {
 		s.o.Alive = alive
 	case journal.Connection:
 		s.mu.Lock()
-		s.returns = time.AfterFunc(max(s.m.cfg.Session.Reattach, told-s.m.cfg.Clock()), s.checkReturn)
+		s.awaitLocked(cmp.Or(c.Back, told))
 		s.mu.Unlock()
 	case journal.Keepalive, journal.MaxHold:
 	}
@@ -166,6 +166,13 @@ func (s *Session) comeBack(c *journal.Session, told time.Duration) {
 		s.retireIn(lostGrace, func() { s.retired("it held nothing when the gateway was restarted") })
 	}
 	s.live()
+}
+
+// awaitLocked waits for a connection of a client that was told that it holds until then. What is
+// renewed meanwhile is told to nobody, so the next process does not wait for that.
+func (s *Session) awaitLocked(told time.Duration) {
+	s.m.cfg.Journal.Away(s.id, told)
+	s.returns = time.AfterFunc(max(s.m.cfg.Session.Reattach, told-s.m.cfg.Clock()), s.checkReturn)
 }
 
 func (s *Session) retireIn(d time.Duration, f func()) {

@@ -276,7 +276,11 @@ func (s *Session) Attach() error {
 	if s.closed {
 		return s.Err()
 	}
-	s.conns++
+	if s.conns++; s.returns != nil {
+		s.returns.Stop()
+		s.returns = nil
+		s.m.cfg.Journal.Away(s.id, 0)
+	}
 	return nil
 }
 

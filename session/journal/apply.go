@@ -29,7 +29,7 @@ func (s *State) apply(r *record) {
 		}
 	case opFence:
 		s.raise(uint64(r.Number))
-	case opSpent, opAnswered, opUnanswered, opLost, opShown:
+	case opSpent, opAnswered, opUnanswered, opLost, opShown, opAway:
 		if c := s.Sessions[r.ID]; c != nil {
 			c.apply(r)
 			if r.Op == opAnswered {
@@ -47,6 +47,8 @@ func (c *Session) apply(r *record) {
 		c.Spent = true
 	case opShown:
 		c.Shown = r.Shown
+	case opAway:
+		c.Back = time.Duration(r.Number)
 	case opAnswered:
 		if c.Answers == nil {
 			c.Answers = map[string]Answer{}

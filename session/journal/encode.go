@@ -62,6 +62,7 @@ func (s *Session) encode(b []byte) []byte {
 	if s.Shown != nil {
 		b = jsontext.Rare(append(b, `,"shown":`...), s.Shown)
 	}
+	b = jsontext.Number(b, `,"back":`, int64(s.Back))
 	b = jsontext.Text(b, `,"user":`, s.User)
 	b = jsontext.Text(b, `,"account":`, s.Account)
 	b = jsontext.Text(b, `,"access":`, s.Access)

@@ -51,6 +51,7 @@ const (
 	opAnswered   op = "answer"
 	opUnanswered op = "unanswer"
 	opLost       op = "lost"
+	opAway       op = "away"
 	opWants      op = "want"
 	opIdle       op = "idle"
 	opTold       op = "turn"

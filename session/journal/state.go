@@ -61,6 +61,7 @@ type Session struct {
 	PID       int               `json:"pid,omitempty"`
 	Started   time.Duration     `json:"started,omitempty"` // on CLOCK_BOOTTIME
 	Shown     *Peer             `json:"shown,omitempty"`
+	Back      time.Duration     `json:"back,omitempty"`    // its connections are gone, and have until then to come back; on CLOCK_BOOTTIME
 	User      string            `json:"user,omitempty"`    // by whom it is counted
 	Account   string            `json:"account,omitempty"` // on which its connections are
 	Access    string            `json:"access,omitempty"`  // the access token that it was opened with, hashed

@@ -11,6 +11,12 @@ func (j *Journal) Closed(id string) { j.write(&record{Op: opClosed, ID: id}, nil
 // Shown: the holds of the session belong to that process, for people.
 func (j *Journal) Shown(id string, p Peer) { j.write(&record{Op: opShown, ID: id, Shown: &p}, nil) }
 
+// Away: the connections of the session are gone, and have until then to come back, on
+// CLOCK_BOOTTIME; 0: one has.
+func (j *Journal) Away(id string, until time.Duration) {
+	j.write(&record{Op: opAway, ID: id, Number: int64(until)}, nil)
+}
+
 // Spent: the one lock of the session was released; it only repeats answers.
 func (j *Journal) Spent(id string) { j.write(&record{Op: opSpent, ID: id}, nil) }
 
