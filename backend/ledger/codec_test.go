@@ -95,14 +95,32 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"top":4}`:                        "names no version",
 		`{"v":2,"top":4}`:                  "version 2",
 		`{"v":1,"top":100000000000000000}`: "2^53",
-		`{"v":1,"top":4,"holds":[{"node":"a","count":1,"id":5}]}`:                               "above the newest",
-		`{"v":1,"top":4,"holds":[{"node":"a","count":0,"id":3}]}`:                               "of 0",
-		`{"v":1,"top":4,"holds":[{"node":"a","count":1,"id":3},{"node":"a","count":1,"id":2}]}`: "holds twice",
-		`{"v":1,"top":4,"queue":[{"node":"a","want":1},{"node":"a","want":1}]}`:                 "waits twice",
-		`{"v":1,"top":4,"queue":[{"node":"a","want":0}]}`:                                       "for nothing",
+		`{"v":1,"top":4,"holds":[{"node":"a","count":1,"id":5}]}`:                                                             "above the newest",
+		`{"v":1,"top":4,"holds":[{"node":"a","count":0,"id":3}]}`:                                                             "of 0",
+		`{"v":1,"top":4,"holds":[{"node":"a","count":1,"id":3},{"node":"a","count":1,"id":2}]}`:                               "holds twice",
+		`{"v":1,"top":4,"queue":[{"node":"a","want":1},{"node":"a","want":1}]}`:                                               "waits twice",
+		`{"v":1,"top":4,"queue":[{"node":"a","want":0}]}`:                                                                     "for nothing",
+		`{"v":1,"top":4,"queue":[{"node":"","want":1}]}`:                                                                      "for nothing",
+		`{"v":1,"top":4,"holds":[{"node":"a","count":1}]}`:                                                                    "hold 0",
+		`{"v":1,"top":4,"holds":[{"node":"a","count":1,"id":4,"block":5}]}`:                                                   "above the newest",
+		`{"v":1,"top":4,"holds":[{"node":"a","offered":true,"count":1,"id":3},{"node":"a","offered":true,"count":1,"id":2}]}`: "holds twice",
 	} {
 		if _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v, want %q", text, err, why)
+		}
+	}
+}
+
+// What Step makes is read, however close it comes to what is refused.
+func TestDecodeTakes(t *testing.T) {
+	for _, text := range []string{
+		`{"v":1,"top":9007199254740992}`,
+		`{"v":1,"top":4,"holds":[{"node":"a","count":1,"id":4,"block":4}]}`,
+		`{"v":1,"top":4,"holds":[{"node":"a","count":1,"id":1},{"node":"a","offered":true,"count":1,"id":2}]}`,
+		`{"v":1,"top":4,"holds":[{"node":"","count":1,"id":1},{"node":"","count":1,"id":2}]}`, // broken twice, and kept from all
+	} {
+		if _, err := Decode([]byte(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
