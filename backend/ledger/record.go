@@ -151,14 +151,10 @@ func (r *Record) OthersWait(node string) bool {
 
 // missing is how much e still waits for, beyond what it was offered.
 func (r *Record) missing(e Entry) int {
-	o := r.Offer(e.Node)
-	if o == nil {
-		return e.Want
+	if o := r.Offer(e.Node); o != nil {
+		return max(e.Want-o.Count, 0)
 	}
-	if e.Mode.Limit() == 0 {
-		return 0
-	}
-	return max(e.Want-o.Count, 0)
+	return e.Want
 }
 
 // Conflicts: others use the name as another kind than mode is: a lock, or a semaphore

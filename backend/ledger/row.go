@@ -111,9 +111,5 @@ func (r *Record) Rebase(base backend.Fence) {
 		if h.Block != 0 {
 			h.Block += base
 		}
-		h.Breaks = slices.Clone(h.Breaks)
-		for j := range h.Breaks {
-			h.Breaks[j] += base
-		}
 	}
 }

@@ -48,9 +48,6 @@ func (s *stepping) serveRound(asks string, suspects bool) (all bool) {
 				s.tell(next, Look)
 			}
 		}
-		if n < missing {
-			return false
-		}
 	}
 	return true
 }

@@ -75,7 +75,7 @@ func (s *stepping) sync() {
 	if s.op.Verb != Sync || s.Conflicts(me, s.op.Mode) {
 		want = 0
 	}
-	if s.op.Verb == Reclaim && s.op.Restore {
+	if s.op.Restore {
 		s.restore()
 	}
 	want = s.keep(want)
@@ -115,7 +115,7 @@ func (s *stepping) keep(want int) int {
 	switch {
 	case h == nil:
 		return want
-	case op.Hold == 0 || h.ID != op.Hold:
+	case h.ID != op.Hold:
 		return s.found(h, want)
 	}
 	others, permits := s.OthersWait(op.Node), h.Mode.Limit() > 0
@@ -129,8 +129,8 @@ func (s *stepping) keep(want int) int {
 			return want
 		}
 	}
-	spare := permits && op.Keep > 0 && want == 0 // what nobody here uses is for those who do not want to wait elsewhere
-	if giveBack := op.Verb != Sync || others || spare || want > 0 && op.Mode != h.Mode && op.Keep == 0; giveBack && (permits || op.Keep == 0) {
+	spare := op.Keep > 0 && want == 0 // what nobody here uses is for those who do not want to wait elsewhere
+	if op.Verb != Sync || others || spare || want > 0 && op.Mode != h.Mode && op.Keep == 0 {
 		if h.Count = min(h.Count, op.Keep); h.Count == 0 {
 			s.drop(h)
 			return want
@@ -204,7 +204,7 @@ func (s *stepping) stand(want int) (anew bool) {
 	case e == nil:
 		s.enqueue(Entry{Node: s.op.Node, Mode: s.op.Mode, Want: want, Since: s.op.Since})
 		return true
-	case e.Mode.Limit() > 0 && e.Node != s.Queue[len(s.Queue)-1].Node:
+	case e.Node != s.Queue[len(s.Queue)-1].Node:
 		want = min(want, e.Want)
 	}
 	e.Mode, e.Want = s.op.Mode, want
@@ -283,6 +283,6 @@ func (s *stepping) dequeue(node string) {
 }
 
 func (s *stepping) drop(h *Hold) {
-	id, offered := h.ID, h.Offered
-	s.Holds = slices.DeleteFunc(s.Holds, func(x Hold) bool { return x.ID == id && x.Offered == offered })
+	id := h.ID
+	s.Holds = slices.DeleteFunc(s.Holds, func(x Hold) bool { return x.ID == id })
 }

@@ -242,7 +242,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "more permits are wanted in front", file: "backend/ledger/step.go",
-		old: "\tcase e.Mode.Limit() > 0 && e.Node != s.Queue[len(s.Queue)-1].Node:\n\t\twant = min(want, e.Want)\n", new: "",
+		old: "\tcase e.Node != s.Queue[len(s.Queue)-1].Node:\n\t\twant = min(want, e.Want)\n", new: "",
 		test: ledger,
 	},
 	{

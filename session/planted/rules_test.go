@@ -58,7 +58,7 @@ var ruleBugs = []bug{
 	},
 	{
 		name: "a reader that turns writer keeps its share", file: "backend/ledger/step.go",
-		old: " || want > 0 && op.Mode != h.Mode && op.Keep == 0; giveBack", new: "; giveBack",
+		old: " || want > 0 && op.Mode != h.Mode && op.Keep == 0 {", new: " {",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=sx,x"},
 	},
 	{
