@@ -155,4 +155,12 @@ cd /by_hand
 bash -ex commands >/tmp/by_hand.log 2>&1 || fail "$(cat /tmp/by_hand.log)"
 systemctl is-active lockgw.service "${sockets[@]}" >/dev/null || fail 'the commands of docs/systemd.md do not start it all'
 as alice lockgw run nightly -- true || fail 'the member of the group may not use the socket'
+
+echo '== without TCP' # as docs/systemd.md has it
+systemctl mask -q --now lockgw-tcp.socket || fail 'the socket cannot be masked'
+mkdir -p /etc/lockgw
+printf 'http: {listen: []}\n' >/etc/lockgw/lockgw.yaml
+systemctl restart lockgw.service
+! curl -s localhost:7420/livez >/dev/null || fail 'it still answers over TCP'
+as alice lockgw run nightly -- true || fail 'without TCP it does not serve its sockets'
 echo ok
