@@ -144,3 +144,26 @@ func TestBrowserSlow(t *testing.T) {
 		p.quiet()
 	})
 }
+
+// On a phone, and where letters are large, what has the focus is seen, too.
+func TestBrowserNarrow(t *testing.T) {
+	g := startGateway(t, program(t))
+	g.run("nightly")
+	p := openTab(t, startBrowser(t), g.url+"/", 320, 844)
+	p.awaitText("#locks-table", "nightly")
+	for range 30 {
+		p.press(kb.Tab)
+		hidden := eval[string](p, `(() => {
+			const node = document.activeElement, box = node.getBoundingClientRect();
+			const there = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+			return there && (node.contains(there) || there.contains(node)) && !there.matches('body, html') ? '' : node.outerHTML;
+		})()`)
+		if hidden != "" {
+			t.Errorf("the focus is where nobody sees it: %s", hidden)
+		}
+		if eval[bool](p, `document.activeElement.matches('#locks-table tbody a')`) {
+			return
+		}
+	}
+	t.Error("the keyboard does not reach the lock")
+}
