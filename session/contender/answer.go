@@ -112,6 +112,9 @@ func (c *Contender) compare(q *Request, written bool) (more bool) {
 	case c.leaving:
 	case c.hold.id != 0 && mine != nil && mine.ID == c.hold.id:
 		c.hold.broken = false
+		// A store that has an older record again, or whose clock was set forward, would grant the
+		// name to others too early. What a write makes of the lease counts from then on.
+		c.hold.behind = !written && c.cfg.Restores && mine.End < c.hold.deadline
 		return c.confirmed(q, mine, written)
 	case c.hold.id != 0 && len(c.in) > 0:
 		c.missing()

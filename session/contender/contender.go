@@ -137,6 +137,7 @@ type hold struct {
 	idle     time.Duration // since when nobody uses it
 	broken   bool          // a message said that it was ended by force
 	fresh    bool          // nobody has been let in yet
+	behind   bool          // by the store it ends before the deadline; see compare
 }
 
 // New makes the contender of a name of which this node knows nothing.

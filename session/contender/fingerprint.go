@@ -45,7 +45,7 @@ func (c *Contender) Fingerprint(p Printer) {
 	if h.id != 0 {
 		p.Fence(h.id)
 		p.Fence(h.block)
-		p.Int(int(h.mode), h.count, h.used, bit(h.failing), bit(h.others), h.allow*bit(h.others), bit(h.broken), bit(h.fresh))
+		p.Int(int(h.mode), h.count, h.used, bit(h.failing), bit(h.others), h.allow*bit(h.others), bit(h.broken), bit(h.fresh), bit(h.behind))
 		for _, t := range []time.Duration{h.ttl + c.now, h.deadline, h.renewAt} {
 			p.Time(t)
 		}

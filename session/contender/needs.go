@@ -171,7 +171,7 @@ func (c *Contender) due() (op ledger.Op, ok bool) {
 func (c *Contender) asks() bool {
 	h := &c.hold
 	switch {
-	case c.recovers, c.leaving, c.unresolved, c.look, c.describe && len(c.in) > 0, c.short():
+	case c.recovers, c.leaving, c.unresolved, c.look, c.describe && len(c.in) > 0, c.short(), h.behind:
 		return true
 	case c.queue.len() > 0 && c.unseen():
 		return true
@@ -223,7 +223,7 @@ func (c *Contender) send(op ledger.Op) {
 	}
 	next, effects := ledger.Step(c.copy, op, c.now)
 	settling := slices.ContainsFunc(c.in, func(w *Caller) bool { return w.settle })
-	forced := c.unresolved || c.recovers || c.describe || settling || op.Bar > 0 || c.short()
+	forced := c.unresolved || c.recovers || c.describe || settling || op.Bar > 0 || c.short() || c.hold.behind
 	q := &Request{SentAt: c.now, Floor: c.top, verb: op.Verb, ttl: op.TTL, base: c.version, describe: c.describe, had: c.hold.count}
 	c.look = false
 	c.queue.sent()

@@ -156,3 +156,33 @@ func TestRefusedGiveBackIsKept(t *testing.T) {
 		t.Errorf("not let in under a permit that the node has: %+v", b.last)
 	}
 }
+
+// A lease that by the store ends before the deadline, because that has an older record again or
+// its clock was set forward, is written anew, before another node can be granted the name.
+func TestLeaseOfBeforeIsWrittenAnew(t *testing.T) {
+	for name, past := range map[string]time.Duration{"goes on": ttl / 2, "is over": 2 * ttl} {
+		b := newBench(t, func(c *Config) { c.Restores = true })
+		w := b.enter(exclusive())
+		b.answer().accept(w)
+		b.settle()
+		before, fence := ledger.Row{Version: b.row.Version, Record: b.row.Record.Clone()}, w.Fence
+		for end := b.now + past; b.now < end; {
+			b.now += ttl / 3
+			e := b.did(b.c.Tick(b.now))
+			if e.Renew == nil {
+				t.Fatalf("%s: no renewal", name)
+			}
+			b.row.Renew(e.Renew.ID, e.Renew.TTL, b.now)
+			b.did(b.c.Renewed(b.now, *e.Renew, b.now, nil))
+		}
+		b.older(before)
+		b.settle()
+		if h := b.row.Record.Firm("me"); h == nil || h.ID != fence || h.End < b.now+ttl || !w.Holds() {
+			t.Errorf("%s: the store has %+v", name, b.row)
+		}
+		b.other(ledger.Op{Want: 1})
+		if h := b.row.Record.Firm("other"); h != nil {
+			t.Errorf("%s: another is granted the name", name)
+		}
+	}
+}

@@ -147,5 +147,5 @@ func (c *Contender) forget() {
 // retains: the hold is kept although nobody here uses it.
 func (c *Contender) retains() bool {
 	h := &c.hold
-	return c.cfg.Retain > 0 && !h.others && c.now < h.idle+c.cfg.Retain && h.deadline-c.now > h.ttl/3
+	return c.cfg.Retain > 0 && !h.others && !h.behind && c.now < h.idle+c.cfg.Retain && h.deadline-c.now > h.ttl/3
 }
