@@ -123,7 +123,9 @@ func TestMinHoldEnds(t *testing.T) {
 	if got := b.kinds(); !slices.Equal(got, []EntryKind{Released}) || b.last.Timer != w.MinHoldAt {
 		t.Errorf("journaled %v, timer %v, want %v", got, b.last.Timer, w.MinHoldAt)
 	}
-	b.did(b.c.Release(b.now, w)) // again
+	if b.did(b.c.Release(b.now, w)); len(b.last.Journal) != 0 {
+		t.Errorf("released again: journaled %v", b.kinds())
+	}
 	if b.now = w.MinHoldAt - 1; b.did(b.c.Tick(b.now)).Send != nil || !w.Holds() {
 		t.Error("given back before its time")
 	}
@@ -243,5 +245,113 @@ func TestRefusedAndFailed(t *testing.T) {
 				t.Errorf("%s: one who has asked is told %v, want %v; one who has not waits: %v", name, got, tt.want[i], late.Waits())
 			}
 		}
+	}
+}
+
+// Nobody who waits here comes in under a hold that was lost, whoever has the name by then.
+func TestNobodyComesInUnderALostHold(t *testing.T) {
+	for name, lost := range map[string]func(b *bench, w *Caller){
+		"held for too long, and kept from all": func(b *bench, w *Caller) {
+			b.now = w.MaxHoldAt
+			b.did(b.c.Tick(b.now))
+		},
+		"the store does not have it": func(b *bench, _ *Caller) {
+			b.row.Record.Holds, b.row.Version = nil, "gone"
+			b.did(b.c.Message(b.now, ledger.Look, nil))
+			b.answer()
+		},
+		"the store has another one of the node": func(b *bench, _ *Caller) {
+			h := b.row.Record.Firm("me")
+			b.row.Record.Top, b.row.Version = b.row.Record.Top+64, "other"
+			h.ID += 64
+			h.Block = h.ID
+			b.did(b.c.Message(b.now, ledger.Look, nil))
+			b.answer()
+		},
+	} {
+		w, next := exclusive(), exclusive()
+		w.MaxHold = time.Second
+		b := held(t, w, func(c *Config) { c.Delay = time.Minute })
+		b.enter(next)
+		lost(b, w)
+		if len(b.last.Ended) != 1 || b.last.Ended[0].Caller != w {
+			t.Errorf("%s: ended are %+v, want the one who had the name", name, b.last.Ended)
+		}
+		if b.accept(next) {
+			t.Errorf("%s: the next one came in", name)
+		}
+	}
+}
+
+// A hold that was given back for another kind of hold is not there any more, whoever comes for it.
+func TestNobodyComesInUnderAHoldThatWasGivenBack(t *testing.T) {
+	reader, writer := shared(), exclusive()
+	b := held(t, reader, nil)
+	b.other(ledger.Op{Want: 1})
+	b.enter(writer)
+	b.settle()
+	b.did(b.c.Release(b.now, reader))
+	b.settle()
+	b.other(ledger.Op{Want: 1}) // takes what it was offered
+	late := b.enter(shared())
+	b.did(b.c.Release(b.now, writer))
+	if b.row.Record.Firm("other") == nil || b.accept(late) {
+		t.Errorf("let in beside %+v", b.row.Record.Holds)
+	}
+}
+
+// The journal has the name before anything of this node may be in the store, and again once that
+// was so no more.
+func TestIntentIsJournaledFirst(t *testing.T) {
+	b := newBench(t, nil)
+	for range 2 {
+		w := b.enter(exclusive())
+		if got := b.kinds(); b.sent == nil || !slices.Equal(got, []EntryKind{Intent}) {
+			t.Fatalf("journaled %v before the first write, want an intent", got)
+		}
+		b.answer().accept(w)
+		b.did(b.c.Release(b.now, w))
+		if b.settle(); !slices.Contains(b.kinds(), Clear) {
+			t.Fatalf("journaled %v at the end, want that nothing is there", b.kinds())
+		}
+	}
+}
+
+// A record that is an older one again has a fence that this node has seen since; it is not given twice.
+func TestFenceAboveAnOlderRecord(t *testing.T) {
+	w := exclusive()
+	b := held(t, w, nil)
+	b.did(b.c.Release(b.now, w))
+	b.settle()
+	older := b.row
+	w = b.enter(exclusive())
+	b.answer().accept(w)
+	b.did(b.c.Release(b.now, w))
+	b.settle()
+	older.Version = "older"
+	b.row = older
+	next := b.enter(exclusive())
+	if b.settle(); !b.accept(next) || next.Fence <= w.Fence {
+		t.Errorf("fence %d after %d", next.Fence, w.Fence)
+	}
+}
+
+// With Config.Exact a turn is told once a write tells of it that was sent after it began.
+func TestExactTurnIsWrittenFirst(t *testing.T) {
+	w, next := exclusive(), exclusive()
+	next.Owner = "y:1"
+	b := held(t, w, func(c *Config) { c.Exact = true })
+	b.did(b.c.SetEntries(b.now, w, 2))
+	b.enter(next)
+	b.now += time.Millisecond
+	b.did(b.c.Release(b.now, w)) // the turn of next begins while the write for w is under way
+	if b.accept(next) {
+		t.Fatal("told before any write")
+	}
+	if b.answer(); slices.Contains(b.last.Granted, next) || b.accept(next) {
+		t.Error("told by a write that was sent before its turn")
+	}
+	if b.answer(); !slices.Contains(b.last.Granted, next) || b.row.Record.Firm("me").Callers[0].Owner != next.Owner {
+		t.Errorf("not told, and the record says %+v", b.row.Record.Holds)
 	}
 }
