@@ -15,7 +15,6 @@ func (c *Contender) admit() {
 		}
 		w.phase, w.Entries, w.sent, w.stale = granted, 1, 1, false
 		w.Fence = c.hold.block + backend.Fence(c.hold.used) - 1
-		c.top = max(c.top, w.Fence)
 		w.began, w.Until = c.now, 0
 		c.given = max(c.given, w.Fence)
 		w.settle = c.settles(w)

@@ -154,7 +154,6 @@ func (c *Contender) restores(id backend.Fence) bool {
 // grantedHold: a write of ours has got the name.
 func (c *Contender) grantedHold(q *Request, mine *ledger.Hold) {
 	c.hold = hold{id: mine.ID, mode: mine.Mode, count: mine.Count, block: mine.Block, fresh: true}
-	c.top = max(c.top, mine.Block)
 	c.stamp(q)
 	for n := c.fitting(); c.hold.allow < n && c.queue.ws[c.hold.allow].asked; {
 		c.hold.allow++ // who came while the answer was under way came after those who wait elsewhere

@@ -59,11 +59,11 @@ func (c *Contender) Prolong(now time.Duration, w *Caller, ttl time.Duration) (le
 }
 
 // Prolonged takes the answer to a renewal by Prolong that was sent at sentAt. It may
-// count for less than was asked, because of a write that was under way: Deadline tells.
+// count for less than was asked, because of a write that was under way, or for nothing: Deadline tells.
 func (c *Contender) Prolonged(now time.Duration, w *Caller, r ledger.Renewal, sentAt time.Duration, err error) Effects {
 	c.now = now
 	ttl := c.answeredFor(r, sentAt, err)
-	if until := sentAt + ttl - c.cfg.Margin(ttl); ttl > 0 && w.phase == told && w.Fixed && until > w.Until {
+	if until := sentAt + ttl - c.cfg.Margin(ttl); w.phase == told && w.Fixed && until > w.Until {
 		w.Until = until
 		c.journal(Lease, w)
 	}
