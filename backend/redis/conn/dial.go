@@ -28,6 +28,9 @@ func Dialer(timeout time.Duration, config *tls.Config) func(context.Context, str
 	}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := connect(ctx, network, addr)
+		if op := new(net.OpError); config != nil && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &op) {
+			err = fmt.Errorf("%s does not answer in TLS; is it a port without TLS, for redis:// and not rediss://?: %w", addr, err)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func Servers(ctx context.Context, cfg redis.Config) []Finding {
 	return x.findings
 }
 
-const connectionRemedy = "see that the server runs, that it can be reached from here, and that the address, user and password are right"
+const connectionRemedy = "see that the server runs, that it can be reached from here, that the address, user and password are right, and that rediss:// stands where the port wants TLS"
 
 const refusedRemedy = "do what it says: the server runs and can be reached, and refuses"
 
