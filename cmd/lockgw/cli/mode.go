@@ -11,10 +11,12 @@ import (
 	"github.com/lockgw/lockgw/socket/client"
 )
 
-// NotAcquired says who has the name.
+// NotAcquired says who has the name, if the gateway still answers.
 func NotAcquired(ctx context.Context, gateway interface {
 	Info(ctx context.Context, name string) (client.Status, error)
 }, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
+	defer cancel()
 	st, err := gateway.Info(ctx, name)
 	if err != nil || st.Holder == nil {
 		return Exit(ExitNotAcquired, fmt.Errorf("%s was not acquired", name))

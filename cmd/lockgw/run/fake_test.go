@@ -22,6 +22,7 @@ type fake struct {
 	given []string // the names unlocked
 	// patience is how long the last request with such a bound waits for its answer.
 	patience time.Duration
+	endless  []string // those besides Lock and Unlock that wait for their answer for as long as it takes
 
 	refuse   error                        // of a dial
 	dialed   func(o client.Options) error // likewise; may change what comes next
@@ -81,13 +82,26 @@ func (f *fake) set(change func()) {
 	change()
 }
 
-func (c *fakeConnection) BindSession(context.Context, int) (client.Token, error) {
+func (c *fakeConnection) BindSession(ctx context.Context, _ int) (client.Token, error) {
+	c.bounded(ctx, "bind")
 	return "token", c.bind
 }
 
-func (c *fakeConnection) Show(context.Context, int) error { return nil }
+func (c *fakeConnection) Show(ctx context.Context, _ int) error {
+	c.bounded(ctx, "show")
+	return nil
+}
+
+func (c *fakeConnection) bounded(ctx context.Context, what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := ctx.Deadline(); !ok {
+		c.endless = append(c.endless, what)
+	}
+}
 
 func (c *fakeConnection) Session(ctx context.Context) (client.SessionInfo, error) {
+	c.bounded(ctx, "session")
 	c.mu.Lock()
 	silent, err := c.lease == 0, c.session
 	info := client.SessionInfo{UUID: "u", Token: "token"}
@@ -134,7 +148,8 @@ func (c *fakeConnection) Unlock(_ context.Context, name string, _ client.UnlockO
 	return 0, c.unlocked[name]
 }
 
-func (c *fakeConnection) Info(context.Context, string) (client.Status, error) {
+func (c *fakeConnection) Info(ctx context.Context, _ string) (client.Status, error) {
+	c.bounded(ctx, "info")
 	return client.Status{}, nil
 }
 

@@ -81,7 +81,7 @@ func acquire(ctx context.Context, o *options, r *report, k *guardian) (*hold, er
 // refresh reads the deadlines again: during the wait for one lock the locks before it were
 // renewed, or lost while there was no connection on which that could be told.
 func (h *hold) refresh(ctx context.Context) error {
-	info, err := h.gateway().Session(ctx)
+	info, err := h.session(ctx)
 	if err != nil {
 		return notCommands(cli.GatewayError(h.socket, err))
 	}
@@ -115,9 +115,9 @@ func (h *hold) connect(ctx context.Context, k *guardian) (err error) {
 		return err
 	}
 	if h.bound { // until there is a command it is this process that waits, not the guardian
-		_ = h.gateway().Show(ctx, os.Getpid())
+		h.showAs(ctx, os.Getpid())
 	}
-	info, err := h.gateway().Session(ctx)
+	info, err := h.session(ctx)
 	if err != nil {
 		return notCommands(cli.GatewayError(h.socket, err))
 	}
@@ -129,6 +129,13 @@ func (h *hold) connect(ctx context.Context, k *guardian) (err error) {
 		h.socket = path // for those who work in another directory
 	}
 	return nil
+}
+
+// session asks for what the session holds; a gateway that hangs counts as away.
+func (h *hold) session(ctx context.Context) (client.SessionInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, cli.DialTimeout)
+	defer cancel()
+	return h.gateway().Session(ctx)
 }
 
 // bind opens a session that lives as long as the process pid, whatever becomes of
@@ -245,13 +252,15 @@ func (h *hold) notLocked(ctx context.Context, name string, err error) error {
 // show has the gateway show the command as the holder. Otherwise it would show the guardian,
 // which means nothing to people. show does not wait for the gateway.
 func (h *hold) show(pid int) {
-	h.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(h.ctx, showTimeout)
-		defer cancel()
-		if c := h.gateway(); c != nil {
-			_ = c.Show(ctx, pid) // an older gateway cannot; the guardian is shown then
-		}
-	})
+	h.wg.Go(func() { h.showAs(h.ctx, pid) })
+}
+
+func (h *hold) showAs(ctx context.Context, pid int) {
+	ctx, cancel := context.WithTimeout(ctx, showTimeout)
+	defer cancel()
+	if c := h.gateway(); c != nil {
+		_ = c.Show(ctx, pid) // an older gateway cannot; the guardian is shown then
+	}
 }
 
 func (h *hold) names() []string {

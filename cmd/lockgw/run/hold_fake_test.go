@@ -87,6 +87,23 @@ func TestLockWaitsOn(t *testing.T) {
 	}
 }
 
+// A gateway that hangs after it was reached holds up no run before its wait, and none after it.
+func TestAcquireFromAGatewayThatHangs(t *testing.T) {
+	t.Setenv("LOCKGW_TOKEN", "a token")
+	for _, refused := range []error{nil, client.ErrNotAcquired} {
+		f := newFake(t)
+		f.lease = time.Hour
+		f.lock = func(string, client.LockOptions) error { return refused }
+		o := &options{Gateway: cli.Gateway{Socket: "/s"}, dial: f.dial, names: []string{"a"}, wait: time.Nanosecond}
+		if err := o.checkNested(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := acquireFrom(t, f, o); (err == nil) != (refused == nil) || len(f.endless) > 0 {
+			t.Errorf("refused by %v: %q are waited for without a bound, %v", refused, f.endless, err)
+		}
+	}
+}
+
 // A gateway that hangs while it is asked does not hold up a wait that has a bound.
 func TestLockOfAGatewayThatHangs(t *testing.T) {
 	for _, o := range []options{{wait: time.Second}, {noWait: true}, {forever: true}} {

@@ -24,6 +24,8 @@ func (o *options) checkNested(ctx context.Context) error {
 		return nil //nolint:nilerr // whoever takes the lock tells that the gateway is away
 	}
 	defer g.Close()
+	ctx, cancel := context.WithTimeout(ctx, cli.DialTimeout)
+	defer cancel()
 	info, err := g.Session(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // likewise
