@@ -39,9 +39,9 @@ func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
 			return t.noticed(err)
 		}
 	}
-	for gone := sqltable.SweepMost; gone == sqltable.SweepMost; {
+	for last, more := "", true; more; {
 		var err error
-		if gone, err = t.sweepSome(ctx, idle.Microseconds()); err != nil {
+		if last, more, err = t.sweepSome(ctx, idle.Microseconds(), last); err != nil {
 			return err
 		}
 	}
@@ -54,17 +54,19 @@ type idleRow struct {
 	version    int64
 }
 
-// sweepSome deletes rows that nobody has used for us microseconds, and says how many. It has fences
-// of rows that come later begin above those that go: mark is written first.
-func (t *Table) sweepSome(ctx context.Context, us int64) (int, error) {
-	rows, err := t.rows(ctx, idleSQL, us, us, sqltable.SweepMost)
+// sweepSome deletes rows behind that of after that nobody has used for us microseconds, and says how far
+// it came, and whether there may be more: some of those that it looks at stay. It has fences of rows that
+// come later begin above those that go: mark is written first.
+func (t *Table) sweepSome(ctx context.Context, us int64, after string) (last string, more bool, err error) {
+	rows, err := t.rows(ctx, idleSQL, us, us, []byte(after), sqltable.SweepMost)
 	if err != nil {
-		return 0, err
+		return "", false, err
 	}
 	var gone []idleRow
 	top := backend.Fence(0)
 	for _, r := range rows {
 		g := idleRow{name: r.Text(), version: r.Number()}
+		last = g.name
 		record, err := ledger.Decode([]byte(r.Text()))
 		g.ends = r.Text()
 		now := r.Number()
@@ -75,10 +77,10 @@ func (t *Table) sweepSome(ctx context.Context, us int64) (int, error) {
 	}
 	if len(gone) > 0 {
 		if err := t.requests.do(ctx, markSQL, int64(top)); err != nil {
-			return 0, t.noticed(err)
+			return "", false, t.noticed(err)
 		}
 	}
-	return len(gone), t.noticed(t.deletes(ctx, gone))
+	return last, len(rows) == sqltable.SweepMost && last > after, t.noticed(t.deletes(ctx, gone))
 }
 
 // deletes has several rows go together, for each commit waits for the disk; in the order of their

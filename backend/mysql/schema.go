@@ -146,8 +146,9 @@ FROM lockgw_state AS s LEFT JOIN lockgw_nodes AS l ON l.node = ?`)
 	SELECT MAX(CAST(JSON_EXTRACT(n.record, '$.top') AS UNSIGNED) + CAST(IFNULL(JSON_EXTRACT(n.record, '$.base'), 0) AS UNSIGNED)) FROM lockgw_names AS n
 ), 0)) FROM lockgw_state AS s`
 
-	// idleSQL: twice for how long, how many. It looks at the first hold alone.
-	idleSQL = of("SELECT name, version, record, ends, {clock} FROM lockgw_names WHERE used < {clock} - ? AND (ends = '' OR CAST(SUBSTRING(ends, 19, 16) AS SIGNED) < {clock} - ?) LIMIT ?")
+	// idleSQL: twice for how long, the last name that was looked at, how many. It looks at the first hold
+	// alone. The names come in the order of the rows, so that nothing is sorted.
+	idleSQL = of("SELECT name, version, record, ends, {clock} FROM lockgw_names WHERE used < {clock} - ? AND (ends = '' OR CAST(SUBSTRING(ends, 19, 16) AS SIGNED) < {clock} - ?) AND name > ? ORDER BY name LIMIT ?")
 	// goneSQL: name, version, ends.
 	goneSQL = "DELETE FROM lockgw_names WHERE name = ? AND version = ? AND ends = ?"
 	// markSQL: the newest fence that goes.
