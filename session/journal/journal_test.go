@@ -194,12 +194,12 @@ func TestForeignFile(t *testing.T) {
 
 // What has the name of the journal and is no file is told as what it is, and waits for nobody.
 func TestNoPlainFile(t *testing.T) {
-	for name, make := range map[string]func(path string) error{
+	for name, create := range map[string]func(path string) error{
 		"d": func(path string) error { return os.Mkdir(path, 0o700) },
 		"p": func(path string) error { return unix.Mkfifo(path, 0o600) },
 	} {
 		dir := t.TempDir()
-		if err := make(filepath.Join(dir, fileName)); err != nil {
+		if err := create(filepath.Join(dir, fileName)); err != nil {
 			t.Fatal(err)
 		}
 		j, _, err := Open(dir)
