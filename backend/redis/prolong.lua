@@ -34,11 +34,18 @@ for i = 1, args, 2 do
         at, place = q, format('%d', q)
       end
       call('SETRANGE', record, place, text)
-      call('PEXPIREAT', lock, text, 'GT')
+      -- GT takes a key without an expiry, which somebody has taken away, for one that lasts longer. The
+      -- time in the first line is at most half a minute before the end of another hold.
+      if call('PEXPIREAT', lock, text, 'GT') == 0 then
+        call('PEXPIREAT', lock, format('%.0f', math.max(e, sub(h, 41, 53) + minute / 2)), 'NX')
+      end
     end
     if sub(h, 41, 53) + 0 < e - minute / 2 then
       call('SETRANGE', record, '40', text)
-      call('PEXPIREAT', record, format('%.0f', e + minute), 'GT')
+      local after = format('%.0f', e + minute)
+      if call('PEXPIREAT', record, after, 'GT') == 0 then
+        call('PEXPIREAT', record, after, 'NX')
+      end
     end
     if counter then
       call('PEXPIREAT', counter, format('%.0f', e + fence_ttl), 'GT')
