@@ -93,3 +93,29 @@ func TestRepeatAfterALossAndARestart(t *testing.T) {
 		}
 	})
 }
+
+// So is one whose owner has taken the name again since, and even given it back.
+func TestRepeatAfterALossAndAnotherHold(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, token := p.open(patient)
+		a := session.Acquire{Key: "k", MaxHold: time.Second}
+		<-mustAcquire(t, s, "x", a).Done()
+		synctest.Wait()
+		mustAcquire(t, s, "x", session.Acquire{Key: "again"})
+		mustRelease(t, s, "x")
+		for range 3 {
+			g, err := s.Acquire(t.Context(), "x", a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantCode(t, g.Lease.Err(), session.CodeLost)
+			if g, err = s.Acquire(t.Context(), "x", session.Acquire{Key: "again"}); err != nil {
+				t.Fatal(err)
+			}
+			wantCode(t, g.Lease.Err(), session.CodeNotOwner)
+			p = p.restart()
+			s = p.lookup(token)
+		}
+	})
+}

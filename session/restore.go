@@ -240,7 +240,10 @@ func (s *Session) formerLease(a journal.Answer, lost map[journal.Owner]journal.L
 	l := newLease(s, s.m, a.Name, a.Thread)
 	l.c.Owner, l.c.Fence, l.over = s.owner(a.Thread), backend.Fence(a.Fence), true
 	if loss, ok := lost[journal.Owner{Name: a.Name, Thread: a.Thread}]; ok && loss.Fence == a.Fence {
-		l.err = l.lostError(loss.Reason)
+		a.Lost = loss.Reason
+	}
+	if a.Lost != "" {
+		l.err = l.lostError(a.Lost)
 	}
 	close(l.done)
 	return l

@@ -89,7 +89,7 @@ func (s *State) applyPlace(r *record) {
 		s.raise(t.Fence)
 		s.Places[k] = p
 		if c := s.Sessions[t.Session]; c != nil {
-			delete(c.Losses, Owner{k.Name, t.Thread})
+			c.takesAgain(Owner{k.Name, t.Thread})
 		}
 	case opEnded:
 		p.Turn = nil
@@ -104,6 +104,21 @@ func (s *State) applyPlace(r *record) {
 	case opEntries:
 		if p.Turn != nil {
 			p.Turn.Count = int(r.Number)
+		}
+	}
+}
+
+// takesAgain: of a hold that was lost before only the repeats of its request are still to be told.
+func (c *Session) takesAgain(o Owner) {
+	l, ok := c.Losses[o]
+	if !ok {
+		return
+	}
+	delete(c.Losses, o)
+	for key, a := range c.Answers {
+		if a.Fence != 0 && a.Fence == l.Fence && a.Name == l.Name && a.Thread == l.Thread {
+			a.Lost = l.Reason
+			c.Answers[key] = a
 		}
 	}
 }

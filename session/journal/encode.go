@@ -103,5 +103,6 @@ func (a *Answer) encode(b []byte) []byte {
 	b = jsontext.Number(b, `,"free":`, int64(a.Free))
 	b = jsontext.Text(b, `,"code":`, a.Code)
 	b = jsontext.Text(b, `,"detail":`, a.Detail)
+	b = jsontext.Text(b, `,"lost":`, a.Lost)
 	return append(b, '}')
 }

@@ -107,7 +107,8 @@ type Answer struct {
 	Free   time.Duration `json:"free,omitempty"` // what was given back the store has no more, on CLOCK_BOOTTIME
 	Code   string        `json:"code,omitempty"`
 	Detail string        `json:"detail,omitempty"`
-	Undone bool          `json:"-"` // no answer: what was answered with Key is taken back
+	Lost   string        `json:"lost,omitempty"` // why Fence was lost, once the name was taken again; before, Losses says so
+	Undone bool          `json:"-"`              // no answer: what was answered with Key is taken back
 }
 
 // maxLosses of one session are kept.
