@@ -30,6 +30,31 @@ func TestRepeatOfAPendingReleaseAfterARestart(t *testing.T) {
 	})
 }
 
+// Nor by that of a release of all that the session held, whose names are not known any more.
+func TestRepeatOfAPendingReleaseOfAllAfterARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{TTL: time.Minute})
+		s, token := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{})
+		p.f.set(always(errLost), nil)
+		first, err := s.ReleaseAll(t.Context(), nil, 1, "r")
+		if err != nil || !first.Pending || first.FreeBy <= 0 {
+			t.Fatalf("release = %+v, %v, want it pending", first, err)
+		}
+		p.kill()
+		p = p.startOver(always(errLost))
+		s = p.lookup(token)
+		all, err := s.ReleaseAll(t.Context(), nil, 1, "r")
+		if err != nil || !all.Pending || all.FreeBy <= 0 || all.FreeBy > first.FreeBy {
+			t.Errorf("repeat = %+v, %v, want it pending", all, err)
+		}
+		time.Sleep(first.FreeBy)
+		if all, err = s.ReleaseAll(t.Context(), nil, 1, "r"); err != nil || all.Pending {
+			t.Errorf("repeat after that = %+v, %v, want it done", all, err)
+		}
+	})
+}
+
 // A repeat of a release that was pending is told when the store has confirmed it.
 func TestRepeatOfAPendingReleaseThatIsDone(t *testing.T) {
 	bubble(t, func(t *testing.T) {

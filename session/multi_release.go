@@ -41,7 +41,11 @@ func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, 
 		repeat = false
 		return s.releaseAll(ctx, names, thread, r)
 	})
-	all, _ := v.(AllReleased) // after a restart it is not known any more which names those of the session were
+	if r, ok := v.(Released); ok { // of the process before it is not known which names those of the session were
+		left := max(r.freeAt-s.m.cfg.Clock(), 0)
+		return AllReleased{Pending: left > 0, FreeBy: left, freeAt: r.freeAt}, err
+	}
+	all, _ := v.(AllReleased)
 	if repeat && all.Pending {
 		was := Released{Pending: true, freeAt: all.freeAt}
 		all, _ = together(all.Names, func(i int) (Released, error) { return s.again(ctx, all.Names[i], was), nil })
@@ -90,7 +94,9 @@ func (s *Session) releaseEverything(ctx context.Context, r *receipt) (AllRelease
 		return s.release(ctx, names[i], leases[i].thread, true, nil, nil)
 	})
 	if r != nil { // or a repeat after a restart would give up what the session has taken since
-		s.m.cfg.Journal.Answered(s.id, r.answer(s.m.cfg.Clock()))
+		a := r.answer(s.m.cfg.Clock())
+		a.Free = all.freeAt
+		s.m.cfg.Journal.Answered(s.id, a)
 	}
 	return all, nil
 }
