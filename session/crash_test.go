@@ -1,10 +1,12 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -134,7 +136,7 @@ func (c *crashes) run(t *testing.T) {
 				Strict: c.random(4) == 0, ExactOwner: c.random(4) == 0,
 			},
 		}
-		n.begun(begin(t, store, cfg))
+		n.begin(func() *process { return begin(t, store, cfg) })
 		c.nodes = append(c.nodes, n)
 	}
 	over := make(chan struct{})
@@ -166,8 +168,9 @@ type mortal struct {
 	p      *process   // nil: there is none
 	lives  int
 	since  time.Duration
-	doom   int  // after so many requests to the store it is killed; 0: not so
-	spared bool // it is not killed any more
+	lived  []time.Duration // for how long each process but the present one did
+	doom   int             // after so many requests to the store it is killed; 0: not so
+	spared bool            // it is not killed any more
 }
 
 // spare lets the node live from now on.
@@ -177,11 +180,14 @@ func (n *mortal) spare() {
 	n.spared = true
 }
 
-// begun: p is the node's process from now on.
-func (n *mortal) begun(p *process) {
+// begin has the node live by a process that start makes, which takes time: those who do not come
+// back are waited for from within that.
+func (n *mortal) begin(start func() *process) {
+	since := n.c.clock()
+	p := start()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.p, n.lives, n.since, n.doom = p, n.lives+1, n.c.clock(), 0
+	n.p, n.lives, n.since, n.doom = p, n.lives+1, since, 0
 	if n.c.random(2) == 0 {
 		n.doom = 1 + n.c.random(12)
 	}
@@ -218,14 +224,14 @@ func (n *mortal) kill(p *process) {
 	if n.p != p || p == nil || n.spared {
 		return
 	}
-	n.p = nil
+	n.p, n.lived = nil, append(n.lived, n.c.clock()-n.since)
 	_ = p.j.Close()
 	p.f.set(always(errLost), nil)
 	n.c.say("%s is killed", n.name)
 	n.c.restarts.Go(func() {
 		p.kill()
 		n.c.pause(300 * time.Millisecond)
-		n.begun(p.start())
+		n.begin(p.start)
 	})
 }
 
@@ -317,16 +323,21 @@ func (c *crashes) lost(st *stint, why error) {
 // deserted: nobody comes back for the hold. It lasts for session.reattach in each process.
 func (c *crashes) deserted(n *mortal, st *stint) {
 	c.say("%s deserts %s", st.by, st.name)
-	begun, whole := 0, false // the last process that was asked, and whether one has waited for long enough
+	begun, first := 0, 0 // the last process that was asked, and the first
 	for end := c.clock() + time.Minute; c.clock() < end; time.Sleep(20 * time.Millisecond) {
 		p := n.alive()
 		n.mu.Lock()
-		lives, since := n.lives, c.clock()-n.since
+		lives, start := n.lives, n.since
 		n.mu.Unlock()
+		first = cmp.Or(first, lives)
 		info, err := p.Inspect(context.Background(), st.name)
 		if n.now() != p {
 			continue
 		}
+		since := c.clock() - start // the answer takes time, too
+		n.mu.Lock()
+		whole := slices.ContainsFunc(n.lived[first-1:], func(d time.Duration) bool { return d >= crashReattach }) // one has waited for long enough
+		n.mu.Unlock()
 		expired := st.ends() && c.clock() >= st.until
 		switch free := err == nil && info.State == session.StateFree; {
 		case free && c.clock() < st.since+st.mode.MinHold:
@@ -341,6 +352,6 @@ func (c *crashes) deserted(n *mortal, st *stint) {
 		case free:
 			return
 		}
-		begun, whole = lives, whole || since >= crashReattach
+		begun = lives
 	}
 }
