@@ -21,8 +21,9 @@ import (
 // The guardian is the process that the locks of `lockgw run` are bound to. It ends
 // when both the run and the command have ended. If the run is killed, the guardian takes
 // over its work. If the run stands still, as after kill -STOP, the guardian sees to it that the
-// command has ended before somebody else can have the locks. Otherwise the run releases the locks itself, when the command has ended, or,
-// if it was stopped, the last process of its group, and --min-hold is over.
+// command has ended before somebody else can have the locks. Otherwise the run releases the
+// locks itself, when the command has ended, or, if it was stopped, the last process of its
+// group, and --min-hold is over.
 //
 // On Linux the guardian also starts the command. If the run started it and was killed before
 // it told the guardian, nobody would know of the command.
