@@ -1,6 +1,7 @@
 // Package willing finds out whether a store that answers grants locks, too. One whose disk,
-// memory or quota is used up, or whose replicas are away, reads well and refuses to write: who
-// only asks it how it is would hear that all is well while no new lock can be had.
+// memory or quota is used up, or whose replicas are away, reads well and refuses to write; one
+// of which somebody has locked the table lets writes wait. Who only asks it how it is would hear
+// that all is well while no new lock can be had.
 package willing
 
 import (
@@ -28,14 +29,17 @@ const (
 	about = 1400
 	// again is for how long the answer counts.
 	again = time.Second
+	// patience is how long a store may take before a caller's deadline that ends the wait
+	// says something about the store.
+	patience = 500 * time.Millisecond
 )
 
-// table is a Table whose store is tried once it has refused a new lock.
+// table is a Table whose store is tried once it has refused a new lock, or has not answered.
 type table struct {
 	ledger.Table
 	log *slog.Logger
-	// doubtful: a new lock was refused, and it was not seen since that all are granted. Why
-	// it was refused does not count: that may be the fault of one name.
+	// doubtful: a new lock was refused, or had no answer, and it was not seen since that all
+	// are granted. Why does not count: that may be the fault of one name.
 	doubtful atomic.Bool
 
 	mu   sync.Mutex // guards the fields below, and lets one try at a time
@@ -43,31 +47,52 @@ type table struct {
 	said error      // and what came of it
 }
 
-// New passes everything on to t. Once t has refused a new lock, Ping has it grant some that
-// nobody else uses, and says why it does not, if it does not: backend.ErrPartly where some are
-// granted.
+// New passes everything on to t. Once t has refused a new lock, or a request has had no answer,
+// Ping has it grant some that nobody else uses, and says why it does not, if it does not:
+// backend.ErrPartly where some are granted.
 func New(t ledger.Table, log *slog.Logger) ledger.Table { return &table{Table: t, log: log} }
 
 // Swap implements ledger.Table.
 func (t *table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	began := time.Now()
 	r, err := t.Table.Swap(ctx, s)
 	if s.Effects.Grants {
-		t.notice(err)
+		t.notice(ctx, err, began)
 	}
 	return r, err
 }
 
 // Join implements ledger.Table.
 func (t *table) Join(ctx context.Context, name string, e ledger.Entry, floor backend.Fence) (ledger.Reply, error) {
+	began := time.Now()
 	r, err := t.Table.Join(ctx, name, e, floor)
-	t.notice(err)
+	t.notice(ctx, err, began)
 	return r, err
 }
 
-// notice is told what became of a new lock. What had no answer says nothing of this kind, and
-// Ping notices a store that is away by itself.
-func (t *table) notice(err error) {
-	if errors.Is(err, backend.ErrRefused) && !errors.Is(err, backend.ErrUnreachable) {
+// Look implements ledger.Table.
+func (t *table) Look(ctx context.Context, name string) (ledger.Reply, error) {
+	began := time.Now()
+	r, err := t.Table.Look(ctx, name)
+	t.notice(ctx, err, began)
+	return r, err
+}
+
+// Renew implements ledger.Table.
+func (t *table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error) {
+	began := time.Now()
+	errs, err := t.Table.Renew(ctx, rs)
+	t.notice(ctx, err, began)
+	return errs, err
+}
+
+// notice is told what became of a request that began then. Ping may have an answer where that one
+// had none, as it asks for less. What the caller gave up, or had no time for, says nothing.
+func (t *table) notice(ctx context.Context, err error, began time.Time) {
+	switch gaveUp := ctx.Err(); {
+	case !errors.Is(err, backend.ErrRefused) && !errors.Is(err, backend.ErrUnavailable):
+	case errors.Is(gaveUp, context.Canceled), gaveUp != nil && time.Since(began) < patience:
+	default:
 		t.doubtful.Store(true)
 	}
 }
@@ -90,7 +115,7 @@ func (t *table) Ping(ctx context.Context) error {
 	case t.said != nil:
 		t.doubtful.Store(true)
 		if was == nil {
-			t.log.Warn("the store answers, and refuses new locks", "err", t.said)
+			t.log.Warn("the store answers, and grants no new locks", "err", t.said)
 		}
 	case was != nil:
 		t.log.Info("the store grants new locks again")

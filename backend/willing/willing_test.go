@@ -39,6 +39,17 @@ func (s *store) Join(context.Context, string, ledger.Entry, backend.Fence) (ledg
 	return ledger.Reply{}, s.refuses(0)
 }
 
+func (s *store) Look(ctx context.Context, name string) (ledger.Reply, error) {
+	if err := s.refuses(0); err != nil {
+		return ledger.Reply{}, err
+	}
+	return s.Table.Look(ctx, name)
+}
+
+func (s *store) Renew(context.Context, []ledger.Renewal) ([]error, error) {
+	return nil, s.refuses(0)
+}
+
 func (s *store) Ping(context.Context) error { return s.ping }
 
 var (
@@ -102,7 +113,7 @@ func TestRefusals(t *testing.T) {
 		if left, _, err := table.List(t.Context(), "lockgw:", "", 100); err != nil || len(left) > 0 {
 			t.Errorf("it leaves %+v, %v", left, err)
 		}
-		if said := log.String(); strings.Count(said, "refuses new locks") != 1 || strings.Count(said, "grants new locks again") != 1 {
+		if said := log.String(); strings.Count(said, "grants no new locks") != 1 || strings.Count(said, "grants new locks again") != 1 {
 			t.Errorf("the log is %s", said)
 		}
 	})
@@ -134,25 +145,43 @@ func TestSlowStore(t *testing.T) {
 	}
 }
 
-// What says nothing of the kind.
-func TestNotTried(t *testing.T) {
+// What has the store be tried, and what says nothing of the kind.
+func TestTried(t *testing.T) {
+	type call = func(ctx context.Context, table ledger.Table)
+	lock := func(ctx context.Context, table ledger.Table) {
+		_, _ = table.Swap(ctx, ledger.Swap{Name: "n", Effects: ledger.Effects{Grants: true}})
+	}
 	for what, tt := range map[string]struct {
-		refuses, ping error
-		joins         bool
-		tried         bool
+		says, ping error
+		asks       call
+		gaveUp     bool
+		tried      bool
 	}{
-		"a store without an answer":       {refuses: errGone},
-		"one that cannot be reached":      {refuses: backend.ErrUnreachable},
-		"one that says itself what it is": {refuses: errFull, ping: errGone},
-		"a place in the queue":            {refuses: errFull, joins: true, tried: true},
+		"a lock without an answer":        {says: errGone, asks: lock, tried: true},
+		"a lock that was not sent":        {says: backend.ErrUnreachable, asks: lock, tried: true},
+		"what the caller gave up":         {says: errGone, asks: lock, gaveUp: true},
+		"one that says itself what it is": {says: errFull, ping: errGone, asks: lock},
+		"a place in the queue": {says: errFull, tried: true, asks: func(ctx context.Context, table ledger.Table) {
+			_, _ = table.Join(ctx, "n", ledger.Entry{}, 0)
+		}},
+		"a look without an answer": {says: errGone, tried: true, asks: func(ctx context.Context, table ledger.Table) {
+			_, _ = table.Look(ctx, "n")
+		}},
+		"a renewal without an answer": {says: errGone, tried: true, asks: func(ctx context.Context, table ledger.Table) {
+			_, _ = table.Renew(ctx, []ledger.Renewal{{Name: "n"}})
+		}},
+		"what is not held": {says: backend.ErrNotHeld, asks: func(ctx context.Context, table ledger.Table) {
+			_, _ = table.Renew(ctx, []ledger.Renewal{{Name: "n"}})
+		}},
 	} {
-		s := &store{Table: memory.OpenTable(memory.NewRows(), "a"), refuses: func(int) error { return tt.refuses }, ping: tt.ping}
+		s := &store{Table: memory.OpenTable(memory.NewRows(), "a"), refuses: func(int) error { return tt.says }, ping: tt.ping}
 		table := willing.New(s, slog.New(slog.DiscardHandler))
-		if tt.joins {
-			_, _ = table.Join(t.Context(), "n", ledger.Entry{}, 0)
-		} else {
-			_ = grant(t, table)
+		ctx, giveUp := context.WithCancel(t.Context())
+		if tt.gaveUp {
+			giveUp()
 		}
+		tt.asks(ctx, table)
+		giveUp()
 		before := s.asked
 		s.refuses = never
 		if err := table.Ping(t.Context()); !errors.Is(err, tt.ping) {
@@ -161,5 +190,16 @@ func TestNotTried(t *testing.T) {
 		if (s.asked > before) != tt.tried {
 			t.Errorf("%s: %d locks were asked for", what, s.asked-before)
 		}
+	}
+}
+
+// A store that has an answer to Ping alone, as a database of which somebody has locked a table, does
+// not serve.
+func TestWritesWait(t *testing.T) {
+	s := &store{Table: memory.OpenTable(memory.NewRows(), "a"), refuses: func(int) error { return errGone }}
+	table := willing.New(s, slog.New(slog.DiscardHandler))
+	_ = grant(t, table)
+	if err := table.Ping(t.Context()); !errors.Is(err, errGone) {
+		t.Errorf("Ping says %v, want %v", err, errGone)
 	}
 }
