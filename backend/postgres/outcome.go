@@ -104,7 +104,7 @@ func outcome(err error) error {
 // unprepared turns the error of preparing a statement into one of package backend: it was not
 // carried out.
 func unprepared(err error) error {
-	return sqltable.Unsent("the connection to PostgreSQL broke before the request was sent", outcome(err))
+	return sqltable.Unsent("PostgreSQL has not prepared the request, which was not sent", outcome(err))
 }
 
 // unsure: what became of a transaction is not known after an error of this code: the server
