@@ -132,6 +132,15 @@ func TestSweepMany(t *testing.T) {
 	sqltest.SweepMany(t, a, a.sweep, sqltable.SweepMost, func(name string, n int) { copies(t, s, name, n) })
 }
 
+func TestSweepBesideSpoilt(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a")
+	sqltest.SweepBesideSpoilt(t, a, a.sweep, func(name string) {
+		sql(t, s, fmt.Sprintf("UPDATE locks.lockgw_names SET record = JSON_SET(record, '$.top', 'x') WHERE name = '%s'", name))
+	})
+}
+
 // copies makes n rows like that of name.
 func copies(t *testing.T, s *mysqltest.Server, name string, n int) {
 	t.Helper()

@@ -99,6 +99,17 @@ func TestSweepMany(t *testing.T) {
 	})
 }
 
+func TestSweepBesideSpoilt(t *testing.T) {
+	t.Parallel()
+	for _, top := range []string{`"x"`, "1.5", "1e30"} {
+		s := pgtest.Start(t)
+		a := open(t, s.URL(), "a")
+		sqltest.SweepBesideSpoilt(t, a, a.sweep, func(name string) {
+			psql(t, s, fmt.Sprintf(`UPDATE lockgw.names SET record = jsonb_set(record, '{top}', '%s') WHERE name = '%s'`, top, name))
+		})
+	}
+}
+
 // The statement that makes a row may have looked at the mark before a sweep had raised it, and
 // then wait until the row of before is gone.
 func TestSweepWhileOneIsMade(t *testing.T) {

@@ -73,6 +73,24 @@ func SweepMany(t *testing.T, table ledger.Table, sweep func(ctx context.Context,
 	}
 }
 
+// SweepBesideSpoilt wants that a row which cannot be read, as somebody has changed it by hand, stays
+// and is not in the way of those that go. spoil makes one of that of a name.
+func SweepBesideSpoilt(t *testing.T, table ledger.Table, sweep func(ctx context.Context, idle time.Duration) error, spoil func(name string)) {
+	t.Helper()
+	Left(t, table, "spoilt")
+	Left(t, table, "gone")
+	spoil("spoilt")
+	if err := sweep(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	if seen, err := table.Look(t.Context(), "gone"); err != nil || seen.Version != "" {
+		t.Errorf("still there: %+v, %v", seen, err)
+	}
+	if seen, err := table.Look(t.Context(), "spoilt"); err == nil {
+		t.Errorf("a row that cannot be read is %+v", seen)
+	}
+}
+
 // Left leaves a name that nobody uses, with the newest fence of it above every clock.
 func Left(t *testing.T, table ledger.Table, name string) backend.Fence {
 	t.Helper()
