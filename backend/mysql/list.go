@@ -39,13 +39,22 @@ func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
 			return t.noticed(err)
 		}
 	}
-	for last, more := "", true; more; {
-		var err error
-		if last, more, err = t.sweepSome(ctx, idle.Microseconds(), last); err != nil {
-			return err
-		}
+	listening, err := t.listening(ctx)
+	for last, more := "", err == nil; more; {
+		last, more, err = t.sweepSome(ctx, idle.Microseconds(), last, listening)
+		more = more && err == nil
 	}
-	return nil
+	return err
+}
+
+// listening are the nodes that do.
+func (t *Table) listening(ctx context.Context) (nodes map[string]bool, err error) {
+	rows, err := t.rows(ctx, listeningSQL)
+	nodes = map[string]bool{}
+	for _, r := range rows {
+		nodes[r.Text()] = true
+	}
+	return nodes, err
 }
 
 // idleRow is a row that goes, unless it changes before.
@@ -55,9 +64,10 @@ type idleRow struct {
 }
 
 // sweepSome deletes rows behind that of after that nobody has used for us microseconds, and says how far
-// it came, and whether there may be more: some of those that it looks at stay. It has fences of rows that
-// come later begin above those that go: mark is written first.
-func (t *Table) sweepSome(ctx context.Context, us int64, after string) (last string, more bool, err error) {
+// it came, and whether there may be more: some of those that it looks at stay, as those in whose queue
+// one of listening is, for a quarantine may last longer. It has fences of rows that come later begin above
+// those that go: mark is written first.
+func (t *Table) sweepSome(ctx context.Context, us int64, after string, listening map[string]bool) (last string, more bool, err error) {
 	rows, err := t.rows(ctx, idleSQL, us, us, []byte(after), sqltable.SweepMost)
 	if err != nil {
 		return "", false, err
@@ -70,7 +80,8 @@ func (t *Table) sweepSome(ctx context.Context, us int64, after string) (last str
 		record, err := ledger.Decode([]byte(r.Text()))
 		g.ends = r.Text()
 		now := r.Number()
-		if err != nil || r.Err != nil || !allOver(&record, g.ends, now-us) {
+		waits := func(e ledger.Entry) bool { return listening[e.Node] }
+		if err != nil || r.Err != nil || !allOver(&record, g.ends, now-us) || slices.ContainsFunc(record.Queue, waits) {
 			continue
 		}
 		gone, top = append(gone, g), max(top, record.Top)

@@ -149,6 +149,8 @@ FROM lockgw_state AS s LEFT JOIN lockgw_nodes AS l ON l.node = ?`)
 	// idleSQL: twice for how long, the last name that was looked at, how many. It looks at the first hold
 	// alone. The names come in the order of the rows, so that nothing is sorted.
 	idleSQL = of("SELECT name, version, record, ends, {clock} FROM lockgw_names WHERE used < {clock} - ? AND (ends = '' OR CAST(SUBSTRING(ends, 19, 16) AS SIGNED) < {clock} - ?) AND name > ? ORDER BY name LIMIT ?")
+	// listeningSQL tells who sleeps in the database, or looks for mail.
+	listeningSQL = of("SELECT node FROM lockgw_nodes WHERE until > {clock}")
 	// goneSQL: name, version, ends.
 	goneSQL = "DELETE FROM lockgw_names WHERE name = ? AND version = ? AND ends = ?"
 	// markSQL: the newest fence that goes.

@@ -99,6 +99,13 @@ func TestSweepMany(t *testing.T) {
 	})
 }
 
+func TestSweepKeepsQueue(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	a := open(t, s.URL(), "a")
+	sqltest.SweepKeepsQueue(t, a, a.sweep)
+}
+
 func TestSweepBesideSpoilt(t *testing.T) {
 	t.Parallel()
 	for _, top := range []string{`"x"`, "1.5", "1e30"} {

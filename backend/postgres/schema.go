@@ -233,12 +233,14 @@ const newestSQL = `SELECT greatest(s.mark, (
 	SELECT max((n.record->>'top')::bigint + coalesce((n.record->>'base')::bigint, 0)) FROM {names} AS n
 )) FROM {state} AS s`
 
-// sweepSQL deletes rows of which nothing was heard for a while. $1 is how long, $2 how many. One whose
-// fences are no numbers of ours stays, lest it be in the way of all others.
+// sweepSQL deletes rows of which nothing was heard for a while. $1 is how long, $2 how many. One in
+// whose queue somebody listens stays, for a quarantine may last longer; and one whose fences are no
+// numbers of ours, lest it be in the way of all others.
 const sweepSQL = `WITH idle AS MATERIALIZED (
 	SELECT n.name FROM {names} AS n
 	WHERE n.used < clock_timestamp() - make_interval(secs => $1)
 		AND NOT EXISTS (SELECT FROM unnest(n.ends) AS e(till) WHERE e.till > {clock} - $1 * 1000000)
+		AND NOT EXISTS (SELECT FROM {nodes} AS l WHERE l.until > clock_timestamp() AND n.record->'queue' @> jsonb_build_array(jsonb_build_object('node', l.node)))
 		AND n.record->>'top' ~ '^[0-9]{1,16}$' AND coalesce(n.record->>'base', '0') ~ '^[0-9]{1,16}$'
 	LIMIT $2 FOR UPDATE SKIP LOCKED
 ), left_over AS (

@@ -73,6 +73,36 @@ func SweepMany(t *testing.T, table ledger.Table, sweep func(ctx context.Context,
 	}
 }
 
+// SweepKeepsQueue wants that a row with a queue alone stays as long as somebody in it listens: while
+// nothing new is granted, nobody has the name for longer than rows stay, and those who wait for it keep
+// their places.
+func SweepKeepsQueue(t *testing.T, table ledger.Table, sweep func(ctx context.Context, idle time.Duration) error) {
+	t.Helper()
+	told := make(chan ledger.Addressed, 100)
+	table.Listen(func(m ledger.Addressed) { told <- m })
+	for what, node := range map[string]string{"kept": table.Node(), "gone": "nobody"} {
+		Left(t, table, what)
+		seen, err := table.Look(t.Context(), what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := seen.Record.Clone()
+		next.Queue = []ledger.Entry{{Node: "nobody either", Want: 1}, {Node: node, Want: 1}}
+		if r, err := table.Swap(t.Context(), ledger.Swap{Name: what, Base: seen.Version, Record: next}); err != nil || !r.Written {
+			t.Fatal(r, err)
+		}
+	}
+	if err := sweep(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := table.Look(t.Context(), "kept"); err != nil || len(seen.Record.Queue) != 2 {
+		t.Errorf("of the queue is left: %+v, %v", seen, err)
+	}
+	if seen, err := table.Look(t.Context(), "gone"); err != nil || seen.Version != "" {
+		t.Errorf("a queue of nobody is still there: %+v, %v", seen, err)
+	}
+}
+
 // SweepBesideSpoilt wants that a row which cannot be read, as somebody has changed it by hand, stays
 // and is not in the way of those that go. spoil makes one of that of a name.
 func SweepBesideSpoilt(t *testing.T, table ledger.Table, sweep func(ctx context.Context, idle time.Duration) error, spoil func(name string)) {
