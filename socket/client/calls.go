@@ -34,7 +34,8 @@ func (c *Client) Lock(ctx context.Context, name string, o LockOptions) (Hold, er
 	}
 	args = withCount(args, "LIMIT", o.Limit)
 	args = withText(args, "REQ", o.Request)
-	f, err := c.mapped(ctx, args...)
+	v, err := c.do(ctx, o.Wait, args)
+	f, err := asMap(args[0], v, err)
 	if err != nil {
 		return Hold{}, err
 	}
@@ -187,12 +188,16 @@ func (c *Client) number(ctx context.Context, args ...string) (int64, error) {
 // mapped is nil for a null reply.
 func (c *Client) mapped(ctx context.Context, args ...string) (fields, error) {
 	v, err := c.Do(ctx, args...)
+	return asMap(args[0], v, err)
+}
+
+func asMap(command string, v any, err error) (fields, error) {
 	if err != nil || v == nil {
 		return nil, err
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("gateway: %s was answered with a %T", args[0], v)
+		return nil, fmt.Errorf("gateway: %s was answered with a %T", command, v)
 	}
 	return m, nil
 }

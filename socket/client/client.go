@@ -44,6 +44,9 @@ type Options struct {
 	// Token joins the session of that token; otherwise the connection is a
 	// session of its own, opened by the first call that needs one.
 	Token Token
+	// Patience, if set, is how long a call waits for its answer, besides the wait that it asks
+	// for. One that gets none ends as if its context had.
+	Patience time.Duration
 	// OnNotice, if set, is called for the holds of the session.
 	OnNotice func(Notice)
 	// OnMessage, if set, is called for subscribed channels. payload is JSON.
@@ -133,7 +136,15 @@ func (c *Client) Close() error {
 // Do sends a command and returns its reply as resp.ReadReply does; an error reply
 // is an *Error. SUBSCRIBE and the like have an answer for each channel, so that they take one
 // in each call.
-func (c *Client) Do(ctx context.Context, args ...string) (any, error) {
+func (c *Client) Do(ctx context.Context, args ...string) (any, error) { return c.do(ctx, 0, args) }
+
+// do is Do of a command that waits for so long by itself.
+func (c *Client) do(ctx context.Context, wait time.Duration, args []string) (any, error) {
+	if p := c.options.Patience; p > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, max(p, wait, wait+p)) // the sum may be too large for a Duration
+		defer cancel()
+	}
 	if len(args) == 0 { // the gateway answers nothing, and the next reply would be taken for the answer
 		return nil, fmt.Errorf("%w: no command", ErrInvalid)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,16 @@ import (
 // DialTimeout bounds how long a command waits for the gateway to answer at all.
 const DialTimeout = 5 * time.Second
 
+// AnswerTimeout bounds how long a command waits for an answer of the gateway that it has reached,
+// besides the wait that it asks for.
+const AnswerTimeout = 30 * time.Second
+
 // Gateway say which gateway a command talks to.
-type Gateway struct{ Socket string }
+type Gateway struct {
+	Socket string
+
+	patience time.Duration // for a test; 0: AnswerTimeout
+}
 
 // AddFlag adds --socket.
 func (g *Gateway) AddFlag(flags *pflag.FlagSet) {
@@ -105,7 +114,7 @@ func (g Gateway) Answers(ctx context.Context) error {
 // With runs f with a connection to the gateway and turns its error into that of
 // a command.
 func (g Gateway) With(cmd *cobra.Command, token string, f func(context.Context, *client.Client) error) error {
-	c, err := g.Dial(cmd.Context(), client.Options{Token: client.Token(token)})
+	c, err := g.Dial(cmd.Context(), client.Options{Token: client.Token(token), Patience: cmp.Or(g.patience, AnswerTimeout)})
 	if err != nil {
 		return err
 	}

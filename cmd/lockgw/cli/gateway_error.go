@@ -53,7 +53,7 @@ func ConnectionError(path string, err error) error {
 	case errors.As(err, new(unheard)) && hungUp(err):
 		return fmt.Errorf("what listens at %s has closed the connection without an answer: a gateway that is being stopped or restarted, or another program; "+
 			"--socket and LOCKGW_SOCKET name the gateway's resp.sock", path)
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, client.ErrClosed): // by a call before
 		return fmt.Errorf("the gateway at %s does not answer", path)
 	case hungUp(err):
 		return fmt.Errorf("the gateway at %s has closed the connection: it was stopped, or is being restarted", path)

@@ -1,10 +1,18 @@
 package cli
 
 import (
+	"context"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lockgw/lockgw/socket/client"
 )
 
 func TestFindSocket(t *testing.T) {
@@ -21,6 +29,34 @@ func TestFindSocket(t *testing.T) {
 		if want := filepath.Join(tt.want, RespSocket); got != want || err != nil {
 			t.Errorf("findSocket(%q, %q) = %q, %v; want %q", tt.own, tt.system, got, err, want)
 		}
+	}
+}
+
+// A gateway that hangs once it was reached ends every command that asks it something.
+func TestWithAGatewayThatHangs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), RespSocket)
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		nc, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer nc.Close()
+		_, _ = nc.Write([]byte("%0\r\n"))
+		_, _ = io.Copy(io.Discard, nc)
+	}()
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	err = Gateway{Socket: path, patience: time.Millisecond}.With(cmd, "", func(ctx context.Context, c *client.Client) error {
+		_ = c.Ping(ctx)
+		return c.Ping(ctx) // as of a command that can do without the first
+	})
+	if code, text := ExitCode(err); code != ExitUnavailable || !strings.HasSuffix(text, "does not answer") {
+		t.Errorf("%d %q, want %d and that it does not answer", code, text, ExitUnavailable)
 	}
 }
 

@@ -15,9 +15,6 @@ import (
 	"time"
 )
 
-// askTimeout bounds how long the gateway may take for an answer over HTTP.
-const askTimeout = 30 * time.Second
-
 // Get asks the gateway over HTTP what resp.sock has no command for, and decodes the answer
 // into v. It uses the http.sock beside resp.sock. The path has a query if it needs one. Its
 // error has the exit code for a command.
@@ -54,7 +51,7 @@ const maxAnswer = 16 << 20
 
 // ask returns the answer with its body read, and the socket that it came from.
 func (g Gateway) ask(ctx context.Context, path, token string) (response *http.Response, file string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	respPath, err := g.Path()
 	if err != nil {

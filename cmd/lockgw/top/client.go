@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/socket/client"
 )
 
@@ -40,7 +41,7 @@ func (c *connection) use(ctx context.Context, f func(*client.Client) error) erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.client.Err() != nil {
-		client, err := c.o.Dial(ctx, client.Options{})
+		client, err := c.o.Dial(ctx, client.Options{Patience: cli.AnswerTimeout})
 		if err != nil {
 			return err
 		}

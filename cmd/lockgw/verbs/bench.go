@@ -103,7 +103,7 @@ func (o *benchOptions) measure(ctx context.Context) ([]benchRow, error) {
 func (o *benchOptions) contend(ctx context.Context, do func(context.Context, *client.Client, int) error) (took []time.Duration, length time.Duration, err error) {
 	clients := make([]*client.Client, o.callers)
 	for i := range clients {
-		if clients[i], err = o.Dial(ctx, client.Options{}); err != nil {
+		if clients[i], err = o.Dial(ctx, client.Options{Patience: cli.AnswerTimeout}); err != nil {
 			return nil, 0, err
 		}
 		defer clients[i].Close()

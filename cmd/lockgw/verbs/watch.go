@@ -61,7 +61,7 @@ when the gateway stops or this command cannot keep up.`,
 func watch(ctx context.Context, o *watchOptions, pattern string, w io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	events := make(chan string)
-	c, err := o.Dial(ctx, client.Options{OnMessage: func(_, payload string) {
+	c, err := o.Dial(ctx, client.Options{Patience: cli.AnswerTimeout, OnMessage: func(_, payload string) {
 		select {
 		case events <- payload: // a slow reader of our output holds up the gateway, which then hangs up
 		case <-ctx.Done():
