@@ -165,6 +165,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"access: {rules: [{who: bob, may: lock, locks: a}]}", `rule 1: who: "bob" is not user:NAME`},
 		{"access:\n  rules:\n  #  - {who: anyone, may: inspect, locks: '*'}", "f.yaml:2: access.rules has no rule after it"},
 		{"access: {rules: ~}", "access.rules has no rule after it"},
+		{"http:\n  listen:\n  #  - 127.0.0.1:7420", "f.yaml:2: http.listen has no address after it; write [] if there is to be no HTTP over TCP"},
 		{"access: {rules: lock}", "is no list of rules such as"},
 		{"limits: {requests_per_second: -1}", "-1 is less than 0"},
 		{"backend: {url_file: /nosuch}", "backend.url_file: open /nosuch"},

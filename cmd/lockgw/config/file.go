@@ -132,11 +132,18 @@ func (r *fileReader) key(key, value *yaml.Node, t reflect.Type, prefix string) {
 	}
 }
 
+// notNothing has the lists that may not be left without a value: whoever comments out all of
+// their items may mean none of them, and not the default.
+var notNothing = map[string]string{
+	"access.rules": "no rule after it; write [] if everybody may lock and look at every name", // as in AccessRules.UnmarshalText
+	"http.listen":  "no address after it; write [] if there is to be no HTTP over TCP",
+}
+
 // value reads a leaf: one text, or several where the field is a list.
 func (r *fileReader) value(key string, n *yaml.Node, t reflect.Type) {
 	if isNull(n) {
-		if t == reflect.TypeFor[AccessRules]() { // no empty list, as in AccessRules.UnmarshalText
-			r.problem(n.Line, "%s has no rule after it; write [] if everybody may lock and look at every name, or leave the key out", key)
+		if why := notNothing[key]; why != "" {
+			r.problem(n.Line, "%s has %s, or leave the key out", key, why)
 		}
 		return // `group:` with nothing after it
 	}
