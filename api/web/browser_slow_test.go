@@ -35,6 +35,18 @@ func TestBrowserSlow(t *testing.T) {
 		p.quiet()
 	})
 
+	// Until the next page is there, the pager tells which one is shown.
+	t.Run("pager", func(t *testing.T) {
+		g := startGateway(t, program)
+		g.fill(150)
+		p := open(t, g, "/")
+		p.awaitText("#page-of", "1 to 100 of 150")
+		eval[any](p, `window.fetch = () => new Promise(() => {}); document.querySelector('#page-on').click(); dispatchEvent(new Event('hashchange'))`)
+		if got := p.text("#page-of"); got != "1 to 100 of 150" {
+			t.Errorf("above the first page the pager says %q before there is another", got)
+		}
+	})
+
 	// Without a gateway no page is live.
 	t.Run("contention", func(t *testing.T) {
 		g := startGateway(t, program)

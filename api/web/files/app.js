@@ -8,7 +8,7 @@ import * as history from "./history.js";
 import { lookBack, showContended, showLate, useRanges } from "./late.js";
 import { forget } from "./lease.js";
 import { breakEffect, breakFacts, showLock } from "./lock.js";
-import { firstPage, query, showLocks, useList } from "./locks.js";
+import { answers, firstPage, query, showLocks, useList } from "./locks.js";
 import { showPlace } from "./place.js";
 import { endFacts, showSessions } from "./sessions.js";
 import { clock, plural, who } from "./text.js";
@@ -150,15 +150,12 @@ async function lookAtLocks(asked) {
   }
   history.meet(list.items);
   const whole = asked.cursor === "" && list.next === "";
-  if (view.known && isShown(asked)) compare(view.locks, list.items, whole && view.next === "");
+  if (view.known && answers(view, asked)) compare(view.locks, list.items, whole && view.next === "");
   Object.assign(view, {
     locks: list.items, counts: list.counts, next: list.next, query: asked, incomplete: list.incomplete ?? "",
     known: true, at: performance.now(),
   });
 }
-
-/** isShown: the list that is shown is the answer to such a query. */
-const isShown = (asked) => JSON.stringify(asked) === JSON.stringify(view.query);
 
 /** lookAtPart asks for the locks of the sessions: they say more about the clients, and without the admin token they are all there is. */
 async function lookAtPart() {
@@ -324,7 +321,7 @@ function done(what) {
 useAdminDialog(follow, unfollow, () => view.version?.admin_token);
 useConfirmDialog();
 useRanges(look);
-useList(() => (isShown(query()) ? view.next : ""), (delay) => (delay ? lookSoon() : look()));
+useList(() => (answers(view, query()) ? view.next : ""), (delay) => (delay ? lookSoon() : look()));
 byId("lock-break").addEventListener("click", () => view.lock?.holder && askToBreak(view.lock.name));
 addEventListener("hashchange", go);
 document.addEventListener("visibilitychange", () => document.hidden || look());

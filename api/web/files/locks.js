@@ -22,6 +22,9 @@ export const query = () => ({
   cursor: asked.cursors.at(-1) ?? "", limit: perPage,
 });
 
+/** answers: the list that is shown is the answer to such a query. */
+export const answers = (view, asked) => JSON.stringify(asked) === JSON.stringify(view.query);
+
 /** useList calls again when something else is to be asked for; next is the cursor after the present page, "" before that is there. */
 export function useList(next, again) {
   const begin = (delay) => {
@@ -117,6 +120,7 @@ function showOrder() {
 }
 
 function showPager(view) {
+  if (!answers(view, query())) return; // the rows are still those of the page before
   const before = asked.cursors.length;
   byId("pager").hidden = before === 0 && view.next === "";
   byId("page-back").disabled = before === 0;
