@@ -158,6 +158,13 @@ func TestBadValues(t *testing.T) {
 		{store + "deployment: {replicas: 0}", "/deployment/replicas"},
 		{store + "networkPolicy: {storePorts: [redis]}", "/networkPolicy/storePorts/0"},
 		{store + "resources: {limit: {memory: 1Gi}}", "limit"},
+		{store + "extraEnv: [{name: GOMAXPROCS, value: '1'}, {name: LOCKGW_NODE, value: a}]", "the chart sets itself what LOCKGW_NODE is for"},
+		{store + "extraEnv: [{name: LOCKGW_SOCKET_DIR, value: /tmp}]", "the chart sets itself what LOCKGW_SOCKET_DIR is for"},
+		{store + "podLabels: {app.kubernetes.io/name: a}", "podLabels: app.kubernetes.io/name is the chart's"},
+		{store + "mode: daemonset\nconfig: {shutdown: {timeout: 26s}}", "terminationGracePeriodSeconds is 30"},
+		{store + "mode: daemonset\nconfig: {shutdown: {timeout: 26}}", "terminationGracePeriodSeconds is 30"},
+		{store + "mode: daemonset\nterminationGracePeriodSeconds: 94\nconfig: {shutdown: {timeout: 1m30s}}", "give it 5 s more"},
+		{store + "mode: daemonset\nterminationGracePeriodSeconds: 24", "terminationGracePeriodSeconds is 24"},
 	}
 	for _, tt := range tests {
 		values := map[string]any{}
@@ -167,6 +174,26 @@ func TestBadValues(t *testing.T) {
 		_, err := render(loadChart(t), values)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: err = %v, want %q in it", tt.values, err, tt.want)
+		}
+	}
+}
+
+// What is near to a value that is refused is not.
+func TestTermsThatAreAllowed(t *testing.T) {
+	const store = "mode: daemonset\nbackend: {url: 'redis://redis:6379'}\n"
+	for _, more := range []string{
+		"config: {shutdown: {timeout: 25s}}",
+		"config: {shutdown: {timeout: 1500ms}}",
+		"terminationGracePeriodSeconds: 95\nconfig: {shutdown: {timeout: 1.5m}}",
+		"extraEnv: [{name: LOCKGW_LOG_LEVEL, value: debug}]",
+		"podLabels: {app.kubernetes.io/part-of: shop}",
+	} {
+		values := map[string]any{}
+		if err := yaml.UnmarshalStrict([]byte(store+more), &values); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := render(loadChart(t), values); err != nil {
+			t.Errorf("%s: %v", more, err)
 		}
 	}
 }

@@ -18,4 +18,29 @@
 {{- if and (eq .Values.mode "sidecar") .Values.metrics.serviceMonitor.enabled -}}
 {{- fail "sidecars have no Service: use metrics.podMonitor" -}}
 {{- end -}}
+{{- range .Values.extraEnv -}}
+{{- /* A variable counts for more than lockgw.yaml, and of two with one name the second. */ -}}
+{{- if regexMatch "^(LOCKGW_(NODE|STATE_DIR|BACKEND_URL(_FILE)?|SOCKET_(DIR|MODE|GROUP)|HTTP_(LISTEN|ALLOWED_HOSTS|TLS_.*)|ADMIN_TOKEN_FILE|ACCESS_TOKENS_FILE)|POD_IP)$" .name -}}
+{{- fail (printf "extraEnv: the chart sets itself what %s is for; use backend, tls, admin, access and config" .name) -}}
+{{- end -}}
+{{- end -}}
+{{- range $label := keys (include "lockgw.labels" . | fromYaml) -}}
+{{- if hasKey $.Values.podLabels $label -}}
+{{- fail (printf "podLabels: %s is the chart's, and its pods are found by such labels" $label) -}}
+{{- end -}}
+{{- end -}}
+{{- $stop := dig "shutdown" "timeout" "20s" .Values.config | toString -}}
+{{- if and (ne .Values.mode "sidecar") (gt (add (include "lockgw.seconds" $stop) 5) (int64 .Values.terminationGracePeriodSeconds)) -}}
+{{- fail (printf "terminationGracePeriodSeconds is %d, and a stop may take config.shutdown.timeout, %s: give it 5 s more than that" (int64 .Values.terminationGracePeriodSeconds) $stop) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* How many seconds a duration such as 1m30s or 90 has; parts of a second are left out. */}}
+{{- define "lockgw.seconds" -}}
+{{- $sum := 0 -}}
+{{- range regexFindAll "[0-9]+(\\.[0-9]+)?([a-zµ]+|$)" . -1 -}}
+{{- $each := dict "d" 86400 "h" 3600 "m" 60 "s" 1 "" 1 -}}
+{{- $sum = addf $sum (mulf (regexFind "^[0-9.]+" . | float64) (get $each (regexFind "[a-zµ]*$" .) | default 0)) -}}
+{{- end -}}
+{{- $sum | int64 -}}
 {{- end -}}
