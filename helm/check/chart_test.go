@@ -142,3 +142,17 @@ func TestNotes(t *testing.T) {
 		}
 	}
 }
+
+// The notes say of a Prometheus elsewhere that it is not let in, unless somebody has said who is.
+func TestNotesOfPrometheus(t *testing.T) {
+	values := readValues(t, "testdata/values/daemonset-full.yaml")
+	for _, told := range []bool{false, true} {
+		if told {
+			delete(values["networkPolicy"].(map[string]any), "from")
+		}
+		notes := mustRender(t, loadChart(t), values)["lockgw/templates/NOTES.txt"]
+		if strings.Contains(notes, "name the one of Prometheus in networkPolicy.from") != told {
+			t.Errorf("from is left out: %v, and the notes are\n%s", told, notes)
+		}
+	}
+}
