@@ -67,9 +67,7 @@ func (r *Record) Join(e Entry) bool {
 	if r.Conflicts(e.Node, e.Mode) || r.Entry(e.Node) != nil {
 		return false
 	}
-	if len(r.Holds) == 0 && len(r.Queue) == 0 {
-		r.Size = e.Mode.Limit()
-	}
+	r.Size = e.Mode.Limit() // of what lock.delay alone keeps, it may have been another
 	r.Queue = append(r.Queue, e)
 	return true
 }

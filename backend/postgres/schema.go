@@ -177,11 +177,11 @@ SELECT false, ok.trusted, {columns} FROM ok LEFT JOIN {names} AS n ON n.name = $
 // $7 size of the semaphore.
 const joinSQL = `WITH {ok}, n AS (
 	UPDATE {names} AS n SET version = $4, used = clock_timestamp(),
-		record = jsonb_set(n.record, '{queue}', coalesce(n.record->'queue', '[]') || $5::jsonb)
+		record = n.record || jsonb_build_object('size', $7::int, 'queue', coalesce(n.record->'queue', '[]') || $5::jsonb)
 	FROM ok
 	WHERE n.name = $1 AND cardinality(n.ids) > 0 AND ok.trusted
 		AND NOT EXISTS (SELECT FROM jsonb_array_elements(coalesce(n.record->'queue', '[]')) AS q WHERE q->>'node' = $6)
-		AND (coalesce((n.record->>'size')::int, 0) = $7 OR NOT (
+		AND (coalesce((n.record->>'size')::int, 0) = $7::int OR NOT (
 			jsonb_array_length(coalesce(n.record->'queue', '[]')) > 0
 			OR EXISTS (SELECT FROM jsonb_array_elements(n.record->'holds') AS h WHERE h->>'node' NOT IN ('', $6))))
 	RETURNING n.version, n.record, n.ids, n.ends

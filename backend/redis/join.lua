@@ -54,7 +54,7 @@ repeat
   end
   if others then
     local of = string.match(all, '^{"v":%d+,"base":%d+,"size":(%d+)', cut + 1)
-    if not of and last < #all and not queue and not holds then
+    if last < #all then
       of = string.match(all, '^{"node":"[^"]*","mode":(%d+)', last + 1) -- the first that has joined says so
     end
     if (of or '0') ~= size then

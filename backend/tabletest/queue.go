@@ -54,6 +54,25 @@ func (e *env) joinNobody() {
 	e.is(r, "|")
 }
 
+// joinDelayed: a name that lock.delay alone keeps is of the kind of the first that joins.
+func (e *env) joinDelayed() {
+	e.needsModes()
+	join := func(id string, m backend.Mode) ledger.Reply {
+		r, err := e.node(id).Join(e.ctx(), e.name, ledger.Entry{Node: id + "-" + e.run, Mode: m, Want: 1}, 0)
+		if err != nil {
+			e.Fatal(err)
+		}
+		return r
+	}
+	permits := e.want(e.a, 2, 1)
+	e.written(e.op(e.a, ledger.Op{Verb: ledger.Leave, Hold: permits.Record.Firm(e.a.id).ID, Bar: time.Minute}))
+	if r := join("c", backend.Exclusive); r.Record.Size != 0 {
+		e.Errorf("one waits for a lock, and the name is a semaphore of %d", r.Record.Size)
+	}
+	e.is(join("d", 2), " | c")
+	e.is(join("f", backend.Exclusive), " | c f")
+}
+
 // told: when somebody wrote of its callers stays with what it wrote, and with what it joined.
 func (e *env) told() {
 	e.written(e.op(e.a, ledger.Op{Want: 1, At: 1234567890123456}))

@@ -28,6 +28,7 @@ func Run(t *testing.T, open Open) {
 		{"renewals", (*env).renewals},
 		{"join", (*env).join},
 		{"join a name that nobody has", (*env).joinNobody},
+		{"join a name that is kept from everybody", (*env).joinDelayed},
 		{"join a name that is made just now", (*env).joinNew},
 		{"messages", (*env).messages},
 		{"when it was told", (*env).told},
