@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -136,16 +137,24 @@ func countMarks(ctx context.Context, masters []*goredis.Client) (marked, bare in
 	return with.Load(), without.Load()
 }
 
-// Unused: all servers answer, and no gateway has left its mark on any.
-func (t *Table) Unused(ctx context.Context) bool {
+// Unused: all servers answer, and no gateway has left its mark on any. ids are what they are known by.
+func (t *Table) Unused(ctx context.Context) (ids string, unused bool) {
 	masters, err := t.servers.Masters(ctx)
-	return err == nil && conn.Each(masters, func(_ int, c *goredis.Client) error {
+	if err != nil {
+		return "", false
+	}
+	all := make([]string, len(masters))
+	err = conn.Each(masters, func(i int, c *goredis.Client) (err error) {
+		if all[i], err = idOf(ctx, c); err != nil {
+			return err
+		}
 		_, marked, err := mark(ctx, c)
 		if err == nil && marked != "" {
 			err = errUsed
 		}
 		return err
-	}) == nil
+	})
+	return strings.Join(all, " "), err == nil
 }
 
 var errUsed = errors.New("a gateway has used the server")

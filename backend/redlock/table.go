@@ -35,10 +35,11 @@ func OpenTable(cfg Config) (*Table, error) {
 	}
 	site := &site{}
 	var tables []ledger.Table
-	for _, url := range urls {
+	for i, url := range urls {
+		unused := func(ctx context.Context) bool { return site.unused(ctx, i) }
 		t, err := redis.OpenTable(redis.Config{
 			URL: url, KeyPrefix: cfg.KeyPrefix, FenceTTL: cfg.FenceTTL, Node: cfg.Node, Log: cfg.Log,
-			Guard: redis.GuardQuarantine, Lease: longest + requestLife, Unused: site.unused, Voter: true,
+			Guard: redis.GuardQuarantine, Lease: longest + requestLife, Unused: unused, Voter: true,
 		})
 		if err != nil {
 			for _, t := range tables {
@@ -64,20 +65,25 @@ type site struct {
 	servers []*redis.Table
 
 	mu  sync.Mutex // guards the field below
-	new bool       // all were unused when this gateway first looked
+	new []string   // the ids of all, if they were unused when this gateway first looked
 }
 
-func (s *site) unused(ctx context.Context) bool {
+// unused: server i is one of those that are new together, and nobody has used it since. One that
+// was restarted in between, before this gateway came to look at it, may have been used by others.
+func (s *site) unused(ctx context.Context, i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.new {
-		return true
-	}
-	for _, t := range s.servers {
-		if !t.Unused(ctx) {
-			return false
+	if s.new == nil {
+		var ids []string
+		for _, t := range s.servers {
+			id, unused := t.Unused(ctx)
+			if !unused {
+				return false
+			}
+			ids = append(ids, id)
 		}
+		s.new = ids
 	}
-	s.new = true
-	return true
+	id, unused := s.servers[i].Unused(ctx)
+	return unused && id == s.new[i]
 }
