@@ -123,6 +123,7 @@ func (e *Ear) beatNow() {
 func (e *Ear) beat(ctx context.Context, period time.Duration, sweepEach int, say, sweep func(context.Context) error) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
+	said := ""
 	for n := 1; ; {
 		select {
 		case <-ctx.Done():
@@ -133,13 +134,25 @@ func (e *Ear) beat(ctx context.Context, period time.Duration, sweepEach int, say
 		}
 		asked, cancel := context.WithTimeout(ctx, BeatPeriod)
 		err := say(asked)
-		if err == nil && n%sweepEach == 0 {
-			n++
-			err = sweep(asked)
-		}
-		cancel()
 		if err != nil && ctx.Err() == nil {
 			e.log.Debug(e.product+" does not take the sign of life of this gateway", "err", err)
 		}
+		if err == nil && n%sweepEach == 0 {
+			n++
+			said = e.swept(ctx, sweep(asked), said)
+		}
+		cancel()
 	}
+}
+
+// swept tells why a sweep has failed, unless that was said before, and returns what was said. Nobody else
+// would, and the tables grow.
+func (e *Ear) swept(ctx context.Context, err error, before string) (said string) {
+	if err == nil || ctx.Err() != nil {
+		return ""
+	}
+	if said = err.Error(); said != before {
+		e.log.Warn("what nobody uses is not deleted from "+e.product+"; trying again", "err", err)
+	}
+	return said
 }
