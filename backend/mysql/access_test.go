@@ -96,6 +96,27 @@ func TestPresets(t *testing.T) {
 	}
 }
 
+// Each right that only a sweep or a message needs, or a server that was restarted, is missed by the
+// doctor, too.
+func TestExamineRights(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	sqltest.Held(t, open(t, s.URL(), "admin"), "n")
+	sql(t, s, "CREATE USER app@'%' IDENTIFIED BY 'x'")
+	app := Config{URL: s.At("app:x", "locks")}
+	tables := []string{"locks.lockgw_names", "locks.lockgw_state", "locks.lockgw_nodes", "locks.lockgw_mail"}
+	for _, right := range []string{"DELETE ON locks.lockgw_names", "UPDATE ON locks.lockgw_state", "DELETE ON locks.lockgw_nodes", "INSERT ON locks.lockgw_mail", "DELETE ON locks.lockgw_mail", ""} {
+		for _, table := range tables {
+			sql(t, s, "GRANT SELECT, INSERT, UPDATE, DELETE ON "+table+" TO app@'%'")
+		}
+		what, _, lacks := strings.Cut(right, " ")
+		if lacks {
+			sql(t, s, "REVOKE "+right+" FROM app@'%'")
+		}
+		sqltest.Lacks(t, Examine(t.Context(), app), what)
+	}
+}
+
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)

@@ -23,7 +23,7 @@ func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]*s
 // rows are those of one statement.
 func (t *Table) rows(ctx context.Context, sql string, args ...any) ([]*sqltable.Reader, error) {
 	got, err := t.requests.query(ctx, sql, args...)
-	if err != nil {
+	if err != nil || len(got) == 0 { // it tells none
 		return nil, t.noticed(err)
 	}
 	return readers(got[0]), nil

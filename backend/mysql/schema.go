@@ -141,6 +141,12 @@ FROM lockgw_state AS s LEFT JOIN lockgw_nodes AS l ON l.node = ?`)
 	// suspectSQL: microseconds until it is trusted at the earliest, id.
 	suspectSQL = of("UPDATE lockgw_state SET until = GREATEST(until, {clock} + ?), fresh = 0 WHERE run = ?")
 
+	// rightsSQL are those of sqltable.Database.
+	rightsSQL = []string{
+		"DELETE FROM lockgw_names WHERE name = ''", "UPDATE lockgw_state SET mark = mark WHERE one = 0", "DELETE FROM lockgw_nodes WHERE node = ''",
+		"INSERT INTO lockgw_mail SELECT * FROM lockgw_mail WHERE id = 0", "DELETE FROM lockgw_mail WHERE id = 0",
+	}
+
 	// newestSQL tells the newest fence of all rows, those that were deleted with them.
 	newestSQL = `SELECT GREATEST(s.mark, IFNULL((
 	SELECT MAX(CAST(JSON_EXTRACT(n.record, '$.top') AS UNSIGNED) + CAST(IFNULL(JSON_EXTRACT(n.record, '$.base'), 0) AS UNSIGNED)) FROM lockgw_names AS n

@@ -47,7 +47,7 @@ func OpenTable(cfg Config) (*Table, error) {
 		Layout: layoutSQL, Known: layout, Missing: func(err error) bool { return is(err, 1146) }, Create: t.create, Ask: t.ask,
 		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.prolong, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
 		Listen: t.sleeper.listen, Beat: t.sleeper.beat, Sweep: t.sweep,
-		Barred: t.room, Wrong: t.wrong, Pools: []sqltable.Connected{t.requests, t.renewals},
+		Barred: t.room, Wrong: t.wrong, Rights: rightsSQL, Pools: []sqltable.Connected{t.requests, t.renewals},
 	})
 	return t, err
 }

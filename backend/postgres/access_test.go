@@ -61,6 +61,22 @@ func TestLeastRights(t *testing.T) {
 	sqltest.Hears(t, told, ledger.Waits)
 }
 
+// Each right that only a sweep needs, or a server that was restarted, is missed by the doctor, too.
+func TestExamineRights(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	sqltest.Held(t, open(t, s.URL(), "admin"), "n")
+	psql(t, s, "CREATE ROLE app LOGIN; GRANT USAGE ON SCHEMA lockgw TO app")
+	app := Config{URL: strings.Replace(s.URL(), "postgres@", "app@", 1)}
+	const all = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA lockgw TO app"
+	for _, right := range []string{"DELETE ON lockgw.names", "UPDATE ON lockgw.state", "DELETE ON lockgw.nodes", "INSERT ON lockgw.run", "UPDATE ON lockgw.run"} {
+		psql(t, s, all+"; REVOKE "+right+" FROM app")
+		sqltest.Lacks(t, Examine(t.Context(), app), strings.Fields(right)[0])
+	}
+	psql(t, s, all)
+	sqltest.Lacks(t, Examine(t.Context(), app), "")
+}
+
 func TestExamine(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)

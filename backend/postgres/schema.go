@@ -228,6 +228,12 @@ const listSQL = `SELECT n.name, {columns} FROM {names} AS n
 WHERE n.name >= $1 AND n.name < $2 AND n.name > $3 AND starts_with(n.name, $1) AND (cardinality(n.ids) > 0 OR n.record ? 'queue')
 ORDER BY n.name LIMIT $4`
 
+// rightsSQL are those of sqltable.Database.
+var rightsSQL = []string{
+	"DELETE FROM {names} WHERE false", "UPDATE {state} SET mark = mark WHERE false", "DELETE FROM {nodes} WHERE false",
+	"INSERT INTO {run} SELECT * FROM {run} WHERE false", "UPDATE {run} SET until = until WHERE false",
+}
+
 // newestSQL tells the newest fence of all rows, those that were deleted with them.
 const newestSQL = `SELECT greatest(s.mark, (
 	SELECT max((n.record->>'top')::bigint + coalesce((n.record->>'base')::bigint, 0)) FROM {names} AS n

@@ -41,7 +41,7 @@ func OpenTable(cfg Config) (*Table, error) {
 		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.prolong, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
 		Listen: t.listener.listen, Beat: t.listener.beat, Sweep: t.sweep,
 		Barred: t.listener.pooler, Wrong: func() error { return t.Ear.Wrong() },
-		Pools: []sqltable.Connected{t.requests, t.renewals},
+		Rights: rightsSQL, Pools: []sqltable.Connected{t.requests, t.renewals},
 	})
 	return t, err
 }

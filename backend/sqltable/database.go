@@ -79,6 +79,9 @@ type Database struct {
 	// not arrive, or else what is amiss.
 	Barred func() error
 	Wrong  func() error
+	// Rights are statements that change nothing, and need the rights that a lock which is taken and
+	// given back does not: a sweep does, and a gateway that meets a run which is not trusted.
+	Rights []string
 	// Pools are those of the connections for requests.
 	Pools []Connected
 }

@@ -18,7 +18,7 @@ func (cfg Config) ForDoctor() Config {
 }
 
 // TryLock has t, which was opened for the doctor, take a lock that nobody else uses and give it
-// back, and says whether messages arrive.
+// back, and says whether messages arrive, and which right is lacking that neither needs.
 func (t *Table) TryLock(ctx context.Context, page string) []backend.Finding {
 	ctx, cancel := context.WithTimeout(ctx, 2*selftest.ExamineTime)
 	defer cancel()
@@ -27,7 +27,19 @@ func (t *Table) TryLock(ctx context.Context, page string) []backend.Finding {
 	if err != nil {
 		return []backend.Finding{selftest.Failure("lock", err, page)}
 	}
-	return []backend.Finding{lock, t.push(ctx, page)}
+	return append([]backend.Finding{lock, t.push(ctx, page)}, t.rights(ctx, page)...)
+}
+
+// rights is empty if none is lacking.
+func (t *Table) rights(ctx context.Context, page string) []backend.Finding {
+	for _, sql := range t.db.Rights {
+		if _, err := t.db.Rows(ctx, sql); err != nil {
+			f := selftest.Failure("rights", err, page)
+			f.Detail = strings.Fields(sql)[0] + ": " + f.Detail
+			return []backend.Finding{f}
+		}
+	}
+	return nil
 }
 
 // push waits until the node has heard itself, which it tries by itself, or cannot for a reason

@@ -27,3 +27,17 @@ func Examine(t *testing.T, server interface{ Kill() }, examine func() []backend.
 		t.Errorf("of a server that is not there: %+v", got)
 	}
 }
+
+// Lacks wants that the doctor has found that right to be lacking, and nothing else wrong; "": none.
+func Lacks(t *testing.T, found []backend.Finding, right string) {
+	t.Helper()
+	var fails []string
+	for _, f := range found {
+		if f.Fails {
+			fails = append(fails, f.Detail)
+		}
+	}
+	if right == "" && len(fails) > 0 || right != "" && (len(fails) != 1 || !strings.HasPrefix(fails[0], right+": ") || !strings.Contains(fails[0], "lacks a right")) {
+		t.Errorf("without the right to %q it says %q", right, fails)
+	}
+}
