@@ -61,6 +61,18 @@ func TestLeastRights(t *testing.T) {
 	sqltest.Hears(t, told, ledger.Waits)
 }
 
+// Whatever encoding the server is set up to for a user, a name is the same for all.
+func TestClientEncoding(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	psql(t, s, "CREATE ROLE app LOGIN SUPERUSER; ALTER ROLE app SET client_encoding = 'LATIN1'")
+	a, b := open(t, strings.Replace(s.URL(), "postgres@", "app@", 1), "a"), open(t, s.URL(), "b")
+	id := sqltest.Held(t, a, "\u00fc\u20ac")
+	if seen, err := b.Look(t.Context(), "\u00fc\u20ac"); err != nil || seen.Record.Firm("a") == nil || seen.Record.Firm("a").ID != id {
+		t.Errorf("the other one sees %+v, %v", seen, err)
+	}
+}
+
 // Each right that only a sweep needs, or a server that was restarted, is missed by the doctor, too.
 func TestExamineRights(t *testing.T) {
 	t.Parallel()

@@ -71,6 +71,7 @@ func parseAddress(raw string) (address, error) {
 		"target_session_attrs": "read-write", // whatever else: a standby takes no locks
 		"connect_timeout":      fmt.Sprint(int(sqltable.ConnectTimeout.Seconds())),
 		"application_name":     "lockgw",
+		"client_encoding":      "UTF8", // the server may be set up to another one, for a user alone
 	} {
 		if q.Get(name) == "" {
 			q.Set(name, usual)
