@@ -55,6 +55,14 @@ func TestLeastRights(t *testing.T) {
 	sqltest.Hears(t, told, ledger.Waits)
 }
 
+// Where the server has no connection more for renewals, those of requests do.
+func TestNoConnectionToSpare(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	sql(t, s, "CREATE USER app@'%' IDENTIFIED BY 'x' WITH MAX_USER_CONNECTIONS 1", "GRANT ALL ON locks.* TO app@'%'")
+	sqltest.RenewsOnOne(t, open(t, s.At("app:x", "locks"), "a"))
+}
+
 // A limit of time for statements would end the sleeps, and the wait for a row.
 func TestNoLimitOfTime(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ var advice = []struct {
 	{[]uint16{3159}, "the server wants TLS: set ssl-mode=verify_identity in backend.url"},
 	{[]uint16{1044, 1142, 1143, 1227}, "the user lacks a right: see docs/mysql.md for those that lockgw needs"},
 	{[]uint16{1049}, "there is no such database: make it with CREATE DATABASE, and name it in backend.url"},
-	{[]uint16{1040, 1203, 1226}, "the server has no connection to spare: raise max_connections or the user's limit, or lower pool_max_conns of backend.url"},
+	{noneToSpare, "the server has no connection to spare: raise max_connections or the user's limit, or lower pool_max_conns of backend.url"},
 	{[]uint16{1021, 1114}, fullWords},
 	{[]uint16{1037, 1038, 1041}, "the server is out of memory"},
 	{[]uint16{1205, 3572}, "somebody has locked the row or the table: try again"},
@@ -37,6 +37,9 @@ var advice = []struct {
 var readOnlyErrors = []uint16{1290, 1792, 1836, 1874, 3100}
 
 var errReadOnly = fmt.Errorf("%w: %s", backend.ErrRefused, readOnlyWords)
+
+// noneToSpare are errors where no connection more can be made.
+var noneToSpare = []uint16{1040, 1203, 1226}
 
 // races are errors of a statement that was rolled back because another one was before it.
 var races = []uint16{1020, 1213, 3101}

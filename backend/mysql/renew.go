@@ -47,6 +47,9 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 	began := time.Now()
 	err := again(ctx, func() (err error) {
 		got, err = t.renewals.query(ctx, s.sql.String(), s.args...)
+		if is(err, noneToSpare...) { // those for requests may have been made before
+			got, err = t.requests.query(ctx, s.sql.String(), s.args...)
+		}
 		return err
 	})
 	if err != nil {

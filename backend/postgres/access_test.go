@@ -61,6 +61,14 @@ func TestLeastRights(t *testing.T) {
 	sqltest.Hears(t, told, ledger.Waits)
 }
 
+// Where the server has no connection more for renewals, those of requests do.
+func TestNoConnectionToSpare(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	psql(t, s, "CREATE ROLE app LOGIN CONNECTION LIMIT 1; GRANT CREATE ON DATABASE postgres TO app")
+	sqltest.RenewsOnOne(t, open(t, strings.Replace(s.URL(), "postgres@", "app@", 1), "a"))
+}
+
 // Whatever encoding the server is set up to for a user, a name is the same for all.
 func TestClientEncoding(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ var advice = []struct{ code, text string }{
 	{"42501", "the PostgreSQL user lacks a right: see docs/postgres.md for those that lockgw needs"},
 	{"53100", "the disk of PostgreSQL is full: make room there; until then nothing new is granted, and what is held may be lost when its lease is over"},
 	{"53200", "PostgreSQL is out of memory"},
-	{"53300", "PostgreSQL has no connection to spare: raise max_connections, or lower pool_max_conns of backend.url"},
+	{noneToSpare, "PostgreSQL has no connection to spare: raise max_connections, or lower pool_max_conns of backend.url"},
 	{"55P03", "somebody has locked the row or the table: try again"},
 	{"57014", "PostgreSQL was told to cancel the statement: see statement_timeout"},
 	{"57P03", "PostgreSQL is starting or stopping: try again soon"},
@@ -113,6 +113,9 @@ func unprepared(err error) error {
 func unsure(code string) bool {
 	return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") || code == "40003" || strings.HasPrefix(code, "XX")
 }
+
+// noneToSpare is the code where no connection more can be made.
+const noneToSpare = "53300"
 
 // missing are the codes where the tables are not there.
 var missing = []string{"42P01", "3F000"}

@@ -152,7 +152,11 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 		names[k], ids[k], ttls[k] = t.Raw(rs[i].Name), int64(rs[i].ID), rs[i].TTL.Microseconds()
 		at[names[k]] = i
 	}
-	got, err := t.renewals.send(ctx, newStatement(renewSQL, names, ids, ttls))
+	s := newStatement(renewSQL, names, ids, ttls)
+	got, err := t.renewals.send(ctx, s)
+	if is(err, noneToSpare) { // those for requests may have been made before
+		got, err = t.requests.send(ctx, s)
+	}
 	if err != nil {
 		return t.noticed(err)
 	}

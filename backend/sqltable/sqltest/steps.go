@@ -65,6 +65,16 @@ func Held(t *testing.T, table ledger.Table, name string) backend.Fence {
 	return r.Record.Firm(table.Node()).ID
 }
 
+// RenewsOnOne wants that a lease is renewed although there can be one connection alone.
+func RenewsOnOne(t *testing.T, table ledger.Table) {
+	t.Helper()
+	id := Held(t, table, "n")
+	errs, err := table.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Minute}})
+	if err = errors.Join(append(errs, err)...); err != nil {
+		t.Error(err)
+	}
+}
+
 // Wrong wants that the table cannot be used, and says why in these words, without a password,
 // which is geheim.
 func Wrong(t *testing.T, table ledger.Table, want string) {
