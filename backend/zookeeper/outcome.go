@@ -18,6 +18,12 @@ func isPlain(err error) bool {
 	return slices.ContainsFunc(plain, func(p error) bool { return errors.Is(err, p) })
 }
 
+// Codes for which the library has no name: it tells them so.
+var (
+	errQuota     = errors.New("unknown error: -125")
+	errThrottled = errors.New("unknown error: -127")
+)
+
 // refusals are why ZooKeeper has not done what it was asked to do, for certain.
 var refusals = []struct {
 	err error
@@ -29,6 +35,8 @@ var refusals = []struct {
 	{zk.ErrInvalidACL, "ZooKeeper does not know who the gateway is, so that znodes cannot be made for it alone"},
 	{zk.ErrSessionMoved, "the session has moved to another member of ZooKeeper"},
 	{zk.ErrShortBuffer, "the record is larger than ZooKeeper takes in one request"},
+	{errQuota, "a quota of ZooKeeper for the chroot, or for what is above it, is used up: raise it (zkCli.sh listquota, setquota)"},
+	{errThrottled, "ZooKeeper is too busy, and has not carried out the request"},
 	{zk.ErrBadArguments, "ZooKeeper: invalid arguments"},
 	{zk.ErrInvalidPath, "ZooKeeper: invalid path"},
 	{zk.ErrNoChildrenForEphemerals, "the chroot is a znode of somebody's session, under which nothing can be kept"},
@@ -41,7 +49,7 @@ func outcome(err error) error {
 		return err
 	}
 	for _, r := range refusals {
-		if errors.Is(err, r.err) {
+		if errors.Is(err, r.err) || err.Error() == r.err.Error() {
 			return backend.NotSent(r.why)
 		}
 	}

@@ -99,6 +99,12 @@ func StartDurable(t testing.TB) *Server {
 	return started(t, 1, "forceSync=yes\n", nothing)[0]
 }
 
+// StartQuotas is Start, but that quotas count.
+func StartQuotas(t testing.TB) *Server {
+	t.Helper()
+	return started(t, 1, "enforceQuota=true\n", nothing)[0]
+}
+
 // StartTLS is Start with TLS. The server shows the certificate of the PEM files, and asks
 // clients for it.
 func StartTLS(t testing.TB, certFile, keyFile string) *Server {

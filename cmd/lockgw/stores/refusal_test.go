@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/backend/zookeeper/zktest"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/socket/client"
 )
@@ -24,9 +27,10 @@ func TestRefusingStore(t *testing.T) {
 		begin func(t *testing.T) (url, says string, refuse, relent func())
 		all   bool // it refuses renewals, too
 	}{
-		"redis without memory":   {begin: redisWith("maxmemory", "1", "out of memory")},
-		"redis without replicas": {begin: redisWith("min-replicas-to-write", "1", "fewer replicas"), all: true},
-		"etcd without quota":     {begin: etcdWithoutQuota},
+		"redis without memory":    {begin: redisWith("maxmemory", "1", "out of memory")},
+		"redis without replicas":  {begin: redisWith("min-replicas-to-write", "1", "fewer replicas"), all: true},
+		"etcd without quota":      {begin: etcdWithoutQuota},
+		"zookeeper without quota": {begin: zookeeperWithoutQuota},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,4 +144,27 @@ func etcdWithoutQuota(t *testing.T) (url, says string, refuse, relent func()) {
 		}
 	}
 	return etcdtest.URL(s), "quota", refuse, relent
+}
+
+// zookeeperWithoutQuota is a ZooKeeper that has a quota for the chroot, which is used up.
+func zookeeperWithoutQuota(t *testing.T) (url, says string, refuse, relent func()) {
+	s := zktest.StartQuotas(t)
+	c := zktest.Client(t, s)
+	const quota = "/zookeeper/quota/lockgw"
+	paths := []string{quota, quota + "/zookeeper_stats", quota + "/zookeeper_limits"}
+	refuse = func() {
+		for i, text := range []string{"", "count=1000,bytes=0", "count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=1"} {
+			if _, err := c.Create(paths[i], []byte(text), 0, zk.WorldACL(zk.PermAll)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	relent = func() {
+		for _, path := range slices.Backward(paths) {
+			if err := c.Delete(path, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return "zookeeper://" + s.Addr + "?tick=200ms", "quota", refuse, relent
 }
