@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,10 +191,12 @@ func (h *hold) lockAll(ctx context.Context, r *report) error {
 	o, start := h.o, time.Now()
 	for _, name := range o.names {
 		stop := h.showWait(ctx, r, name, start)
-		v, err := h.lock(ctx, r, name, start)
+		waiting, cancel := h.untilLost(ctx)
+		v, err := h.lock(waiting, r, name, start)
+		cancel()
 		stop()
 		if err != nil {
-			return h.notLocked(ctx, name, err)
+			return cmp.Or(notToStart(h, nil), h.notLocked(ctx, name, err))
 		}
 		h.views = append(h.views, v)
 		waited := time.Since(start)
@@ -222,6 +225,9 @@ func (h *hold) lock(ctx context.Context, r *report, name string, start time.Time
 			longest /= 2
 		case err != nil && h.wentAway(ctx, err):
 			if err := h.rejoin(ctx, r, start, err); err != nil {
+				return v, err
+			}
+			if err := h.refresh(ctx); isLost(err) {
 				return v, err
 			}
 		default:

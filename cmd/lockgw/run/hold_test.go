@@ -65,3 +65,40 @@ func TestAcquireKnowsDeadlines(t *testing.T) {
 		}
 	}
 }
+
+// Who waits for a lock and loses one that it had already gives up: it would not run its command.
+func TestAcquireGivesUpAtALoss(t *testing.T) {
+	path := e2e.StartGateway(t)
+	c, err := client.Dial(t.Context(), path, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Lock(t.Context(), "b", client.LockOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	broken := make(chan error, 1)
+	go func() {
+		var st client.Status
+		var err error
+		e2e.Until(func() bool {
+			st, err = c.Info(context.Background(), "b")
+			return err != nil || st.Waiters == 1
+		})
+		if err == nil {
+			st, err = c.Info(context.Background(), "a")
+		}
+		if err == nil {
+			err = c.Break(context.Background(), "a", st.Fence, "", "")
+		}
+		broken <- err
+	}()
+	o := &options{Gateway: cli.Gateway{Socket: path}, names: []string{"a", "b"}, wait: e2e.Patience}
+	_, err = acquire(t.Context(), o, &report{quiet: true, w: io.Discard}, testGuardian(t))
+	if code, message := cli.ExitCode(err); code != cli.ExitLost || !strings.Contains(message, "a was lost") {
+		t.Errorf("acquire a and b, of which a is broken = %d %q, want %d", code, message, cli.ExitLost)
+	}
+	if err := <-broken; err != nil {
+		t.Error(err)
+	}
+}

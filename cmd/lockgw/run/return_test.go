@@ -36,7 +36,8 @@ func TestLockWaitsForTheGateway(t *testing.T) {
 	}
 }
 
-// What was lost while there was no connection is told by no notice: nothing is run then.
+// What was lost while there was no connection is told by no notice: nothing is run then, nor
+// waited for.
 func TestReturnFindsALoss(t *testing.T) {
 	f, away := newFake(t), true
 	f.lease = time.Hour
@@ -51,6 +52,9 @@ func TestReturnFindsALoss(t *testing.T) {
 	_, err := acquireFrom(t, f, &options{names: []string{"a", "b"}, forever: true, quiet: true})
 	if code, text := cli.ExitCode(err); code != cli.ExitLost || !strings.Contains(text, "a was lost") {
 		t.Errorf("with one of two locks: %d %q, want %d and which is lost", code, text, cli.ExitLost)
+	}
+	if len(f.asked) > 2 {
+		t.Error("b was asked for again, when a was lost")
 	}
 }
 

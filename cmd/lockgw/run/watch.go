@@ -1,17 +1,41 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/socket/client"
 )
 
 // redialAfter is how long a gateway that cannot be reached is left alone.
 const redialAfter = 200 * time.Millisecond
+
+// untilLost is ctx until one of the locks is lost: then the others are of no use.
+func (h *hold) untilLost(ctx context.Context) (until context.Context, cancel func()) {
+	until, end := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case n := <-h.lost:
+			h.notice(n) // for whoever looks next
+			end()
+		case <-until.Done():
+		}
+	})
+	return until, func() { end(); wg.Wait() }
+}
+
+// isLost tells whether err is that a lock was lost.
+func isLost(err error) bool {
+	code, _ := cli.ExitCode(err)
+	return code == cli.ExitLost
+}
 
 // watch reads the holds every so often, and when poked, until close or until
 // they are over. A reading has no time limit: whoever uses the readings notices
