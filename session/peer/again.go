@@ -87,17 +87,19 @@ func reopen(is session.Process) (handle int, err error) {
 	if err == nil && unread == nil && !other {
 		return h, nil
 	}
+	ended := false // where it is only hidden, as by hidepid or ProtectProc=, the handle still says that it lives
 	if err == nil {
+		ended = gone(h)
 		_ = unix.Close(h)
 	}
-	if other || absent(err) || absent(unread) {
+	if other || absent(err) || ended {
 		return 0, unix.ESRCH
 	}
 	return 0, errors.Join(err, unread)
 }
 
-// absent tells whether err, of opening a process or of reading about it, means that there is
-// none of that number: a thread may have it.
+// absent tells whether err, of opening a process, means that there is none of that number: a
+// thread may have it.
 func absent(err error) bool {
 	return errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINVAL)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"runtime"
 	"testing"
 	"time"
 
@@ -122,5 +123,40 @@ func TestAgainUnseenEndsWithItsContext(t *testing.T) {
 	cancel()
 	if err := ended(t, done); !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v, want %v", err, context.Canceled)
+	}
+}
+
+// A gateway that comes back where it cannot see a process any more, as with hidepid or
+// ProtectProc=, does not take it for dead: its handle says that it lives.
+func TestAgainUnseen(t *testing.T) {
+	asRoot(t)
+	child := start(t, 0, "sleep", "60")
+	is, err := Identify(child.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nowhere := t.TempDir()
+	again := func() (alive session.Liveness, err error) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread() // which ends with this function, and has no /proc until then
+			if err = errors.Join(unix.Unshare(unix.CLONE_FS), unix.Chroot(nowhere)); err == nil {
+				alive, err = NewDescriptors().Again(is, me())
+			}
+		}()
+		<-done
+		return alive, err
+	}
+	alive, err := again()
+	if err != nil {
+		t.Fatalf("a process that lives, and cannot be seen: %v", err)
+	}
+	done := live(t.Context(), alive)
+	stillLives(t, done)
+	kill(t, child)
+	ended(t, done)
+	if _, err := again(); err == nil {
+		t.Error("a process that is gone was found again")
 	}
 }
