@@ -28,7 +28,11 @@ for i = 1, args, 2 do
     p, q = find(h, ' ' .. ARGV[i] .. '=', 58 + n, true)
   end
   answers[(i + 1) / 2] = 0
-  if p and p < cut and pcall('HEXISTS', lock, sub(h, 60, 58 + n)) == 1 then
+  local has = h
+  if p and p < cut then
+    has = pcall('HEXISTS', lock, sub(h, 60, 58 + n))
+  end
+  if has == 1 then
     if sub(h, q + 1, q + 13) + 0 < e then
       if q ~= at then
         at, place = q, format('%d', q)
@@ -51,6 +55,8 @@ for i = 1, args, 2 do
       call('PEXPIREAT', counter, format('%.0f', e + fence_ttl), 'GT')
     end
     answers[(i + 1) / 2] = 1
+  elseif type(has) == 'table' and not find(has.err, 'WRONGTYPE', 1, true) then
+    return has -- whoever may not ask knows of no loss
   end
 end
 return answers

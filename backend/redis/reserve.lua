@@ -13,7 +13,8 @@ local function reserve(top, fresh, least)
   local mark = redis.pcall('GET', KEYS[4]) or '0 0'
   local c, u = string.match(type(mark) == 'string' and mark or '', '^(%d+) (%d+)$')
   if not c then
-    error(redis.error_reply('NOMARK'))
+    -- whoever may not read it knows nothing of what is there
+    error(type(mark) == 'table' and not find(mark.err, 'WRONGTYPE', 1, true) and mark or redis.error_reply('NOMARK'))
   end
   c, u = tonumber(c), tonumber(u)
   local behind, base = us < c, 0

@@ -64,7 +64,7 @@ repeat
     free = not was and call('EXISTS', lock, counter) == 0
     raise = not free and redis.pcall('GET', counter)
     if raise and (type(raise) ~= 'string' or (tonumber(raise) or 2^53) > 2^53 - 2^32) then
-      return redis.error_reply('COUNTER')
+      return type(raise) == 'table' and not find(raise.err, 'WRONGTYPE', 1, true) and raise or redis.error_reply('COUNTER')
     end
     raise = raise and tonumber(raise) or nil
     if raise and floor == '' and raise >= tonumber(own) then

@@ -26,6 +26,9 @@ func (t *Table) answer(raw string, v any, err error) (conn.Reply, error) {
 		return conn.Reply{v}, nil
 	case err == nil:
 		return conn.AsReply(v)
+	case errors.Is(err, conn.ErrLacksRight): // taken away since the server was tried, which names it
+		t.trials.forget()
+		return nil, fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
 	case errors.Is(err, backend.ErrUnavailable), errors.Is(err, backend.ErrRefused), errors.Is(err, backend.ErrConflict):
 		return nil, err
 	case strings.Contains(err.Error(), "NORECORD") || strings.Contains(err.Error(), "WRONGTYPE"):

@@ -4,7 +4,11 @@
 -- else from another, if it is one; 1 if it is a Redisson read-write lock.
 clock = clock or call('TIME')
 local state, left, field, seen, rw = 1, 0, {}, '', 0
-if not was or redis.pcall('HEXISTS', lock, was) ~= 1 then
+local has = was and redis.pcall('HEXISTS', lock, was)
+if type(has) == 'table' and not find(has.err, 'WRONGTYPE', 1, true) then
+  return has -- whoever may not ask knows nothing of the lock
+end
+if has ~= 1 then
   state = call('EXISTS', lock) == 1 and 2 or 0
 end
 if state == 2 then

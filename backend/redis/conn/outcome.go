@@ -64,6 +64,13 @@ var ErrHalfway = fmt.Errorf("%w: the Redis cluster is moving these keys", backen
 // attempted", Valkey 9 "Attempted".
 const leftHalfway = "ttempted to access a non local key"
 
+// ErrLacksRight: a script was stopped at what its user may not do. What it wrote before stays.
+var ErrLacksRight = errors.New("the Redis user may not do all that lockgw's scripts do: see ACL SETUSER, and docs/redis-layout.md")
+
+// stopped is in the error of such a script: of Redis 7.0, of later ones, and where the command
+// was renamed.
+var stopped = []string{"executing the script can't", "ACL failure", "nknown Redis command"}
+
 // Outcome turns an error of go-redis into one of package backend, and nil and a
 // nil reply into nil.
 func Outcome(err error) error {
@@ -99,6 +106,9 @@ func Outcome(err error) error {
 		if strings.HasPrefix(text, r.prefix) {
 			return fmt.Errorf("%w: %s (%s)", ErrElsewhere, r.advice, text)
 		}
+	}
+	if halfRun(text) || slices.ContainsFunc(stopped, func(words string) bool { return strings.Contains(text, words) }) {
+		return fmt.Errorf("%w (%w)", ErrLacksRight, err)
 	}
 	if strings.Contains(text, leftHalfway) {
 		return fmt.Errorf("%w (%s)", ErrHalfway, text)
