@@ -46,8 +46,8 @@ func (t *Table) serves(ctx context.Context, c *goredis.Client) error {
 	if err := t.servers.Joined(ctx, c); err != nil {
 		return err
 	}
-	if !t.subscriber.Hears(c) {
-		return errors.New("answers, but messages do not arrive")
+	if err := t.subscriber.Deaf(c); err != nil {
+		return err
 	}
 	if t.cfg.Guard != GuardQuarantine {
 		if _, err := idOf(ctx, c); errors.Is(err, errReplica) {

@@ -54,9 +54,9 @@ type Subscriber interface {
 	Watch(channel string, f func())
 	// Unwatch ends one Watch.
 	Unwatch(channel string)
-	// Hears: messages published now on c, one of the masters, will arrive, as far as
-	// the last probe tells.
-	Hears(c *goredis.Client) bool
+	// Deaf says why messages published now on c, one of the masters, may not arrive; nil:
+	// they will, as far as the last probe tells.
+	Deaf(c *goredis.Client) error
 	// ProbeAge is how long ago messages were last known to arrive; very long if never.
 	ProbeAge() time.Duration
 	// Close stops listening; no function is called afterwards.

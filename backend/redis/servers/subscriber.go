@@ -15,6 +15,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
@@ -24,6 +25,8 @@ const (
 	ProbePrefix  = "p " // no other message to a node's own channel begins so
 	minBackoff   = 50 * time.Millisecond
 	maxBackoff   = time.Second
+
+	silence = "no wake-up messages from Redis; until they are back, waiters are served by timers"
 )
 
 // subscriber listens, on one connection, to this node's own channel and to those that
@@ -53,6 +56,7 @@ type subscriber struct {
 	changed map[string]bool // channels that adjust has to look at
 	proven  time.Time       // when a message last was known to arrive
 	failing bool            // the last connection or attempt at one has failed
+	why     error           // it did
 }
 
 // newSubscriber makes a subscriber that publishes by client and subscribes on a connection of
@@ -75,7 +79,21 @@ func (h *subscriber) Start(onMessage func(payload string), onResync func()) {
 	h.wg.Go(func() { h.run(ctx) })
 }
 
-func (h *subscriber) Hears(*goredis.Client) bool { return h.healthy() }
+var errDeaf = errors.New("answers, but messages do not arrive")
+
+// Deaf implements Subscriber. What the server refuses is what somebody has to mend; all else
+// may be over with the next connection.
+func (h *subscriber) Deaf(*goredis.Client) error {
+	if h.healthy() {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.failing && refused(h.why) {
+		return fmt.Errorf("%w: %s", errDeaf, strings.TrimPrefix(h.why.Error(), backend.ErrRefused.Error()+": "))
+	}
+	return errDeaf
+}
 
 // healthy: messages published now will arrive, as far as the last probe tells.
 func (h *subscriber) healthy() bool {
@@ -106,12 +124,15 @@ func (h *subscriber) run(ctx context.Context) {
 			return
 		}
 		h.onLoss()
-		if h.note(false) {
+		if h.lost(err) {
 			backoff = minBackoff
-			if conn.RefusedLogin(err) {
-				h.log.Error("Redis refuses the user or the password of backend.url (backend.password_file): no lock can be had until that is corrected", "err", conn.Outcome(err))
-			} else {
-				h.log.Warn("no wake-up messages from Redis; until they are back, waiters are served by timers", "err", err)
+			switch why := conn.Outcome(err); {
+			case conn.RefusedLogin(err):
+				h.log.Error("Redis refuses the user or the password of backend.url (backend.password_file): no lock can be had until that is corrected", "err", why)
+			case refused(why):
+				h.log.Warn(silence, "err", why)
+			default:
+				h.log.Warn(silence, "err", err)
 			}
 		}
 		select {
@@ -167,15 +188,28 @@ func (h *subscriber) keep(ctx context.Context, ps *goredis.PubSub, echoes <-chan
 	}
 }
 
-// note keeps whether the subscription works and tells whether that is news.
-func (h *subscriber) note(works bool) bool {
+// refused: the server was reached, and has said no.
+func refused(err error) bool {
+	return errors.Is(err, backend.ErrRefused) && !errors.Is(err, backend.ErrUnreachable)
+}
+
+// proved notes that messages arrive, and returns whether that is news.
+func (h *subscriber) proved() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	news := h.failing == works
-	h.failing = !works
-	if works {
-		h.proven = time.Now()
-	}
+	news := h.failing
+	h.failing, h.why, h.proven = false, nil, time.Now()
+	return news
+}
+
+// lost notes that they do not, and returns whether that is news, or the server refuses what it
+// did not refuse before: what came first may have been the end of a connection alone.
+func (h *subscriber) lost(err error) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	why, before := conn.Outcome(err), h.why
+	news := !h.failing || refused(why) && (before == nil || before.Error() != why.Error())
+	h.failing, h.why = true, why
 	return news
 }
 
@@ -199,7 +233,7 @@ func (h *subscriber) prove(ctx context.Context, nonce string, echoes <-chan stri
 			return context.Cause(ctx)
 		case echo := <-echoes:
 			if echo == nonce {
-				if h.note(true) {
+				if h.proved() {
 					h.log.Info("wake-up messages from Redis are back")
 				}
 				return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -136,5 +137,34 @@ func TestSubscriberWithoutRedis(t *testing.T) {
 	redistest.Await(t, "the subscriber is healthy", h.healthy)
 	if lost, back := log.Count("level=WARN"), log.Count("level=INFO"); lost != 1 || back != 1 {
 		t.Errorf("logged %d losses and %d returns, want one of each:\n%s", lost, back, &log)
+	}
+}
+
+// A server that refuses to be listened to is told as such, by the log and to who asks, though
+// what came first was the end of a connection.
+func TestSubscriberIsRefused(t *testing.T) {
+	s := redistest.Start(t)
+	rdb := s.Client()
+	var log redistest.Log
+	h := newSubscriber(dial(t, redistest.Patient("redis://"+s.Addr)), nodeChannel, slog.New(slog.NewTextHandler(&log, nil)))
+	h.Start(func(string) {}, func() {})
+	t.Cleanup(h.Close)
+	redistest.Await(t, "it hears", func() bool { return h.Deaf(nil) == nil })
+	allow := func(rights string) {
+		t.Helper()
+		if err := rdb.Do(t.Context(), "acl", "setuser", "default", rights).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow("-subscribe")
+	rdb.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
+	redistest.Await(t, "it says what is refused", func() bool {
+		err := h.Deaf(nil)
+		return err != nil && strings.Contains(err.Error(), "ACL SETUSER") && strings.Contains(err.Error(), "'subscribe'")
+	})
+	allow("+subscribe")
+	redistest.Await(t, "it hears again", func() bool { return h.Deaf(nil) == nil })
+	if n := log.Count("'subscribe'"); n != 1 {
+		t.Errorf("the refusal is logged %d times, want once:\n%s", n, log.String())
 	}
 }

@@ -73,11 +73,14 @@ func (h *subscribers) Start(onMessage func(payload string), onResync func()) {
 	h.wg.Go(func() { h.run(ctx) })
 }
 
-func (h *subscribers) Hears(c *goredis.Client) bool {
+func (h *subscribers) Deaf(c *goredis.Client) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := h.subscribers[c]
-	return h.known && m != nil && m.healthy()
+	if !h.known || m == nil {
+		return errDeaf
+	}
+	return m.Deaf(c)
 }
 
 // ProbeAge is the longest of those of the masters.
