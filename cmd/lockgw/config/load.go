@@ -26,6 +26,8 @@ type Settings struct {
 	File      string            // that was read; "" if none
 	Origins   map[string]string // by key, for people: a file with line, a variable, a flag, "default"
 	Warnings  []string
+
+	withoutPassword string // backend.url before that of backend.password_file is put into it
 }
 
 // Given tells whether somebody has chosen the value of key.

@@ -85,6 +85,7 @@ func (s *Settings) readBackendURL() error {
 
 // readBackendPassword puts the password into the URL, where every store looks for it.
 func (s *Settings) readBackendPassword() error {
+	s.withoutPassword = s.Backend.URL
 	path := s.Backend.PasswordFile
 	if path == "" {
 		return nil

@@ -68,7 +68,7 @@ func (r *reloader) apply() (restart []string, err error) {
 	for _, warning := range s.Warnings {
 		r.log.Warn(warning)
 	}
-	restart = config.NeedsRestart(&r.running.Config, &s.Config)
+	restart = config.NeedsRestart(&r.running, &s)
 	r.log.Info("configuration reloaded", "log_level", s.Log.Level, "needs_restart", restart, "access_rules", len(s.Access.Rules))
 	return restart, nil
 }
