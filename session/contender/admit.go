@@ -10,9 +10,7 @@ func (c *Contender) admit() {
 		w := c.queue.pop()
 		c.in = append(c.in, w)
 		c.hold.used++
-		if c.hold.others {
-			c.hold.allow--
-		}
+		c.hold.allow-- // counts while others wait
 		w.phase, w.Entries, w.sent, w.stale = granted, 1, 1, false
 		w.Fence = c.hold.block + backend.Fence(c.hold.used) - 1
 		w.began, w.Until = c.now, 0
@@ -69,7 +67,7 @@ func (c *Contender) comers() int {
 // that there is, at once or one after the other.
 func (c *Contender) fitting() int {
 	h := &c.hold
-	if h.id == 0 || h.giving || c.recovers || c.bar > 0 || c.now >= h.deadline {
+	if h.giving || c.recovers || c.bar > 0 || c.now >= h.deadline {
 		return 0
 	}
 	room := c.cfg.Turns - h.used

@@ -45,7 +45,7 @@ func (c *Contender) Reply(now time.Duration, r ledger.Reply, err error) Effects 
 // kept: what q was to give back is ours still.
 func (c *Contender) kept(q *Request) {
 	c.hold.giving = false
-	if q.Swap != nil && c.hold.id != 0 {
+	if c.hold.id != 0 {
 		c.hold.count = q.had
 	}
 }
@@ -109,14 +109,13 @@ func (c *Contender) compare(q *Request, written bool) (more bool) {
 		if written {
 			c.reclaimed(q, mine)
 		}
-	case c.leaving:
 	case c.hold.id != 0 && mine != nil && mine.ID == c.hold.id:
 		c.hold.broken = false
 		// A store that has an older record again, or whose clock was set forward, would grant the
 		// name to others too early. What a write makes of the lease counts from then on.
 		c.hold.behind = !written && c.cfg.Restores && mine.End < c.hold.deadline
 		return c.confirmed(q, mine, written)
-	case c.hold.id != 0 && len(c.in) > 0:
+	case len(c.in) > 0:
 		c.missing()
 	default: // given back, if there was anything
 		c.hold = hold{}
@@ -140,7 +139,7 @@ func (c *Contender) missing() {
 
 // goneWhy says why the store does not have the hold any more.
 func (c *Contender) goneWhy(id backend.Fence) Reason {
-	if c.hold.broken || id != 0 && c.copy.Broken == id {
+	if c.hold.broken || c.copy.Broken == id {
 		return ByForce
 	}
 	return Gone
@@ -187,8 +186,7 @@ func (c *Contender) confirmed(q *Request, mine *ledger.Hold, written bool) (more
 	case mine.Block < h.block: // the store has an older record again, whose fences were given
 		h.used = c.cfg.Turns
 	}
-	if grew > 0 && h.mode.Limit() > 0 { // what became free here meanwhile is not for us
-		h.others, h.since = false, 0
+	if grew > 0 { // what became free here meanwhile is not for us
 		h.allow = min(c.fitting(), grew)
 		return true
 	}
@@ -209,7 +207,7 @@ func (c *Contender) endBroken(mine *ledger.Hold) {
 		return
 	}
 	for _, w := range slices.Clone(c.in) {
-		if w.Holds() && slices.Contains(mine.Breaks, w.Fence) {
+		if slices.Contains(mine.Breaks, w.Fence) { // told or not: others see it already
 			c.keepOut()
 			c.lose(w, ByForce)
 		}
@@ -251,7 +249,7 @@ func (c *Contender) seeOthers(fresh bool) {
 // reclaimed: the store has answered for what was there when the journal ended.
 func (c *Contender) reclaimed(q *Request, mine *ledger.Hold) {
 	c.recovers = false
-	if mine == nil || mine.ID != c.reclaiming || len(c.in) == 0 || c.now >= c.hold.deadline {
+	if mine == nil || mine.ID != c.reclaiming || len(c.in) == 0 {
 		c.loseAll(c.goneWhy(c.reclaiming))
 		c.forget()
 		c.leaving = c.copy.Has(c.cfg.Node)

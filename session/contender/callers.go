@@ -16,9 +16,7 @@ func (c *Contender) Enter(now time.Duration, w *Caller) Effects {
 		return c.advance()
 	}
 	c.queue.push(w)
-	c.admit()
 	switch {
-	case w.phase != waiting:
 	case w.NoWait && c.behind(w):
 		c.refuse(w, Held)
 	case c.cfg.MostWaiting > 0 && c.queue.len() > c.cfg.MostWaiting:
@@ -160,7 +158,7 @@ func (c *Contender) keepOut() {
 
 // expire ends what is over by now.
 func (c *Contender) expire() {
-	if c.hold.id != 0 && c.now >= c.hold.deadline {
+	if c.now >= c.hold.deadline {
 		reason := Expired
 		if c.hold.broken {
 			reason = ByForce

@@ -90,7 +90,7 @@ func (c *Contender) needs() ledger.Op {
 		op.Verb, op.Bar = ledger.Leave, c.bar
 		return op
 	case c.queue.len() == 0:
-		if op.Keep == 0 && op.Hold == 0 {
+		if op.Hold == 0 {
 			op.Verb = ledger.Pass
 			if c.copy.Has(c.cfg.Node) {
 				op.Verb = ledger.Leave
@@ -100,7 +100,7 @@ func (c *Contender) needs() ledger.Op {
 	}
 	head := c.queue.head()
 	h := &c.hold
-	if h.id != 0 && h.mode == backend.Exclusive && op.Keep > 0 {
+	if h.mode == backend.Exclusive && op.Keep > 0 {
 		op.Extend = c.extends() // while turns go on, so that none need wait for it
 		return op
 	}
@@ -173,7 +173,7 @@ func (c *Contender) asks() bool {
 	switch {
 	case c.recovers, c.leaving, c.unresolved, c.look, c.describe && len(c.in) > 0, c.short(), h.behind:
 		return true
-	case c.queue.len() > 0 && c.unseen():
+	case c.unseen():
 		return true
 	case slices.ContainsFunc(c.in, func(w *Caller) bool { return w.settle }):
 		return true

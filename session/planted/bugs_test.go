@@ -77,7 +77,7 @@ var bugs = []bug{
 	},
 	{
 		name: "each who comes to wait asks the store", file: "session/contender/needs.go", test: "./backend/redis", run: "^TestWaitersCostNothingOverARestart$",
-		old: "	case c.queue.len() > 0 && c.unseen():\n", new: "	case c.queue.unasked > 0 || c.unseen():\n",
+		old: "	case c.unseen():\n", new: "	case c.queue.unasked > 0 || c.unseen():\n",
 	},
 	{
 		name: "a Redis that compares nothing grants", file: "backend/redis/table_grant.go", test: "./backend/redis", run: "^TestSelfTest$",
