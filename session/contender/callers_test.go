@@ -196,17 +196,22 @@ func TestEntriesThatComeWhileOthersAreWritten(t *testing.T) {
 	}
 }
 
-func TestEntriesOfWhichTheAnswerIsLost(t *testing.T) {
-	b := newBench(t, nil)
-	w := b.enter(exclusive())
-	b.answer().accept(w)
-	b.did(b.c.SetEntries(b.now, w, 2))
-	b.sent = nil
-	b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrRefused))
-	b.now += time.Second
-	b.did(b.c.Tick(b.now))
-	if b.answer(); len(b.last.Written) != 1 || b.row.Record.Firm("me").Callers[0].Entries != 2 {
-		t.Errorf("written %v, the store has %+v", b.last.Written, b.row.Record.Firm("me").Callers)
+func TestEntriesThatWereNotWritten(t *testing.T) {
+	for name, err := range map[string]error{"refused": backend.ErrRefused, "no answer": backend.ErrUnavailable, "another was first": nil} {
+		b := newBench(t, nil)
+		w := b.enter(exclusive())
+		b.answer().accept(w)
+		b.did(b.c.SetEntries(b.now, w, 2))
+		b.sent = nil
+		if err == nil {
+			b.row.Version = "another"
+		}
+		b.did(b.c.Reply(b.now, b.row.Reply(b.now), err))
+		b.now += time.Second
+		b.did(b.c.Tick(b.now))
+		if b.answer(); len(b.last.Written) != 1 || b.row.Record.Firm("me").Callers[0].Entries != 2 {
+			t.Errorf("%s: written %v, the store has %+v", name, b.last.Written, b.row.Record.Firm("me").Callers)
+		}
 	}
 }
 
@@ -300,8 +305,8 @@ func TestWhatIsShown(t *testing.T) {
 	}
 	b.did(b.c.Release(b.now, next))
 	b.did(b.c.Release(b.now, w))
-	if b.c.Owes() || w.phase != over {
-		t.Error("what is retained counts as owed")
+	if b.c.Owes() || w.phase != over || next.Waits() {
+		t.Error("what is retained counts as owed, or who has given up waits")
 	}
 	b.now += time.Second
 	b.did(b.c.Tick(b.now))

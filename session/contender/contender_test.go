@@ -1,6 +1,7 @@
 package contender
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -21,6 +22,8 @@ type bench struct {
 	n    int
 	// clock: the store's goes on as now does; else it stands.
 	clock bool
+	// announced: who may be told, by Effects.Granted.
+	announced []*Caller
 }
 
 func newBench(t *testing.T, change func(*Config)) *bench {
@@ -34,6 +37,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 
 func (b *bench) did(e Effects) Effects {
 	b.last = e
+	b.announced = append(b.announced, e.Granted...)
 	if e.Send != nil {
 		b.sent = e.Send
 	}
@@ -79,8 +83,11 @@ func (b *bench) answer() *bench {
 }
 
 func (b *bench) accept(w *Caller) bool {
+	b.Helper()
 	ok, e := b.c.Accept(b.now, w)
-	b.did(e)
+	if b.did(e); ok && !slices.Contains(b.announced, w) {
+		b.Error("one is let in, and nobody hears of it")
+	}
 	return ok
 }
 
@@ -122,7 +129,10 @@ func TestUndisturbedPairIsTwoRoundTrips(t *testing.T) {
 
 func TestTurnsCostNothing(t *testing.T) {
 	b := newBench(t, nil)
-	w := []*Caller{b.enter(exclusive()), b.enter(exclusive()), b.enter(exclusive())}
+	var w []*Caller
+	for _, owner := range []backend.Owner{"x:1", "y:1", "z:1"} {
+		w = append(w, b.enter(&Caller{TTL: ttl, Owner: owner}))
+	}
 	b.answer()
 	for i, x := range w {
 		if !b.accept(x) {
@@ -293,23 +303,33 @@ func TestNoConflictWithWhatIsOver(t *testing.T) {
 }
 
 func TestRetained(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Retain = 20 * time.Millisecond })
-	w := b.enter(exclusive())
-	b.answer().accept(w)
-	b.did(b.c.Release(b.now, w))
-	if b.sent != nil {
-		t.Fatal("given back at once")
-	}
-	w = b.enter(exclusive())
-	if !b.accept(w) || b.sent != nil {
-		t.Fatal("the store is asked, although the node has the name")
-	}
-	b.did(b.c.Release(b.now, w))
-	b.now = b.last.Timer
-	b.did(b.c.Tick(b.now))
-	b.answer()
-	if b.row.Record.Has("me") {
-		t.Error("kept beyond its time")
+	for retain, kept := range map[time.Duration]time.Duration{
+		20 * time.Millisecond: 20 * time.Millisecond,
+		time.Hour:             ttl - ttl/100 - ttl/3 - 2*time.Second, // and is not renewed
+	} {
+		b := newBench(t, func(c *Config) { c.Retain = retain })
+		w := b.enter(exclusive())
+		b.answer().accept(w)
+		b.now += time.Second
+		b.did(b.c.Release(b.now, w))
+		if b.sent != nil {
+			t.Fatal("given back at once")
+		}
+		w = b.enter(exclusive())
+		if !b.accept(w) || b.sent != nil {
+			t.Fatal("the store is asked, although the node has the name")
+		}
+		b.now += time.Second
+		b.did(b.c.Release(b.now, w))
+		if b.sent != nil || b.last.Timer != b.now+kept {
+			t.Fatalf("with a retain of %v it is given back in %v, want %v", retain, b.last.Timer-b.now, kept)
+		}
+		b.now = b.last.Timer
+		b.did(b.c.Tick(b.now))
+		b.answer()
+		if b.row.Record.Has("me") {
+			t.Error("kept beyond its time")
+		}
 	}
 }
 
@@ -332,7 +352,10 @@ func TestForgottenHoldIsWrittenDownAgain(t *testing.T) {
 	w := b.enter(exclusive())
 	b.answer().accept(w)
 	b.row = ledger.Row{} // the store comes back empty
-	b.did(b.c.Renewed(b.now, ledger.Renewal{ID: b.c.hold.id, TTL: ttl}, b.now, backend.ErrNotHeld))
+	b.now += ttl / 2
+	if b.did(b.c.Renewed(b.now, ledger.Renewal{ID: b.c.hold.id, TTL: ttl}, b.now, backend.ErrNotHeld)); b.last.Renew != nil {
+		t.Error("renewed again at once")
+	}
 	for b.sent != nil {
 		b.answer()
 	}

@@ -130,23 +130,30 @@ func TestDeletedHoldOfAnother(t *testing.T) {
 	}
 }
 
-// A hold that an administrator has broken is not taken for a forgotten one, also if the
-// message is lost.
+// A hold that an administrator has broken is not taken for a forgotten one, whatever its node
+// hears of that first.
 func TestBrokenHoldIsNotRestored(t *testing.T) {
-	for _, restarts := range []bool{false, true} {
+	for name, hears := range map[string]func(*bench, *Caller){
+		"restarts": func(b *bench, w *Caller) {
+			var e Effects
+			b.c, e = Recover(b.now, b.c.cfg, Past{ID: w.Fence, Deadline: b.c.Deadline(w), Callers: []*Caller{w}})
+			b.did(e)
+		},
+		"renews": func(b *bench, _ *Caller) {
+			b.did(b.c.Renewed(b.now, ledger.Renewal{ID: b.c.hold.id, TTL: ttl}, b.now, backend.ErrNotHeld))
+		},
+		"is told, and another one was broken since": func(b *bench, _ *Caller) {
+			b.row.Record.Broken = 1
+			b.did(b.c.Message(b.now, ledger.Broken, nil))
+		},
+	} {
 		b := newBench(t, func(cfg *Config) { cfg.Restores = true })
 		w := b.enter(exclusive())
 		b.answer().accept(w)
 		b.other(ledger.Op{Verb: ledger.Break, Hold: w.Fence})
 		b.other(ledger.Op{Want: 1}) // another has it meanwhile
 		b.other(ledger.Op{Verb: ledger.Leave})
-		if restarts {
-			var e Effects
-			b.c, e = Recover(b.now, b.c.cfg, Past{ID: w.Fence, Deadline: b.c.Deadline(w), Callers: []*Caller{w}})
-			b.did(e)
-		} else {
-			b.did(b.c.Renewed(b.now, ledger.Renewal{ID: b.c.hold.id, TTL: ttl}, b.now, backend.ErrNotHeld))
-		}
+		hears(b, w)
 		why := Reason(0)
 		for b.sent != nil {
 			b.answer()
@@ -155,7 +162,7 @@ func TestBrokenHoldIsNotRestored(t *testing.T) {
 			}
 		}
 		if why != ByForce || b.row.Record.Has("me") {
-			t.Errorf("restarts %v: it ended with %v, the store has %+v", restarts, why, b.row.Record)
+			t.Errorf("%s: it ended with %v, the store has %+v", name, why, b.row.Record)
 		}
 	}
 }

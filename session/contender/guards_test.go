@@ -241,10 +241,19 @@ func TestRefusedAndFailed(t *testing.T) {
 			if j := slices.IndexFunc(b.last.Ended, func(e Ended) bool { return e.Caller == asked }); j >= 0 {
 				got = b.last.Ended[j].Reason
 			}
-			if got != tt.want[i] || !late.Waits() {
+			if got != tt.want[i] || !late.Waits() || b.last.Send != nil {
 				t.Errorf("%s: one who has asked is told %v, want %v; one who has not waits: %v", name, got, tt.want[i], late.Waits())
 			}
 		}
+	}
+}
+
+// What was asked for one who was told that it failed is undone at once.
+func TestFailedIsUndone(t *testing.T) {
+	b := newBench(t, nil)
+	b.enter(exclusive())
+	if b.did(b.c.Reply(b.now, ledger.Reply{}, errors.New("no space"))); b.last.Send == nil {
+		t.Error("what the store may have done stays")
 	}
 }
 

@@ -89,25 +89,31 @@ func TestProlongBesideTheWatchdog(t *testing.T) {
 
 // A write that gives a shorter lease, and is carried out after the renewal, undoes it.
 func TestRenewalBesideAWriteOfAShorterLease(t *testing.T) {
-	b := newBench(t, nil)
-	w, next := b.enter(exclusive()), exclusive()
-	next.TTL = time.Second
-	b.enter(next)
-	b.answer().accept(w)
-	b.now += ttl / 3
-	renew, sentAt := *b.did(b.c.Tick(b.now)).Renew, b.now
-	b.row.Renew(renew.ID, renew.TTL, b.now)
-	b.did(b.c.Release(b.now, w)) // the next one wants a second only
-	b.settle()
-	b.did(b.c.Renewed(b.now, renew, sentAt, nil))
-	if !b.accept(next) {
-		t.Fatal("not granted")
-	}
-	if end := b.row.Record.Firm("me").End; b.c.Deadline(next) > end {
-		t.Errorf("it counts on %v, the store has %v", b.c.Deadline(next)-b.now, end-b.now)
-	}
-	if b.last.Timer > b.now+time.Second {
-		t.Errorf("renewed in %v", b.last.Timer-b.now)
+	for _, another := range []bool{false, true} {
+		b := newBench(t, nil)
+		w, next := b.enter(exclusive()), exclusive()
+		next.TTL = time.Second
+		b.enter(next)
+		b.answer().accept(w)
+		b.now += ttl / 3
+		renew, sentAt := *b.did(b.c.Tick(b.now)).Renew, b.now
+		b.row.Renew(renew.ID, renew.TTL, b.now)
+		if another { // write, of the longer lease
+			b.did(b.c.SetEntries(b.now, w, 2))
+			b.settle()
+		}
+		b.did(b.c.Release(b.now, w)) // the next one wants a second only
+		b.settle()
+		b.did(b.c.Renewed(b.now, renew, sentAt, nil))
+		if !b.accept(next) {
+			t.Fatal("not granted")
+		}
+		if end := b.row.Record.Firm("me").End; b.c.Deadline(next) > end {
+			t.Errorf("it counts on %v, the store has %v", b.c.Deadline(next)-b.now, end-b.now)
+		}
+		if b.last.Timer > b.now+time.Second {
+			t.Errorf("renewed in %v", b.last.Timer-b.now)
+		}
 	}
 }
 
@@ -150,8 +156,31 @@ func TestProlongBesideAWriteThatIsLate(t *testing.T) {
 	b.now += time.Second
 	b.did(b.c.Tick(b.now))
 	b.settle()
-	if b.prolong(w, 10*ttl); b.c.Deadline(w) != b.now+10*ttl-ttl/10 {
+	if b.prolong(w, 20*ttl); b.c.Deadline(w) != b.now+20*ttl-ttl/5 {
 		t.Errorf("when no write is under way it counts on %v", b.c.Deadline(w)-b.now)
+	}
+}
+
+// A renewal counts for no more than it has asked for, nor than a write beside it that is carried
+// out after it.
+func TestProlongBesideAWrite(t *testing.T) {
+	for name, tt := range map[string]struct {
+		d    time.Duration
+		lost bool // is the write
+	}{"short, and the write is lost": {time.Second, true}, "long, and the write comes after it": {10 * ttl, false}} {
+		w := exclusive()
+		w.Fixed = true
+		b := held(t, w, nil)
+		b.now += ttl / 2
+		b.did(b.c.SetEntries(b.now, w, 2)) // with the rest of the lease
+		write := b.sent
+		b.prolong(w, tt.d)
+		if b.sent = write; !tt.lost {
+			b.carryOut()
+		}
+		if end := b.row.Record.Firm("me").End; b.c.Deadline(w) > end {
+			t.Errorf("%s: it counts on %v, the store has %v", name, b.c.Deadline(w)-b.now, end-b.now)
+		}
 	}
 }
 

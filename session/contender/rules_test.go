@@ -97,15 +97,22 @@ func TestReleaseBuildsOnTheRecordOfWhoWaits(t *testing.T) {
 
 // A message is a hint: if nobody waits, whoever comes is let in all the same.
 func TestMessageThatIsNotTrue(t *testing.T) {
-	b := newBench(t, nil)
-	w := b.enter(exclusive())
-	b.answer().accept(w)
-	b.did(b.c.Message(b.now, ledger.Waits, nil))
-	late := b.enter(exclusive())
-	b.did(b.c.Release(b.now, w))
-	b.settle()
-	if !b.accept(late) {
-		t.Error("never let in, for somebody who does not wait")
+	for _, early := range []bool{false, true} {
+		b := newBench(t, nil)
+		w := b.enter(exclusive())
+		if early {
+			b.did(b.c.Message(b.now, ledger.Waits, nil))
+		}
+		b.answer().accept(w)
+		if !early {
+			b.did(b.c.Message(b.now, ledger.Waits, nil))
+		}
+		late := b.enter(exclusive())
+		b.did(b.c.Release(b.now, w))
+		b.settle()
+		if !b.accept(late) {
+			t.Error("never let in, for somebody who does not wait")
+		}
 	}
 }
 
@@ -139,7 +146,7 @@ func TestGrantThatWasNotToldInTime(t *testing.T) {
 		t.Fatal("told after the deadline")
 	}
 	b.now += ttl
-	if !b.wait(w) || w.Fence <= first || next.Fence != 0 {
+	if !w.Waits() || !b.wait(w) || w.Fence <= first || next.Fence != 0 {
 		t.Errorf("after fence %d: %d, and the next one has %d", first, w.Fence, next.Fence)
 	}
 }
@@ -147,9 +154,10 @@ func TestGrantThatWasNotToldInTime(t *testing.T) {
 // The store says when it will serve; it is not asked before.
 func TestRefusedUntilATime(t *testing.T) {
 	b := newBench(t, nil)
-	w := b.enter(exclusive())
+	w, another := b.enter(exclusive()), b.enter(exclusive())
 	b.sent = nil
 	b.did(b.c.Reply(b.now, ledger.Reply{}, &backend.Later{Err: backend.ErrRefused, After: time.Minute}))
+	b.did(b.c.Release(b.now, another)) // gives up
 	if b.sent != nil || b.last.Timer != b.now+time.Minute {
 		t.Fatalf("asked again at %v, now is %v", b.last.Timer, b.now)
 	}
@@ -174,6 +182,11 @@ func TestPausesGrow(t *testing.T) {
 		if b.sent == nil {
 			t.Fatal("not asked again")
 		}
+	}
+	b.settle()
+	b.did(b.c.Message(b.now, ledger.Look, nil))
+	if b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrUnavailable)); b.last.Timer != b.now+20*time.Millisecond {
+		t.Errorf("after an answer the pause is %v", b.last.Timer-b.now)
 	}
 }
 
@@ -265,18 +278,21 @@ func TestSparePermitIsGivenBack(t *testing.T) {
 }
 
 // That a write was refused over the version that was there before says nothing about the write
-// before it, which may still be carried out.
+// before it, which may still be carried out; over another version it is refused, too.
 func TestOutcomeStaysUnknownWithoutAnotherVersion(t *testing.T) {
-	b := newBench(t, nil)
-	b.enter(exclusive())
-	b.sent = nil
-	b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrUnavailable))
-	b.now += time.Second
-	b.did(b.c.Tick(b.now))
-	b.sent = nil
-	b.did(b.c.Reply(b.now, b.row.Reply(b.now), nil))
-	if !b.c.Unknown() {
-		t.Error("the outcome of the first write counts as known")
+	for _, version := range []ledger.Version{"", "another"} {
+		b := newBench(t, nil)
+		b.enter(exclusive())
+		b.sent = nil
+		b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrUnavailable))
+		b.now += time.Second
+		b.did(b.c.Tick(b.now))
+		b.sent = nil
+		b.row.Version = version
+		b.did(b.c.Reply(b.now, b.row.Reply(b.now), nil))
+		if b.c.Unknown() != (version == "") {
+			t.Errorf("version %q: the outcome of the first write is unknown: %v", version, b.c.Unknown())
+		}
 	}
 }
 

@@ -35,3 +35,25 @@ func TestStrictOrderOfTheFirstCallers(t *testing.T) {
 		t.Errorf("the queue is %+v", b.row.Record.Queue)
 	}
 }
+
+// Nor does one that has heard the clock come behind those who came after it, of whom it did not
+// know.
+func TestStrictOrderOfThoseWhoAreNotKnown(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Strict, c.Turns = true, 1 })
+	answer := func() {
+		r := b.carryOut()
+		r.Clock = b.now.Microseconds()
+		b.did(b.c.Reply(b.now, r, nil))
+	}
+	b.other(ledger.Op{Want: 1})
+	b.did(b.c.Message(b.now, ledger.Look, nil))
+	answer()
+	b.enter(exclusive())
+	b.other(ledger.Op{Node: "after", Want: 1, Strict: true, Since: b.now.Microseconds() + 1})
+	for b.sent != nil {
+		answer()
+	}
+	if q := b.row.Record.Queue; len(q) != 2 || q[0].Node != "me" {
+		t.Errorf("the queue is %+v", q)
+	}
+}
