@@ -52,8 +52,8 @@ func TestLeaseIsWrittenBeforeItIsTold(t *testing.T) {
 		}
 		want := b.now + tt.ttl - tt.ttl/100
 		b.settle()
-		if !b.accept(next) || b.c.Deadline(next) != want || (next.Until != 0) != tt.fixed {
-			t.Errorf("%s: until %v, want %v; fixed until %v", name, b.c.Deadline(next), want, next.Until)
+		if !b.accept(next) || b.c.Deadline(next) != want || (next.Until != 0) != tt.fixed || next.Fence != first.Fence+1 {
+			t.Errorf("%s: fence %d, until %v, want %v; fixed until %v", name, next.Fence, b.c.Deadline(next), want, next.Until)
 		}
 	}
 }
@@ -250,7 +250,10 @@ func TestNoLeaseIsMadeShorterThanWasTold(t *testing.T) {
 			b.did(b.c.Release(b.now, long))
 			b.did(b.c.Describe(b.now))
 		},
-		"one comes who wants it alone": func(b *bench, _ *Caller) { b.enter(exclusive()) },
+		"one comes who wants it alone": func(b *bench, _ *Caller) {
+			b.enter(exclusive())
+			b.did(b.c.Describe(b.now))
+		},
 	} {
 		long, w := shared(), shared()
 		long.TTL = 10 * ttl

@@ -171,6 +171,7 @@ func TestProlongGuards(t *testing.T) {
 	}
 	r, _, e = b.c.Prolong(b.now, w, 4*ttl)
 	b.did(e)
+	b.enter(&Caller{TTL: 4 * ttl, Owner: "y:1"}) // has the hold after w
 	b.did(b.c.Release(b.now, w))
 	b.did(b.c.Prolonged(b.now, w, r, b.now, nil))
 	if len(b.last.Journal) != 0 {

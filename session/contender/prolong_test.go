@@ -161,6 +161,18 @@ func TestProlongBesideAWriteThatIsLate(t *testing.T) {
 	}
 }
 
+// The store keeps a fixed lease for no longer than was told, whatever is written.
+func TestWriteOfAFixedLease(t *testing.T) {
+	w := exclusive()
+	w.Fixed = true
+	b := held(t, w, nil)
+	b.now += ttl / 2
+	b.did(b.c.SetEntries(b.now, w, 2))
+	if b.settle(); b.row.Record.Firm("me").End != w.Until+ttl/100 {
+		t.Errorf("by the store it ends at %v, told was %v", b.row.Record.Firm("me").End, w.Until)
+	}
+}
+
 // A renewal counts for no more than it has asked for, nor than a write beside it that is carried
 // out after it.
 func TestProlongBesideAWrite(t *testing.T) {
@@ -169,10 +181,10 @@ func TestProlongBesideAWrite(t *testing.T) {
 		lost bool // is the write
 	}{"short, and the write is lost": {time.Second, true}, "long, and the write comes after it": {10 * ttl, false}} {
 		w := exclusive()
-		w.Fixed = true
+		w.Fixed = !tt.lost
 		b := held(t, w, nil)
 		b.now += ttl / 2
-		b.did(b.c.SetEntries(b.now, w, 2)) // with the rest of the lease
+		b.did(b.c.SetEntries(b.now, w, 2)) // with the rest of the lease, where that is fixed
 		write := b.sent
 		b.prolong(w, tt.d)
 		if b.sent = write; !tt.lost {
