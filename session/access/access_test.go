@@ -67,6 +67,7 @@ func TestRules(t *testing.T) {
 	if !ok {
 		t.Fatal("the token of robot was not known")
 	}
+	other, _ := c.Show(Caller{}, "another-token-of-16")
 	admin, _ := c.Show(Caller{}, adminToken)
 	tests := []struct {
 		by    Caller
@@ -91,6 +92,7 @@ func TestRules(t *testing.T) {
 		{robot, Lock, "robots/a", true},
 		{robot, Inspect, "local", true},
 		{robot, Lock, "mine/a", false},
+		{other, Lock, "robots/a", false},
 		{Caller{token: "other"}, Lock, "robots/a", false},
 		{Caller{token: "gone"}, Lock, "robots/a", false},
 		{certCaller(t, "host-b", "b", "x:"), Lock, "hosts", true},
@@ -100,6 +102,7 @@ func TestRules(t *testing.T) {
 		{Caller{via: viaLoopback}, Inspect, "local", true},
 		{Caller{via: viaNetwork}, Inspect, "local", false},
 		{unixCaller(1000), Inspect, "local", false},
+		{Caller{via: viaLoopback, peer: session.Peer{UID: 1000}}, Lock, "mine/a", false}, // a user is one of a socket
 		{Caller{}, Lock, "all", true},
 		{Caller{}, Admin, "all", false},
 		{unixCaller(1002), Admin, "teams/a", true},
@@ -112,7 +115,7 @@ func TestRules(t *testing.T) {
 		{Caller{peer: session.Peer{UID: 0}}, Admin, "anything", false}, // the 0 of nobody is not root
 	}
 	for _, tt := range tests {
-		if os.Geteuid() == tt.by.peer.UID && !tt.want {
+		if tt.by.via == viaUnix && os.Geteuid() == tt.by.peer.UID && !tt.want {
 			continue // the tests run as that user
 		}
 		if err := c.May(tt.by, tt.right, tt.name); (err == nil) != tt.want {
@@ -186,6 +189,7 @@ func TestKnown(t *testing.T) {
 		want bool
 	}{
 		{Caller{}, false}, {Caller{token: "gone"}, false}, {Caller{}.For(session.Options{}), false},
+		{Caller{}.For(session.Options{Access: strings.Repeat("00", 32)}), false},
 		{robot, true}, {admin, true}, {ofSession, true}, {certCaller(t, "a", "b", "x:"), true},
 		{Caller{via: viaLoopback}, true}, {unixCaller(1000), true},
 	} {
@@ -193,16 +197,18 @@ func TestKnown(t *testing.T) {
 			t.Errorf("known %v: %v, want %v", tt.by, err, tt.want)
 		}
 	}
-	if err := c.Set(Config{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, by := range []Caller{robot, admin, ofSession} {
-		if err := c.Known(by); session.CodeOf(err) != session.CodeNoSession {
-			t.Errorf("known %v after its token was taken away: %v, want %s", by, err, session.CodeNoSession)
+	for _, adminToken := range []string{"", "the-next-token-of-admins"} {
+		if err := c.Set(Config{AdminToken: adminToken}); err != nil || c.HasAdminToken() != (adminToken != "") {
+			t.Fatalf("with the admin token %q: %v, has one %v", adminToken, err, c.HasAdminToken())
 		}
-	}
-	if c.Sees(admin, Admin, "a") {
-		t.Error("a former admin token still administers")
+		for _, by := range []Caller{robot, admin, ofSession} {
+			if err := c.Known(by); session.CodeOf(err) != session.CodeNoSession {
+				t.Errorf("known %v after its token was taken away: %v, want %s", by, err, session.CodeNoSession)
+			}
+		}
+		if c.Sees(admin, Admin, "a") {
+			t.Error("a former admin token still administers")
+		}
 	}
 }
 
@@ -255,6 +261,9 @@ func TestFor(t *testing.T) {
 	}
 	if by := (Caller{}).For(o); by.token != "robot" {
 		t.Errorf("for = %v, want robot", by)
+	}
+	if by := (Caller{token: "other"}).For(o); by.token != "other" {
+		t.Errorf("for with a token of its own = %v, want other", by)
 	}
 	if by := unixCaller(1).For(o); by.token != "" {
 		t.Errorf("for over a Unix socket = %v, want the user alone", by)
@@ -340,5 +349,35 @@ func TestCertificateHasToBeVerified(t *testing.T) {
 	}
 	if by := certCaller(t, "a", "b", "x://y"); !slices.Equal(by.certs, []string{"a", "b", "x://y"}) {
 		t.Errorf("names = %q", by.certs)
+	}
+}
+
+// Who repeats the key of another one, by whatever it is known, gets no session of that one.
+func TestKeyIsTheCallersOwn(t *testing.T) {
+	keys := map[string]bool{}
+	for _, by := range []Caller{{token: "a"}, {token: "b"}, certCaller(t, "a", "b", "x:"), certCaller(t, "c", "d", "x:")} {
+		o := session.Options{Key: "k"}
+		Open().Sign(by, &o)
+		keys[o.Key] = true
+	}
+	if len(keys) != 4 {
+		t.Errorf("the keys of four callers are %v", keys)
+	}
+}
+
+// Who administers some names sees the sessions that are about those, and nobody else any.
+func TestRestrict(t *testing.T) {
+	c := newControl(t, Config{Rules: []Rule{allow("user:1000", "admin", "a/*"), allow("user:1001", "lock", "*"), allow("user:1002", "admin", "*")}})
+	for uid, want := range map[int][]bool{1000: {true, false}, 1001: nil, 1002: {true, true}} {
+		var q session.Query
+		err := c.Restrict(unixCaller(uid), &q)
+		if (err == nil) != (want != nil) {
+			t.Errorf("user %d: %v", uid, err)
+		}
+		for i, name := range []string{"a/1", "b"}[:len(want)] {
+			if sees := q.Sees == nil || q.Sees(name); sees != want[i] {
+				t.Errorf("user %d sees %s: %v", uid, name, sees)
+			}
+		}
 	}
 }

@@ -73,3 +73,17 @@ func TestSpend(t *testing.T) {
 		t.Errorf("keys = %v, want 7 callers", keys)
 	}
 }
+
+// A lock that is held is given back however often its holder has asked.
+func TestReleasesOfWhatIsHeldAreNotRefused(t *testing.T) {
+	c := newControl(t, Config{Rate: Rate{PerSecond: 1, Burst: 1}})
+	by := unixCaller(1)
+	for range 3 {
+		if err := c.SpendBack(by, "", true); err != nil {
+			t.Errorf("the release of a lock that is held: %v", err)
+		}
+	}
+	if err := c.SpendBack(by, "", false); err == nil {
+		t.Error("what is not held may be released as often as one likes")
+	}
+}
