@@ -126,3 +126,22 @@ func TestCheckOverARestart(t *testing.T) {
 		}
 	})
 }
+
+// Who releases the hold that it has seen releases no later one.
+func TestReleaseOfTheHoldThatWasSeen(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s := c.open(0)
+		seen := mustAcquire(t, s, "x", session.Acquire{}).Fence()
+		mustRelease(t, s, "x")
+		l := mustAcquire(t, s, "x", session.Acquire{})
+		_, err := s.ReleaseSeen(t.Context(), "x", 1, true, &seen, "")
+		if wantCode(t, err, session.CodeFenceMismatch); !held(l) {
+			t.Error("the later hold is released")
+		}
+		seen = l.Fence()
+		if _, err := s.ReleaseSeen(t.Context(), "x", 1, true, &seen, ""); err != nil || held(l) {
+			t.Errorf("the hold that was seen: %v", err)
+		}
+	})
+}

@@ -119,3 +119,42 @@ func TestRepeatAfterALossAndAnotherHold(t *testing.T) {
 		}
 	})
 }
+
+// A repeat after a restart is told of its own hold, not of the one that its owner has had since.
+func TestRepeatAfterAnotherHoldAndARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, token := p.open(patient)
+		first := session.Acquire{Key: "first"}
+		fence := mustAcquire(t, s, "x", first).Fence()
+		mustRelease(t, s, "x")
+		mustAcquire(t, s, "x", session.Acquire{Key: "second", MaxHold: time.Minute})
+		for _, d := range []time.Duration{0, 2 * time.Minute} { // the second is held, and then lost
+			time.Sleep(d)
+			p = p.restart()
+			s = p.lookup(token)
+			g, err := s.Acquire(t.Context(), "x", first)
+			if err != nil || g.Lease.Fence() != fence {
+				t.Fatalf("repeat: %+v, %v, want fence %d", g, err, fence)
+			}
+			wantCode(t, g.Lease.Err(), session.CodeNotOwner)
+		}
+	})
+}
+
+// One of a release of several, some of which were lost, is told that again.
+func TestRepeatOfAReleaseInPartAfterARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, token := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{})
+		<-mustAcquire(t, s, "y", session.Acquire{MaxHold: time.Second}).Done()
+		synctest.Wait()
+		for range 2 {
+			_, err := s.ReleaseAll(t.Context(), []string{"x", "y"}, 1, "k")
+			wantCode(t, err, session.CodeLost)
+			p = p.restart()
+			s = p.lookup(token)
+		}
+	})
+}

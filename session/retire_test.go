@@ -1,7 +1,9 @@
 package session_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
@@ -49,5 +51,28 @@ func TestRetiredSessionTellsALoss(t *testing.T) {
 			_, err := s.Release(t.Context(), "x", 1, false, "")
 			wantCode(t, err, session.CodeLost)
 		}
+	})
+}
+
+// A session of one lock that has released it is over: what it waited for is not kept for it, and its
+// client would not even be heard about that.
+func TestOneLockIsGrantedNothingAfterItsRelease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s, other := c.open(0, session.Options{Peer: session.NoPeer(), OneLock: true}), c.open(0)
+		mustAcquire(t, s, "x", session.Acquire{})
+		mustAcquire(t, other, "y", session.Acquire{})
+		ended := make(chan error)
+		go func() {
+			_, err := s.Acquire(context.Background(), "y", session.Acquire{Wait: time.Minute})
+			ended <- err
+		}()
+		synctest.Wait()
+		if _, err := s.Release(t.Context(), "x", 1, false, "k"); err != nil { // which may be repeated for a while
+			t.Fatal(err)
+		}
+		mustRelease(t, other, "y")
+		wantCode(t, <-ended, session.CodeSessionEnded)
+		mustAcquire(t, other, "y", session.Acquire{})
 	})
 }

@@ -129,3 +129,18 @@ func TestEndUser(t *testing.T) {
 		}
 	})
 }
+
+// Whoever ends a session twice makes no room for another one.
+func TestRoomOfASessionThatEndsTwice(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{Limits: session.Limits{SessionsPerUser: 2}}, nil)
+		s := c.open(0)
+		c.open(0)
+		for range 2 {
+			s.End(t.Context(), "done")
+		}
+		c.open(0)
+		_, _, err := c.nodes[0].Open(session.Options{Peer: session.NoPeer()})
+		wantCode(t, err, session.CodeTooManySessions)
+	})
+}
