@@ -113,22 +113,23 @@ func (t *Table) expire() {
 
 // giveUp writes down that a hold is over.
 func (s *session) giveUp(ctx context.Context, k stakeKey) error {
+	at := now()
 	is, err := s.read(ctx, k.name)
 	if err != nil {
 		return err
 	}
 	e, ok := is.Ends.Find(k.id)
 	if !ok || e.Under == "" || !is.Holds(k.id) {
-		s.t.stakes.drop(k.name, k.id)
+		s.t.stakes.gaveUp(k, at)
 		return nil
 	}
-	if !s.t.stakes.over(k, now()) {
+	if !s.t.stakes.over(k, at) {
 		return nil
 	}
 	w := s.rewrite(k.name, &is, quorum.End{ID: k.id, Until: quorum.Clock()})
 	failed, err := w.commit(ctx)
 	if err == nil && failed == nil {
-		s.t.stakes.drop(k.name, k.id)
+		s.t.stakes.gaveUp(k, at)
 	}
 	return err
 }

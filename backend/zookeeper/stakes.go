@@ -115,6 +115,16 @@ func (s *stakes) due(at time.Duration) (ks []stakeKey) {
 	return ks
 }
 
+// gaveUp forgets a hold that is over in the record, which was begun to be given up at that time. Who has
+// renewed it since writes it anew, and goes on with it.
+func (s *stakes) gaveUp(k stakeKey, at time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if x := s.find(k.name, k.id); x != nil && x.until <= at {
+		s.remove(k.name, k.id)
+	}
+}
+
 // over: nobody has renewed the hold meanwhile.
 func (s *stakes) over(k stakeKey, at time.Duration) bool {
 	s.mu.Lock()
