@@ -31,7 +31,7 @@ var advice = []struct {
 	{[]uint16{1317, 1969, 3024}, "the server was told to end the statement"},
 	{[]uint16{1665}, "the binary log of the server is kept by statement, which it does not do with READ COMMITTED: set binlog_format = ROW or MIXED"},
 	{[]uint16{1047}, "this member of a Galera cluster does not serve now: it is not part of a majority, or has yet to be brought up to date"},
-	{[]uint16{1146, 1054}, "the tables of lockgw are not there, or not as they were: they are made by the next request"},
+	{[]uint16{missing, 1054}, "the tables of lockgw are not there, or not as they were: they are made by the next request"},
 }
 
 var readOnlyErrors = []uint16{1290, 1792, 1836, 1874, 3100}
@@ -40,6 +40,9 @@ var errReadOnly = fmt.Errorf("%w: %s", backend.ErrRefused, readOnlyWords)
 
 // noneToSpare are errors where no connection more can be made.
 var noneToSpare = []uint16{1040, 1203, 1226}
+
+// missing is the error where a table is not there.
+const missing = 1146
 
 // races are errors of a statement that was rolled back because another one was before it.
 var races = []uint16{1020, 1213, 3101}
@@ -104,7 +107,7 @@ func outcome(err error) error {
 func (t *Table) noticed(err error) error {
 	err = outcome(err)
 	switch {
-	case is(err, 1146, 1054): // the tables are gone, or others
+	case is(err, missing, 1054): // the tables are gone, or others
 		t.PrepareAgain()
 	case is(err, readOnlyErrors...), errors.Is(err, errReadOnly): // it took writes when the connection was made
 		t.Reset()

@@ -80,8 +80,10 @@ const (
 const there = "n.version, n.record, n.ends, {clock}, " + leads + ", IF(s.until <= {clock}, s.run, '')"
 
 var (
-	// layoutSQL asks the last table that is made.
-	layoutSQL = "SELECT layout FROM lockgw_state"
+	// layoutSQL tells none where one of the tables of this layout is missing beside the others.
+	layoutSQL = "SELECT layout FROM lockgw_state WHERE layout > 1 OR (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('lockgw_names', 'lockgw_nodes', 'lockgw_mail')) = 3"
+	// lostSQL has no run be trusted from before the names were lost.
+	lostSQL = "UPDATE lockgw_state SET run = 'lost', server = '' WHERE run <> '' AND NOT EXISTS (SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'lockgw_names')"
 
 	// lookSQL: name.
 	lookSQL = of(of("SELECT {there} FROM lockgw_state AS s LEFT JOIN lockgw_names AS n ON n.name = ? WHERE s.one = 1"))
@@ -178,8 +180,11 @@ func marks(n int) string {
 	return "(" + strings.TrimSuffix(strings.Repeat("?, ", n), ", ") + ")"
 }
 
-// create makes the tables. Each statement does nothing if it was done.
+// create makes those tables that are not there. Each statement does nothing if it was done.
 func (t *Table) create(ctx context.Context) error {
+	if err := outcome(t.requests.do(ctx, lostSQL)); err != nil && !is(err, missing) {
+		return err
+	}
 	for _, sql := range ddl {
 		if err := again(ctx, func() error { return t.requests.do(ctx, sql) }); err != nil {
 			return err

@@ -20,6 +20,10 @@ func TestQuarantineOfAnEmptiedDatabase(t *testing.T) {
 	sqltest.QuarantineOfAnEmptied(t, store, "DROP DATABASE locks", "CREATE DATABASE locks")
 }
 
+func TestOneTableLost(t *testing.T) {
+	sqltest.OneTableLost(t, store, "locks.lockgw_names", "locks.lockgw_nodes", "locks.lockgw_mail")
+}
+
 func TestNoQuarantine(t *testing.T) { sqltest.NoQuarantine(t, store) }
 
 // Whoever takes over from a server may not have heard of the last grants; and a replica takes

@@ -104,9 +104,12 @@ SELECT pg_notify($3, $4)::text FROM relaxed, l`
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 const (
-	existsSQL = `SELECT to_regnamespace('{schema}') IS NOT NULL`
+	existsSQL = `SELECT to_regnamespace('{schema}') IS NOT NULL, to_regclass('{names}') IS NULL AND to_regclass('{run}') IS NOT NULL`
 	schemaSQL = `CREATE SCHEMA IF NOT EXISTS {schema};`
-	layoutSQL = `SELECT layout FROM {state}`
+	// layoutSQL tells none where one of the tables of this layout is missing beside the others.
+	layoutSQL = `SELECT layout FROM {state} WHERE layout > 1 OR num_nulls(to_regclass('{names}'), to_regclass('{run}'), to_regclass('{nodes}')) = 0`
+	// lostSQL has no run be trusted from before the names were lost.
+	lostSQL = `DELETE FROM {run};`
 )
 
 // columns of an answer: whether it was written and trusted, and what is there.

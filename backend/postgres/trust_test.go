@@ -18,6 +18,10 @@ func TestQuarantineOfAnEmptiedDatabase(t *testing.T) {
 	sqltest.QuarantineOfAnEmptied(t, store, "DROP SCHEMA lockgw CASCADE")
 }
 
+func TestOneTableLost(t *testing.T) {
+	sqltest.OneTableLost(t, store, "lockgw.names", "lockgw.nodes", "lockgw.run", "lockgw.state")
+}
+
 func TestNoQuarantine(t *testing.T) { sqltest.NoQuarantine(t, store) }
 
 // Whoever takes over from a primary may not have heard of the last grants; and a standby

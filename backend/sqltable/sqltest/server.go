@@ -1,11 +1,13 @@
 package sqltest
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -81,6 +83,30 @@ func QuarantineOfAnEmptied(t *testing.T, store Store, statements ...string) {
 	}
 	a = store.Open(t, s.URL(), "a", knows)
 	Refuses(t, a, 1000)
+}
+
+// OneTableLost wants that a table which is missing beside the others is made anew; and where it is that
+// of the names, that nothing new is granted for a while, by a gateway that has never been here either.
+func OneTableLost(t *testing.T, store Store, names string, others ...string) {
+	t.Parallel()
+	s := store.Start(t)
+	a := store.Open(t, s.URL(), "a", Guard{On: true})
+	Held(t, a, "before")
+	for _, table := range others {
+		store.Do(t, s, "DROP TABLE "+table)
+		if r, err := Step(t, store.Open(t, s.URL(), "a", Guard{}), table, ledger.Op{Want: 1}); err != nil || !r.Written {
+			t.Errorf("without %s: %+v, %v", table, r, err)
+		}
+		store.Do(t, s, "SELECT 1 FROM "+table)
+	}
+	lives := Granted(t, a, "n")
+	store.Do(t, s, "DROP TABLE "+names)
+	b := store.Open(t, s.URL(), "b", Guard{On: true})
+	var later *backend.Later
+	if r, err := Settled(t, b, "n", ledger.Op{Want: 1}); !errors.As(err, &later) {
+		t.Errorf("granted to another gateway: %+v, %v", r, err)
+	}
+	Refuses(t, a, lives)
 }
 
 // NoQuarantine wants that without a guard there is none.
