@@ -32,7 +32,7 @@ func (l *Lease) refusal(code Code, why contender.Reason) (err *Error) {
 			err = &Error{Code: CodeOf(failure), Lock: l.name, Detail: failure.Error()}
 			return
 		}
-		if why == contender.Refused || (why != contender.Held || l.wasLate()) && !(l.c.Waits() && c.Known(&l.c)) {
+		if why == contender.Refused || why == 0 && !l.c.Waits() || (why != contender.Held || l.wasLate()) && !l.sure(c) {
 			err = l.unanswered(c)
 			return
 		}
@@ -106,6 +106,15 @@ func (m *Manager) holderOf(c *contender.Contender, now time.Duration) *Holder {
 		}
 	}
 	return nil
+}
+
+// sure: how things are for l is known. One that does not want to wait has to have an answer that
+// is not older than its question.
+func (l *Lease) sure(c *contender.Contender) bool {
+	if l.wasLate() {
+		return c.KnownLate(&l.c)
+	}
+	return c.Known(&l.c)
 }
 
 func (l *Lease) wasLate() bool {

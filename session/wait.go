@@ -120,7 +120,7 @@ func (l *Lease) expire(code Code) (done bool, err *Error) {
 		return false, nil
 	}
 	known := false
-	l.n.See(func(c *contender.Contender, _ time.Duration) { known = l.c.Waits() && c.Known(&l.c) && !c.Unknown() })
+	l.n.See(func(c *contender.Contender, _ time.Duration) { known = l.c.Waits() && l.sure(c) && !c.Unknown() })
 	if !known && !hurried {
 		l.n.Hurry(&l.c)
 		return false, nil

@@ -1,7 +1,11 @@
 package session_test
 
 import (
+	"context"
+	"errors"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgw/lockgw/session"
@@ -38,6 +42,55 @@ func TestWaitersPerLock(t *testing.T) {
 					t.Errorf("%d waiters, want 3: there was room again", n)
 				}
 			})
+		})
+	}
+}
+
+// Whose wait is over while it stands behind others of its node is told who holds the name, as the
+// first of them is.
+func TestWaitIsOverBehindOthers(t *testing.T) {
+	for name, tt := range map[string]struct{ held, wanted session.Acquire }{
+		"exclusive": {},
+		"shared":    {wanted: session.Acquire{Shared: true}},
+		"permits":   {session.Acquire{Limit: 1}, session.Acquire{Limit: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				c := newCluster(t, 2, session.Config{}, nil)
+				l := mustAcquire(t, c.open(1), "x", tt.held)
+				var all sync.WaitGroup
+				for i := range 4 {
+					s, a := c.open(0), tt.wanted
+					a.Wait = time.Duration(1+i%2) * 10 * time.Second
+					all.Go(func() {
+						_, err := s.Acquire(context.Background(), "x", a)
+						var e *session.Error
+						if !errors.As(err, &e) || e.Code != session.CodeWaitTimeout || e.Holder == nil || e.Holder.Owner != l.Owner() {
+							t.Errorf("waited %v: %v, want that the wait is over, and who holds it", a.Wait, err)
+						}
+					})
+					synctest.Wait()
+				}
+				all.Wait()
+			})
+		})
+	}
+}
+
+// It is told so also if the store has not answered the first of them by then; and that the store is
+// away, if that does not answer at all.
+func TestWaitIsOverBehindOneThatIsNotAnswered(t *testing.T) {
+	for takes, want := range map[time.Duration]session.Code{time.Second: session.CodeWaitTimeout, time.Minute: session.CodeOutcomeUnknown} {
+		bubble(t, func(t *testing.T) {
+			f := &faulty{}
+			c := newCluster(t, 2, session.Config{}, hooked(f))
+			mustAcquire(t, c.open(1), "x", session.Acquire{})
+			f.set(nil, func(string) error { time.Sleep(takes); return nil })
+			first := wait(t, c.open(0), "x", session.Acquire{Wait: 2 * time.Minute})
+			_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{Wait: 100 * time.Millisecond})
+			wantCode(t, err, want)
+			f.set(nil, nil)
+			<-first
 		})
 	}
 }

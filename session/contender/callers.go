@@ -44,7 +44,7 @@ func (c *Contender) Hurry(now time.Duration, w *Caller) Effects {
 	c.now = now
 	if w.phase == waiting && !w.NoWait {
 		c.queue.hurry(w)
-		if c.behind(w) {
+		if c.behind(w) && c.KnownLate(w) {
 			c.refuse(w, Held)
 		}
 	}

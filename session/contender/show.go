@@ -33,6 +33,12 @@ func (c *Contender) Failing() bool { return c.hold.failing }
 // because the name is in use here.
 func (c *Contender) Known(w *Caller) bool { return w.seen || len(c.in) > 0 }
 
+// KnownLate: likewise for one whose wait is over. It may have come behind others for whom the
+// store has said that this node has to wait, and tells it when it need not.
+func (c *Contender) KnownLate(w *Caller) bool {
+	return c.Known(w) || c.copy.Entry(c.cfg.Node) != nil
+}
+
 // Unknown: a write got no answer and may still be carried out.
 func (c *Contender) Unknown() bool { return c.unresolved }
 

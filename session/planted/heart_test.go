@@ -447,7 +447,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "one in a hurry is turned away although the name is free", file: "session/contender/callers.go",
-		old: "\t\tif c.behind(w) {\n\t\t\tc.refuse(w, Held)\n", new: "\t\tif true {\n\t\t\tc.refuse(w, Held)\n",
+		old: "\t\tif c.behind(w) && c.KnownLate(w) {\n\t\t\tc.refuse(w, Held)\n", new: "\t\tif true {\n\t\t\tc.refuse(w, Held)\n",
 		test: contender,
 	},
 	{

@@ -73,6 +73,10 @@ var holdBugs = []bug{
 		old: "	if !known && !hurried {", new: "	if !known && !hurried && false {",
 	},
 	{
+		name: "who has waited behind others is told that nothing is known", file: "session/refusal.go",
+		old: "		return c.KnownLate(&l.c)\n", new: "		return c.Known(&l.c)\n",
+	},
+	{
 		name: "a wait that is over leaves a caller in the queue", file: "session/wait.go",
 		old: "	err = l.refusal(code, 0)\n	l.leave()\n", new: "	err = l.refusal(code, 0)\n",
 	},
