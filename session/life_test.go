@@ -169,14 +169,43 @@ func TestConnections(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		before := s.Outlives()
 		s.Detach("first")
 		kept.Detach("hang-up")
-		if s.Err() != nil || kept.Err() != nil {
-			t.Fatalf("ended too early: %v, %v", s.Err(), kept.Err())
+		if s.Err() != nil || kept.Err() != nil || !before || s.Outlives() {
+			t.Fatalf("ended too early: %v, %v; with two connections it outlives one: %v, with one: %v", s.Err(), kept.Err(), before, s.Outlives())
 		}
 		s.Detach("second")
 		wantCode(t, s.Err(), session.CodeSessionEnded)
 		wantCode(t, s.Attach(), session.CodeSessionEnded)
+	})
+}
+
+// What lives by something else goes on when its last connection ends.
+func TestConnectionsOfOthers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		blocks := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		for name, tt := range map[string]struct {
+			o     session.Options
+			lives bool
+		}{
+			"connections":   {session.Options{Conns: true}, false},
+			"signs of life": {session.Options{Conns: true, Keepalive: time.Hour}, true},
+			"a process":     {session.Options{Conns: true, Alive: blocks}, true},
+			"none of these": {session.Options{MaxHold: time.Hour}, true},
+		} {
+			s := c.open(0, tt.o)
+			if err := s.Attach(); err != nil {
+				t.Fatal(err)
+			}
+			if s.Outlives() != tt.lives {
+				t.Errorf("%s: outlives its connection: %v", name, s.Outlives())
+			}
+			if s.Detach("hung up"); (s.Err() == nil) != tt.lives {
+				t.Errorf("%s: %v", name, s.Err())
+			}
+		}
 	})
 }
 

@@ -162,6 +162,11 @@ func TestSharedReentry(t *testing.T) {
 		if err != nil || g.Lease != x {
 			t.Errorf("shared entry into an exclusive hold = %+v, %v, want that hold", g, err)
 		}
+		_, err = s.Acquire(t.Context(), "a", session.Acquire{Limit: 3})
+		wantCode(t, err, session.CodeConflict)
+		mustAcquire(t, s, "b", session.Acquire{Limit: 3})
+		_, err = s.Acquire(t.Context(), "b", shares)
+		wantCode(t, err, session.CodeConflict)
 	})
 }
 

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -45,4 +46,22 @@ func TestEndedWhileItOpens(t *testing.T) {
 	if n := len(past.Sessions); n != 0 {
 		t.Errorf("%d sessions come back that were ended", n)
 	}
+}
+
+// A key finds the session of the process that has opened it, and of no later one that has its number.
+func TestKeyOfAnotherProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		blocks := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		bound := session.Options{Key: "k", Alive: blocks, Process: session.Process{PID: 7, Started: 1}}
+		s := c.open(0, bound)
+		if c.open(0, bound) != s {
+			t.Error("the same process has another session")
+		}
+		for _, p := range []session.Process{{PID: 7, Started: 2}, {PID: 8, Started: 1}, {}} {
+			bound.Process = p
+			_, _, err := c.nodes[0].Open(bound)
+			wantCode(t, err, session.CodeConflict)
+		}
+	})
 }
