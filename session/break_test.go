@@ -72,8 +72,9 @@ func TestBreakOfOne(t *testing.T) {
 					c := newCluster(t, 2, session.Config{}, hooked(f))
 					first, second, third := mustAcquire(t, c.open(0), "x", a), mustAcquire(t, c.open(0), "x", a), mustAcquire(t, c.open(0), "x", a)
 					before := c.record("x").Holds[0].ID
+					wantCode(t, c.nodes[1].Break(t.Context(), "x", second.Fence(), first.Owner(), "a test"), session.CodeFenceMismatch)
 					began := time.Now()
-					if err := c.nodes[1].Break(t.Context(), "x", second.Fence(), "", "a test"); err != nil {
+					if err := c.nodes[1].Break(t.Context(), "x", second.Fence(), second.Owner(), "a test"); err != nil {
 						t.Fatal(err)
 					}
 					took := time.Since(began)

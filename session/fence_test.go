@@ -145,3 +145,20 @@ func TestReleaseOfTheHoldThatWasSeen(t *testing.T) {
 		}
 	})
 }
+
+// While the store gives no answer no fence passes, and no name is shown as free.
+func TestCheckWithoutStore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		l := mustAcquire(t, c.open(1), "x", session.Acquire{})
+		f.set(always(errLost), nil)
+		for _, fence := range []backend.Fence{l.Fence(), l.Fence() + 1} {
+			wantCode(t, c.nodes[0].Check(t.Context(), "x", fence), session.CodeUnavailable)
+		}
+		if st, err := c.nodes[0].Inspect(t.Context(), "x"); err != nil || st.State != session.StateUnknown {
+			t.Errorf("it is %s, %v", st.State, err)
+		}
+		f.set(nil, nil)
+	})
+}

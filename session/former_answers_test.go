@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,9 +151,11 @@ func TestRepeatOfAReleaseInPartAfterARestart(t *testing.T) {
 		mustAcquire(t, s, "x", session.Acquire{})
 		<-mustAcquire(t, s, "y", session.Acquire{MaxHold: time.Second}).Done()
 		synctest.Wait()
-		for range 2 {
-			_, err := s.ReleaseAll(t.Context(), []string{"x", "y"}, 1, "k")
-			wantCode(t, err, session.CodeLost)
+		for i := range 2 {
+			all, err := s.ReleaseAll(t.Context(), []string{"x", "y"}, 1, "k")
+			if wantCode(t, err, session.CodeLost); i == 0 && !slices.Equal(all.Names, []string{"x"}) {
+				t.Errorf("given back are %q", all.Names)
+			}
 			p = p.restart()
 			s = p.lookup(token)
 		}

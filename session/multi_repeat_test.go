@@ -220,6 +220,32 @@ func TestRestartDuringAcquireAll(t *testing.T) {
 	})
 }
 
+// A session that somebody knows of keeps what it has got, for its client to give back.
+func TestRestartDuringAcquireAllOfAKnownSession(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for name, tt := range map[string]struct {
+			o     session.Options
+			holds bool
+		}{"lives on": {patient, false}, "has a lock already": {session.Options{OneLock: true, MaxHold: time.Hour}, true}} {
+			p := begin(t, memory.NewRows(), session.Config{})
+			other := other(t, p)
+			s, token := p.open(tt.o)
+			if tt.holds {
+				mustAcquire(t, s, "c", session.Acquire{})
+			}
+			mustAcquire(t, other, "b", session.Acquire{})
+			done := acquireAll(s, session.Acquire{Wait: time.Minute}, "a", "b")
+			time.Sleep(time.Second)
+			p = p.restart()
+			<-done
+			if _, err := p.lookup(token).Lease("a", 0); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			mustRelease(t, other, "b")
+		}
+	})
+}
+
 // A process that is killed while it writes down that its next one is to have all of the locks, of
 // which nobody was told, leaves the rest of them to the repeat of the request.
 func TestKilledAtTheEndOfAnAcquireAll(t *testing.T) {

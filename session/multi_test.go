@@ -113,6 +113,25 @@ func TestAcquireAllBadArguments(t *testing.T) {
 	})
 }
 
+// Two requests without a key have nothing to do with each other.
+func TestAcquireAllWithoutKey(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newCluster(t, 1, session.Config{}, nil).open(0)
+		for _, names := range [][]string{{"a", "b"}, {"c"}, {"c"}} {
+			if _, err := s.AcquireAll(t.Context(), names, session.Acquire{}); err != nil {
+				t.Errorf("%q: %v", names, err)
+			}
+		}
+		l, err := s.Lease("c", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := l.View(); err != nil || v.Count != 2 {
+			t.Errorf("c is held %d times, %v, want 2", v.Count, err)
+		}
+	})
+}
+
 // Callers that ask for the same names in any order all get them, one after the other.
 func TestAcquireAllNeverDeadlocks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
