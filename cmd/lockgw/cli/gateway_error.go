@@ -42,6 +42,8 @@ func ConnectionError(path string, err error) error {
 	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("you may not use the gateway at %s: %w; its group may, which is lockgw where a package has made it: usermod -aG lockgw USER, "+
 			"and a new login", path, op.Err)
+	case CheckSocketPath(path) != nil:
+		return CheckSocketPath(path)
 	case noSocket(path):
 		return fmt.Errorf("%s is no socket; --socket and LOCKGW_SOCKET name the gateway's resp.sock, LOCKGW_SOCKET_DIR the directory that it is in", path)
 	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, syscall.EAGAIN):
@@ -82,7 +84,7 @@ func connectionCode(path string, err error) int {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return ExitNoPermission
-	case noSocket(path), errors.Is(err, client.ErrProtocol):
+	case CheckSocketPath(path) != nil, noSocket(path), errors.Is(err, client.ErrProtocol):
 		return ExitUsage
 	default:
 		return ExitUnavailable

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -43,6 +44,15 @@ func TestConnectionError(t *testing.T) {
 		if code, text := ExitCode(err); code != tt.code || !regexp.MustCompile(tt.want).MatchString(text) {
 			t.Errorf("%v = %d %q, want %d %q", tt.err, code, text, tt.code, tt.want)
 		}
+	}
+}
+
+// A path that no socket can have is a mistake, and no gateway that is away, without which a
+// command may be run.
+func TestPathThatIsTooLong(t *testing.T) {
+	_, err := Gateway{Socket: "/" + strings.Repeat("a", maxSocketPath)}.Dial(t.Context(), client.Options{})
+	if code, text := ExitCode(err); code != ExitUsage || !strings.Contains(text, "bytes long, the kernel allows") {
+		t.Errorf("%d %q, want %d and how long it may be", code, text, ExitUsage)
 	}
 }
 
