@@ -40,9 +40,11 @@ type guard struct {
 	looked  atomic.Bool  // once
 	unknown atomic.Value // string: why a look has found out nothing
 
-	mu      sync.Mutex           // guards the fields below
-	trusted []string             // ids, the newest last
-	strange map[string]time.Time // since when
+	mu      sync.Mutex                 // guards the fields below
+	trusted []string                   // ids, the newest last
+	strange map[string]time.Time       // since when
+	last    map[*goredis.Client]string // trusted there; it may lead to one server after the other
+	left    []string                   // runs of servers in whose place another one was trusted since
 
 	saving sync.Mutex // of file; taken before mu
 }
@@ -59,7 +61,7 @@ const (
 )
 
 func newGuard(mode string, period time.Duration, file string, log *slog.Logger) *guard {
-	g := &guard{period: period, file: file, log: log, strange: map[string]time.Time{}}
+	g := &guard{period: period, file: file, log: log, strange: map[string]time.Time{}, last: map[*goredis.Client]string{}}
 	if mode != GuardQuarantine {
 		return g
 	}
@@ -82,6 +84,7 @@ func (g *guard) suspects() bool {
 func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bool) error {
 	since, trusted := g.known(id)
 	if trusted {
+		g.follows(c, id)
 		return nil
 	}
 	if since.IsZero() {
@@ -91,6 +94,7 @@ func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bo
 		}
 		if why != "" {
 			since = g.suspect(id, why)
+			g.save()
 		}
 	}
 	if left := g.period - time.Since(since); left > 0 && !since.IsZero() {
@@ -100,13 +104,14 @@ func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bo
 		}
 	}
 	g.trust(id)
+	g.follows(c, id)
 	g.announce(ctx, c, id)
 	return nil
 }
 
 // quarantine says until when it lasts, by the one clock that times are told by everywhere.
 func quarantine(end time.Time) string {
-	return fmt.Sprintf("Redis was restarted or failed over; new locks from %s (%v), what is held goes on (backend.redis.guard)",
+	return fmt.Sprintf("Redis was restarted, emptied or failed over; new locks from %s (%v), what is held goes on (backend.redis.guard)",
 		end.UTC().Format(time.RFC3339), max(time.Second, time.Until(end).Round(time.Second)))
 }
 
@@ -139,6 +144,7 @@ func (g *guard) trust(id string) {
 		g.log.Info("the quarantine of a Redis is over; it grants locks", "server", id, "others_in_quarantine", len(g.strange)-1)
 	}
 	g.forgetRun(id)
+	g.left = slices.DeleteFunc(g.left, func(run string) bool { return run == runOf(id) })
 	g.trusted = append(g.trusted, id)
 	g.trusted = g.trusted[max(0, len(g.trusted)-rememberServers):]
 }
@@ -151,6 +157,11 @@ func (g *guard) announce(ctx context.Context, c *goredis.Client, id string) {
 			g.log.Warn("other gateways cannot be told that this Redis is trusted, and may wait longer", "err", conn.Outcome(err))
 		}
 	}
+	g.save()
+}
+
+// save has the next process of this gateway know whom it trusts.
+func (g *guard) save() {
 	if g.file == "" {
 		return
 	}
@@ -180,6 +191,9 @@ func (g *guard) judge(ctx context.Context, c *goredis.Client, id string, unused 
 	switch {
 	case err != nil:
 		return "", err
+	case g.wasLeft(id): // the mark may be from before
+		g.doubt(ctx, c, key, marked)
+		return "another server has been in its place, and granted what it has not heard of", nil
 	case marked == id: // another gateway, or this one before it was started, has waited already
 		return "", nil
 	case marked == "" && unused:
@@ -189,14 +203,26 @@ func (g *guard) judge(ctx context.Context, c *goredis.Client, id string, unused 
 	case marked == "":
 		// A gateway that comes here for the first time would take it for new, and have all
 		// others trust it.
-		if key != "" {
-			if err := c.SetNX(ctx, key, doubted, 0).Err(); err != nil {
-				g.log.Warn("other gateways cannot be told that this Redis may have forgotten locks, and may trust it", "err", conn.Outcome(err))
-			}
-		}
+		g.doubt(ctx, c, key, marked)
 		return "it is empty", nil
 	default:
 		return "it was restarted, or has taken over from another server", nil
+	}
+}
+
+// doubt has other gateways know that the server is not to be trusted now, by key, where marked
+// stands. One that has waited long enough may put an id there, which stays.
+func (g *guard) doubt(ctx context.Context, c *goredis.Client, key, marked string) {
+	var err error
+	switch {
+	case key == "":
+	case marked == "":
+		err = c.SetNX(ctx, key, doubted, 0).Err()
+	default:
+		err = c.Set(ctx, key, doubted, 0).Err()
+	}
+	if err != nil {
+		g.log.Warn("other gateways cannot be told that this Redis may have forgotten locks, and may trust it", "err", conn.Outcome(err))
 	}
 }
 

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,4 +86,56 @@ func (g *guard) unbroken(ctx context.Context, c *goredis.Client, id, marked stri
 	}
 	seconds, err := strconv.Atoi(config["repl-backlog-ttl"])
 	return err == nil && (seconds == 0 || time.Duration(seconds)*time.Second > g.period)
+}
+
+// A server that is the same as before is not trusted again where its gateways have been
+// elsewhere meanwhile, or where it was emptied: neither shows by its id. What follows is
+// about these two.
+
+// follows notes that c leads to the server with id, which is trusted. The one to which it led
+// before has not heard of what this one grants: it is strange when c leads there again, though
+// it has been a master all the time, as after Sentinels that named a wrong one.
+func (g *guard) follows(c *goredis.Client, id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was := g.last[c]
+	g.last[c] = id
+	if run := runOf(was); run != "" && run != runOf(id) {
+		g.forgetRun(was)
+		g.left = append(g.left, run)
+		g.left = g.left[max(0, len(g.left)-rememberServers):]
+	}
+}
+
+func (g *guard) wasLeft(id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Contains(g.left, runOf(id))
+}
+
+// markOf is the key of the gateways on c, the server with id, if it says that it is trusted; else "".
+func (g *guard) markOf(ctx context.Context, c *goredis.Client, id string) string {
+	key, marked, err := mark(ctx, c)
+	if err != nil || marked != id {
+		return ""
+	}
+	return key
+}
+
+// emptied finds out whether the server with id, which is trusted and had its mark in key, has lost
+// that, or another gateway has doubts about it: then it is strange from now on. In a cluster the
+// slot of the key may have moved, and the key with it.
+func (g *guard) emptied(ctx context.Context, c *goredis.Client, id, key string) bool {
+	marked, err := c.Get(ctx, key).Result()
+	switch {
+	case errors.Is(err, goredis.Nil):
+		g.doubt(ctx, c, key, "")
+		g.suspect(id, "its keys were deleted, or evicted")
+	case err == nil && marked == doubted:
+		g.suspect(id, "another gateway has found that it may have forgotten some")
+	default:
+		return false
+	}
+	g.save()
+	return true
 }

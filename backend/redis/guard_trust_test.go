@@ -88,3 +88,39 @@ func TestGuardKeyOfSomebodyElse(t *testing.T) {
 		})
 	}
 }
+
+// A cluster moves the slot of the key by which gateways trust a server, and the key with it: that
+// server has forgotten nothing.
+func TestMovedMarkIsNoLoss(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, 3, 0)
+	table, err := OpenTable(Config{URL: redistest.Patient(cluster.URL()), Node: backend.Node{ID: "a"}, Guard: GuardQuarantine, Lease: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	c, err := table.servers.Of(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := table.verdict(t.Context(), c)
+	if err != nil || v.mark == "" {
+		t.Fatalf("%+v, %v, want the mark of the gateways", v, err)
+	}
+	from, to := cluster.Owner(v.mark), cluster.Masters[0]
+	if from == to {
+		to = cluster.Masters[1]
+	}
+	cluster.OpenMove(v.mark, from, to)
+	cluster.MoveKeys(from, to, v.mark)
+	if table.guard.emptied(t.Context(), c, v.id, v.mark) {
+		t.Error("the server counts as emptied while the slot moves")
+	}
+	cluster.Move(v.mark, from, to)
+	if table.guard.emptied(t.Context(), c, v.id, v.mark) || table.guard.suspects() {
+		t.Error("the server counts as emptied once the slot has moved")
+	}
+	if _, trusted := table.guard.known(v.id); !trusted {
+		t.Error("the server is not trusted any more")
+	}
+}

@@ -46,6 +46,7 @@ type known struct {
 // verdict on a server.
 type verdict struct {
 	id     string
+	mark   string           // the key on it by which its gateways trust it; "": none
 	script *requests.Script // nil: it is in quarantine, or full
 	frees  *requests.Script // the same for what a full server carries out as well; nil: in quarantine, or no voter
 	later  error            // why there is no script
@@ -79,7 +80,7 @@ func (r *trust) start(t *Table) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	if t.cfg.Guard == GuardQuarantine {
-		r.wg.Go(func() { r.watch(ctx) })
+		r.wg.Go(func() { r.watch(ctx, t.guard) })
 	}
 }
 
@@ -89,7 +90,7 @@ func (r *trust) stop() {
 }
 
 // watch asks the servers again and again whether they are who they were.
-func (r *trust) watch(ctx context.Context) {
+func (r *trust) watch(ctx context.Context, g *guard) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
@@ -100,20 +101,23 @@ func (r *trust) watch(ctx context.Context) {
 		}
 		var looks sync.WaitGroup // one that hangs is no reason to doubt the others
 		for c, v := range r.all() {
-			looks.Go(func() { r.look(ctx, c, v) })
+			looks.Go(func() { r.look(ctx, g, c, v) })
 		}
 		looks.Wait()
 	}
 }
 
-// look asks c whether it is who it was. One that does not answer is believed for a while.
-func (r *trust) look(ctx context.Context, c *goredis.Client, v *verdict) {
+// look asks c whether it is who it was, and has what it had. One that does not answer is believed
+// for a while.
+func (r *trust) look(ctx context.Context, g *guard, c *goredis.Client, v *verdict) {
 	ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 	defer cancel()
 	began := boottime.Now()
 	id, err := idOf(ctx, c)
 	switch {
 	case errors.Is(err, conn.ErrClosed), errors.Is(err, errReplica), err == nil && id != v.id:
+		r.forget(c)
+	case err == nil && v.mark != "" && g.emptied(ctx, c, id, v.mark):
 		r.forget(c)
 	case err == nil:
 		v.at.Store(int64(began))
@@ -210,7 +214,7 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 		return nil, notAsked(err)
 	}
 	t.trials.met(c, id)
-	v := &verdict{id: id, script: t.swaps.grantBy(id, "")}
+	v := &verdict{id: id, mark: t.guard.markOf(ctx, c, id), script: t.swaps.grantBy(id, "")}
 	v.at.Store(int64(began))
 	if t.cfg.Voter {
 		v.frees = t.swaps.grantBy(id, "allow-oom")

@@ -53,7 +53,11 @@ var bugs = []bug{
 	},
 	{
 		name: "a newcomer ends the quarantine of an empty server", file: "backend/redis/guard.go", test: "./backend/redis", run: "^TestTableQuarantineKeepsNewcomersOut$",
-		old: "if key != \"\" {\n			if err", new: "if false {\n			if err",
+		old: "	case marked == \"\":\n		err = c.SetNX", new: "	case marked == \"\":\n	case false:\n		err = c.SetNX",
+	},
+	{
+		name: "a server that was left is trusted again at once", file: "backend/redis/guard.go", test: "./backend/redis", run: "^TestTableQuarantineAfterAnotherServer$",
+		old: "	case g.wasLeft(id):", new: "	case false && g.wasLeft(id):",
 	},
 	{
 		name: "what was seen of a server counts for ever", file: "backend/redis/table_trust.go", test: "./backend/redis", run: "^TestTableQuarantineAfterUnseenFailback$",
