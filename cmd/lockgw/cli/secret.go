@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/lockgw/lockgw/session/access"
 )
@@ -34,12 +32,7 @@ const maxSecretFile = 1 << 20
 
 // ReadSecret is what is in the file, without white space around it.
 func ReadSecret(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSecretFile+1))
+	b, _, err := ReadFile(path, maxSecretFile+1)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"reflect"
 	"strings"
@@ -29,29 +28,17 @@ type entry struct {
 // they were written, because YAML's own types change them: 0660 would be the
 // number 432. All that is wrong with the keys is reported at once.
 func readFile(path string) (map[string]entry, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	text, pipe, err := cli.ReadFile(path, maxFile+1)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	switch {
 	case len(text) > maxFile:
 		return nil, fmt.Errorf("%s is longer than %d bytes and no configuration file", path, maxFile)
-	case len(text) == 0 && isPipe(f):
+	case len(text) == 0 && pipe: // taken for an empty file it would set nothing, and no rule of access would be left
 		return nil, fmt.Errorf("%s is a pipe with nothing in it: what comes through a pipe can be read once, so a reload needs a file", path)
 	}
 	return parseFile(path, text)
-}
-
-// isPipe: an empty one was read before, as that of a shell's <(...), or its writer has failed.
-// Taken for an empty file it would set nothing, and no rule of access would be left.
-func isPipe(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }
 
 // checkWriters warns of a file whose owner is somebody else, or that others may write: who

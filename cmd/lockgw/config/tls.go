@@ -1,11 +1,16 @@
 package config
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
+
+// maxPEM bounds what is read of a file with certificates.
+const maxPEM = 16 << 20
 
 // Enabled tells whether TLS is configured.
 func (t TLS) Enabled() bool       { return t != TLS{} }
@@ -17,7 +22,12 @@ func (t TLS) Load(tokens bool) (*tls.Config, error) {
 	if !t.Enabled() {
 		return nil, nil
 	}
-	cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	certPEM, _, err := cli.ReadFile(t.CertFile, maxPEM)
+	keyPEM, _, err2 := cli.ReadFile(t.KeyFile, maxPEM)
+	if err := cmp.Or(err, err2); err != nil {
+		return nil, fmt.Errorf("http.tls: %w", err)
+	}
+	cert, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
 		return nil, fmt.Errorf("http.tls: %w", err)
 	}
@@ -25,7 +35,7 @@ func (t TLS) Load(tokens bool) (*tls.Config, error) {
 	if !t.asksForClient() {
 		return out, nil
 	}
-	pem, err := os.ReadFile(t.ClientCAFile)
+	pem, _, err := cli.ReadFile(t.ClientCAFile, maxPEM)
 	if err != nil {
 		return nil, fmt.Errorf("http.tls.client_ca_file: %w", err)
 	}
