@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -83,7 +84,7 @@ Run it as root or as the user of the gateway.`,
 
 // examineAll looks as a gateway would that was started with s, and was passed its Unix sockets.
 func examineAll(ctx context.Context, s config.Settings, passed bool) []finding {
-	return append(examineStore(ctx, s.Backend), examineMachine(s.Config, passed)...)
+	return append(examineStore(ctx, s.Backend, s.Lock.TTL), examineMachine(s.Config, passed)...)
 }
 
 // examineHere looks as a gateway would that was started from this shell.
@@ -97,15 +98,15 @@ func examineHere(ctx context.Context, s config.Settings) []finding {
 	return found
 }
 
-// examineStore finds nothing about a store that is part of the gateway.
-func examineStore(ctx context.Context, c config.Backend) []finding {
+// examineStore finds nothing about a store that is part of the gateway. ttl is lock.ttl; 0: the default.
+func examineStore(ctx context.Context, c config.Backend, ttl time.Duration) []finding {
 	switch scheme, _, _ := strings.Cut(c.URL, "://"); scheme {
 	case "memory":
 		return nil
 	case "etcd":
-		return levels(etcd.Examine(ctx, etcd.Config{URL: c.URL, KeyPrefix: c.KeyPrefix}))
+		return levels(etcd.Examine(ctx, etcd.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, Lease: ttl}))
 	case "zookeeper":
-		return levels(zookeeper.Examine(ctx, zookeeper.Config{URL: c.URL, KeyPrefix: c.KeyPrefix}))
+		return levels(zookeeper.Examine(ctx, zookeeper.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, Lease: ttl}))
 	case "postgres", "postgresql":
 		return levels(postgres.Examine(ctx, postgres.Config{URL: c.URL, ListenURL: c.Postgres.ListenURL, KeyPrefix: c.KeyPrefix}))
 	case "mysql":

@@ -19,7 +19,7 @@ func TestDoctorOfRedlock(t *testing.T) {
 	c := config.Backend{URL: "redlock://" + strings.Join(hosts, ",")}
 	failing := func() map[string]bool {
 		got := map[string]bool{}
-		for _, f := range examineStore(t.Context(), c) {
+		for _, f := range examineStore(t.Context(), c, 0) {
 			server, _, _ := strings.Cut(f.Check, ":")
 			got[server] = got[server] || f.Level == examine.Fail
 		}
@@ -33,7 +33,7 @@ func TestDoctorOfRedlock(t *testing.T) {
 		t.Errorf("failing = %v with the second server down, want that one alone", got)
 	}
 	c.URL = "redlock://a,b"
-	if f := examineStore(t.Context(), c); len(f) != 1 || f[0].Level != examine.Fail {
+	if f := examineStore(t.Context(), c, 0); len(f) != 1 || f[0].Level != examine.Fail {
 		t.Errorf("two servers: %v, want one failure", f)
 	}
 }
