@@ -147,6 +147,11 @@ func examineRedis(ctx context.Context, c config.Backend) (found []finding) {
 			found = append(found, finding(f))
 		}
 	}
+	if len(servers) > 1 {
+		for _, f := range examine.Distinct(ctx, servers) {
+			found = append(found, finding(f))
+		}
+	}
 	return found
 }
 

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"net"
 	"strings"
 	"testing"
 
@@ -28,6 +29,12 @@ func TestDoctorOfRedlock(t *testing.T) {
 	if got := failing(); len(got) != 3 || got["server 1"] || got["server 2"] || got["server 3"] {
 		t.Errorf("failing = %v, want none of three", got)
 	}
+	_, port, _ := net.SplitHostPort(hosts[0])
+	c.URL = "redlock://" + strings.Join([]string{hosts[0], hosts[1], "localhost:" + port}, ",")
+	if got := failing(); !got["address"] {
+		t.Errorf("failing = %v, want that one server is named twice", got)
+	}
+	c.URL = "redlock://" + strings.Join(hosts, ",")
 	servers[1].Kill()
 	if got := failing(); len(got) != 3 || got["server 1"] || !got["server 2"] || got["server 3"] {
 		t.Errorf("failing = %v with the second server down, want that one alone", got)
