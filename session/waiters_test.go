@@ -77,18 +77,31 @@ func TestWaitIsOverBehindOthers(t *testing.T) {
 	}
 }
 
-// It is told so also if the store has not answered the first of them by then; and that the store is
-// away, if that does not answer at all.
+// It is told so also if the store has not answered the first of them by then, as soon as it does; and
+// that the store is away, if that does not answer at all.
 func TestWaitIsOverBehindOneThatIsNotAnswered(t *testing.T) {
-	for takes, want := range map[time.Duration]session.Code{time.Second: session.CodeWaitTimeout, time.Minute: session.CodeOutcomeUnknown} {
+	for _, tt := range []struct {
+		held         bool
+		takes, after time.Duration
+		want         session.Code
+	}{
+		{true, time.Second, 2 * time.Second, session.CodeWaitTimeout}, // it asks, and then it queues
+		{false, time.Second, time.Second, session.CodeWaitTimeout},
+		{true, time.Minute, 2100 * time.Millisecond, session.CodeOutcomeUnknown},
+	} {
 		bubble(t, func(t *testing.T) {
 			f := &faulty{}
 			c := newCluster(t, 2, session.Config{}, hooked(f))
-			mustAcquire(t, c.open(1), "x", session.Acquire{})
-			f.set(nil, func(string) error { time.Sleep(takes); return nil })
+			if tt.held {
+				mustAcquire(t, c.open(1), "x", session.Acquire{})
+			}
+			f.set(nil, func(string) error { time.Sleep(tt.takes); return nil })
 			first := wait(t, c.open(0), "x", session.Acquire{Wait: 2 * time.Minute})
+			began := time.Now()
 			_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{Wait: 100 * time.Millisecond})
-			wantCode(t, err, want)
+			if wantCode(t, err, tt.want); time.Since(began) > tt.after {
+				t.Errorf("told after %v, want within %v", time.Since(began), tt.after)
+			}
 			f.set(nil, nil)
 			<-first
 		})

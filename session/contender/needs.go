@@ -23,6 +23,8 @@ func (c *Contender) refuseTries() {
 	}
 	for _, w := range slices.Clone(c.queue.ws) {
 		switch {
+		case w.NoWait && c.behind(w) && c.KnownLate(w): // since Hurry
+			c.refuse(w, Held)
 		case !w.seen:
 		case conflict:
 			c.refuse(w, Conflict)
