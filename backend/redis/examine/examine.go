@@ -151,8 +151,12 @@ func (x *examination) settings(ctx context.Context, c *goredis.Client) (found []
 			"allow this user to read it, ACL SETUSER ... +config|get, or look yourself at timeout, tcp-keepalive, save and min-replicas-to-write",
 		})
 	}
+	facts := serverFacts{info: info, config: asked.Val(), clustered: x.clustered}
+	if x.sentinel != nil {
+		facts.watched = x.sentinel.MasterName
+	}
 	for _, check := range serverChecks {
-		if f := check(serverFacts{info, asked.Val(), x.clustered}); f.Level != "" {
+		if f := check(facts); f.Level != "" {
 			found = append(found, f)
 		}
 	}

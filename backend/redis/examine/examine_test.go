@@ -214,6 +214,7 @@ func TestFindings(t *testing.T) {
 		{"8", checkVersion(info("redis_version", "8.2.1")), OK, "8.2.1"},
 		{"10", checkVersion(info("redis_version", "10.0.0")), OK, "10.0.0"},
 		{"version not told", checkVersion(info()), "", ""},
+		{"a replica that Sentinels name", checkRole(serverFacts{info: map[string]string{"role": "slave", "master_host": "h", "master_port": "1"}, watched: "m"}), Fail, "SENTINEL GET-MASTER-ADDR-BY-NAME m"},
 		{"clients 79 of 100", checkClients(info("connected_clients", "79", "maxclients", "100")), OK, "79 of 100"},
 		{"clients 80 of 100", checkClients(info("connected_clients", "80", "maxclients", "100")), Warn, "80 of 100"},
 		{"clients not told", checkClients(info()), "", ""},

@@ -14,7 +14,8 @@ type serverFacts struct {
 	info   map[string]string // INFO
 	config map[string]string // CONFIG GET; nil where it is forbidden
 
-	clustered bool // it is to be part of a cluster
+	clustered bool   // it is to be part of a cluster
+	watched   string // by what Sentinels know it as a master; "": there are none
 }
 
 // text is what INFO says under the one name, or else CONFIG GET under the other.
@@ -50,16 +51,22 @@ func checkVersion(f serverFacts) Finding {
 }
 
 func checkRole(f serverFacts) Finding {
-	switch f.info["role"] {
-	case "":
+	switch role := f.info["role"]; {
+	case role == "":
 		return Finding{}
-	case "slave":
+	case role == "slave" && f.watched != "":
+		return Finding{
+			Fail, "role", "the Sentinels name this server, which is a replica, and takes no writes",
+			fmt.Sprintf("if that lasts, ask each of them for SENTINEL GET-MASTER-ADDR-BY-NAME %s, and have the one that is wrong "+
+				"look anew: SENTINEL REMOVE, and then SENTINEL MONITOR with %s %s", f.watched, f.info["master_host"], f.info["master_port"]),
+		}
+	case role == "slave":
 		return Finding{
 			Fail, "role", "this is a replica, which takes no writes",
 			fmt.Sprintf("name its master in backend.url: %s:%s", f.info["master_host"], f.info["master_port"]),
 		}
 	default:
-		return Finding{OK, "role", f.info["role"], ""}
+		return Finding{OK, "role", role, ""}
 	}
 }
 
