@@ -44,6 +44,7 @@ type circuit struct {
 	cb    *gobreaker.TwoStepCircuitBreaker[struct{}]
 	inRow atomic.Uint32 // failures; gobreaker forgets its own count with the window
 	until atomic.Int64  // when it may close, in Unix nanoseconds
+	why   atomic.Value  // string: of the last failure
 
 	opened atomic.Uint64 // how often
 }
@@ -65,7 +66,7 @@ func newCircuit(log *slog.Logger) *circuit {
 			case gobreaker.StateOpen:
 				c.opened.Add(1)
 				c.until.Store(time.Now().Add(openFor).UnixNano())
-				log.Warn("the store does not answer; new locks are refused", "retry_after", openFor)
+				log.Warn("the store does not answer; new locks are refused", "err", c.why.Load(), "retry_after", openFor)
 			case gobreaker.StateClosed:
 				log.Info("the store answers again") // whether it grants locks is for others to say
 			}
@@ -97,6 +98,7 @@ func (c *circuit) judge(ctx context.Context, err error, took time.Duration) erro
 	if gaveUp := ctx.Err(); errors.Is(gaveUp, context.Canceled) || gaveUp != nil && took < patience {
 		return errNothing
 	}
+	c.why.Store(err.Error())
 	c.inRow.Add(1)
 	return errFailed
 }

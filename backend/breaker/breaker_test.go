@@ -364,3 +364,14 @@ func TestParts(t *testing.T) {
 		}
 	})
 }
+
+// Whoever reads the log is told why new locks are refused.
+func TestBreakerLogsWhy(t *testing.T) {
+	var log strings.Builder
+	f := &faulty{Table: memory.OpenTable(memory.NewRows(), "a")}
+	g := &gated{faulty: f, gate: breaker.New(f, slog.New(slog.NewTextHandler(&log, nil)))}
+	g.times(t, 20, always(errGone))
+	if got := strings.Count(log.String(), errGone.Error()); got != 1 {
+		t.Errorf("log = %q, want the reason once", log.String())
+	}
+}
