@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -118,5 +119,5 @@ func dialFailure(err error) string {
 	if errors.Is(err, goredis.Nil) {
 		return "the Sentinels know no master of that name; see the path of the address"
 	}
-	return err.Error()
+	return strings.ReplaceAll(err.Error(), "\n", "; ") // of several Sentinels
 }

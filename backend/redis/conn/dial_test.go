@@ -32,3 +32,10 @@ func TestTLSToAPlainPort(t *testing.T) {
 		t.Errorf("err = %v, want that it does not answer in TLS", err)
 	}
 }
+
+// Several Sentinels that cannot be reached are told in one line.
+func TestDialFailureIsOneLine(t *testing.T) {
+	if got := dialFailure(errors.Join(errors.New("a: refused"), errors.New("b: refused"))); got != "a: refused; b: refused" {
+		t.Errorf("%q", got)
+	}
+}
