@@ -347,3 +347,20 @@ func TestReleaseBesideAReentry(t *testing.T) {
 		c.wantFree("x")
 	})
 }
+
+// One entry less is the word of the client, whether the store has heard of it or not.
+func TestEntryIsGivenBackWithoutTheStore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 1, session.Config{}, hooked(f))
+		s := c.open(0)
+		mustAcquire(t, s, "x", session.Acquire{})
+		mustAcquire(t, s, "x", session.Acquire{})
+		f.set(always(errLost, "write"), nil)
+		r, err := s.Release(t.Context(), "x", 1, false, "")
+		if err != nil || r.Count != 1 {
+			t.Errorf("released: %+v, %v, want one entry left", r, err)
+		}
+		f.set(nil, nil)
+	})
+}

@@ -189,3 +189,20 @@ func TestOpenWhileClosing(t *testing.T) {
 		_ = store.Close()
 	}
 }
+
+// No session lives by longer silence, or with other leases, than the configuration allows.
+func TestOptionsBeyondTheLimits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		limits := session.Limits{MinTTL: time.Second, MaxTTL: time.Minute, MaxKeepalive: time.Hour}
+		m := newCluster(t, 1, session.Config{Limits: limits}, nil).nodes[0]
+		for _, o := range []session.Options{
+			{TTL: time.Millisecond}, {TTL: time.Hour}, {TTL: -1}, {Keepalive: -1}, {Keepalive: 2 * time.Hour}, {MaxHold: -1},
+		} {
+			_, _, err := m.Open(o)
+			wantCode(t, err, session.CodeInvalid)
+		}
+		if _, _, err := m.Open(session.Options{TTL: time.Minute, Keepalive: time.Hour, MaxHold: time.Hour}); err != nil {
+			t.Error(err)
+		}
+	})
+}

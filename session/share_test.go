@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,6 +63,12 @@ func TestIdleSessionsMakeRoom(t *testing.T) {
 		limits := session.Limits{Sessions: 1000, SessionsPerUser: 10}
 		m := newCluster(t, 1, session.Config{Limits: limits}, nil).nodes[0]
 		o := session.Options{Keepalive: 24 * time.Hour, User: "user:1000", Peer: session.NoPeer()}
+		bound := o
+		bound.Alive = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		lives, _, err := m.Open(bound)
+		if err != nil {
+			t.Fatal(err)
+		}
 		all, _ := fill(t, m, o)
 		holds, waits, joined, talks, stranger := all[0], all[1], all[2], all[3], o
 		stranger.User = "user:1001"
@@ -83,7 +90,7 @@ func TestIdleSessionsMakeRoom(t *testing.T) {
 			t.Fatalf("no room after a minute: %v", err)
 		}
 		synctest.Wait()
-		for _, s := range []*session.Session{holds, waits, joined, talks, far} {
+		for _, s := range []*session.Session{lives, holds, waits, joined, talks, far} {
 			if s.Err() != nil {
 				t.Errorf("ended: %v", s.Err())
 			}
