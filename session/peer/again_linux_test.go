@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"runtime"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,17 +30,10 @@ func TestAgain(t *testing.T) {
 	if _, err := NewDescriptors().Again(other, me()); err == nil {
 		t.Error("another process of the same number was taken for it")
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- alive(context.Background()) }()
+	done := live(t.Context(), alive)
+	stillLives(t, done)
 	_ = child.Process.Kill()
-	select {
-	case err := <-ended:
-		if err == nil {
-			t.Error("no reason")
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("its death was not noticed")
-	}
+	ended(t, done)
 	_ = child.Wait()
 	if _, err := NewDescriptors().Again(is, me()); err == nil {
 		t.Error("a process that is gone was found again")

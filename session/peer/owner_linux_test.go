@@ -123,3 +123,40 @@ func BenchmarkOwnerOverLoopback(b *testing.B) {
 		OwnerOf(c)
 	}
 }
+
+// between is a connection between two addresses.
+type between struct {
+	net.Conn
+	local, remote string
+}
+
+func (c between) LocalAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.local))
+}
+func (c between) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.remote))
+}
+
+// A connection is one of this machine if both of its ends are, and goes on the account of an
+// address if not.
+func TestOverLoopback(t *testing.T) {
+	for c, want := range map[between]bool{
+		{local: "127.0.0.1:7", remote: "127.0.0.1:8"}: true,
+		{local: "[::1]:7", remote: "[::1]:8"}:         true,
+		{local: "127.0.0.1:7", remote: "192.0.2.1:8"}: false,
+		{local: "192.0.2.1:7", remote: "127.0.0.1:8"}: false,
+	} {
+		if got := OverLoopback(c); got != want {
+			t.Errorf("%s to %s: over loopback %v", c.remote, c.local, got)
+		}
+		if got := OwnerOf(c); (got.Account == accountNetwork) == want {
+			t.Errorf("%s to %s: on the account %q", c.remote, c.local, got.Account)
+		}
+	}
+	c, s := net.Pipe()
+	defer c.Close()
+	defer s.Close()
+	if OverLoopback(c) || OwnerOf(c).Account != accountNetwork {
+		t.Error("what is not over TCP is over loopback")
+	}
+}

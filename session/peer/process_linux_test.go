@@ -254,6 +254,23 @@ func TestProcessOfOtherUser(t *testing.T) {
 	refused(t, err, "does not belong to uid")
 }
 
+// Who names a process for people to see names one of its own, too.
+func TestNamed(t *testing.T) {
+	by := me()
+	if p, err := Named(by.PID, by); err != nil || p.PID != by.PID {
+		t.Errorf("its own process: %+v, %v", p, err)
+	}
+	by.UID = nobody
+	_, err := Named(by.PID, by)
+	refused(t, err, "does not belong to uid")
+	by.UID = -1
+	_, err = Named(by.PID, by)
+	refused(t, err, "over a Unix socket only")
+	by.PID, by.UID = 0, 0
+	_, err = Named(os.Getpid(), by)
+	refused(t, err, "run both in one pid namespace")
+}
+
 func TestProcessFromOtherNamespace(t *testing.T) {
 	asRoot(t)
 	outer := start(t, 0, "unshare", "--pid", "--fork", "--kill-child", "sleep", "60")
