@@ -252,6 +252,9 @@ func TestProcessOfOtherUser(t *testing.T) {
 	}
 	_, err := NewDescriptors().Process(others.Process.Pid, user)
 	refused(t, err, "does not belong to uid")
+	if _, err := Named(own.Process.Pid, user); err != nil {
+		t.Errorf("the user names its process: %v", err)
+	}
 }
 
 // Who names a process for people to see names one of its own, too.
