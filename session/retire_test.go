@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -74,5 +75,42 @@ func TestOneLockIsGrantedNothingAfterItsRelease(t *testing.T) {
 		mustRelease(t, other, "y")
 		wantCode(t, <-ended, session.CodeSessionEnded)
 		mustAcquire(t, other, "y", session.Acquire{})
+	})
+}
+
+// So after a restart: one that has released its lock answers repeats for a while, one that held
+// nothing is asked for longer, and any other lives on.
+func TestRetiredAfterARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		o := session.Options{OneLock: true, MaxHold: time.Hour}
+		s, spent := p.open(o)
+		mustAcquire(t, s, "x", session.Acquire{})
+		if _, err := s.Release(t.Context(), "x", 1, false, "k"); err != nil {
+			t.Fatal(err)
+		}
+		_, empty := p.open(o)
+		_, other := p.open(session.Options{MaxHold: time.Hour})
+		p = p.restart()
+		for _, tt := range []struct {
+			after time.Duration
+			ended []session.Token
+			live  []session.Token
+		}{
+			{time.Second, nil, []session.Token{spent, empty, other}},
+			{3 * time.Minute, []session.Token{spent}, []session.Token{empty, other}},
+			{10 * time.Minute, []session.Token{spent, empty}, []session.Token{other}},
+		} {
+			time.Sleep(tt.after)
+			for _, token := range tt.ended {
+				_, err := p.Lookup(token)
+				wantCode(t, err, session.CodeSessionEnded)
+			}
+			for _, token := range tt.live {
+				if _, err := p.Lookup(token); err != nil {
+					t.Errorf("after %v: %v", tt.after, err)
+				}
+			}
+		}
 	})
 }
