@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -115,8 +116,10 @@ func (h *Handler) takeBody(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case errors.As(err, &tooLong):
 		return bodyTooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return session.Invalid("body", "did not arrive whole within %v", h.bodyTimeout)
 	case err != nil:
-		return session.Invalid("body", "did not arrive whole within %v: %v", h.bodyTimeout, err)
+		return session.Invalid("body", "did not arrive whole: %v", err)
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
 	return checkMediaType(r)

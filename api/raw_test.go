@@ -135,8 +135,14 @@ func TestSlowBody(t *testing.T) {
 		w := g.wire()
 		w.send("PUT /v1/locks/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{")
 		p := refused(t, w.answer(), 400, session.CodeInvalid)
-		if !strings.Contains(p.Detail, "body: did not arrive") || !w.closed() {
-			t.Errorf("detail = %q, want body: did not arrive, and the connection closed", p.Detail)
+		if !strings.HasSuffix(p.Detail, "body: did not arrive whole within 50ms") || !w.closed() {
+			t.Errorf("detail = %q, want body: did not arrive whole within 50ms, and the connection closed", p.Detail)
+		}
+		w = g.wire()
+		w.send("PUT /v1/locks/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+		p = refused(t, w.answer(), 400, session.CodeInvalid)
+		if !strings.Contains(p.Detail, "body: did not arrive whole: invalid byte in chunk length") {
+			t.Errorf("detail = %q, want what is wrong with the body, and not that it was late", p.Detail)
 		}
 	})
 }
