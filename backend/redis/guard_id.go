@@ -107,6 +107,13 @@ func (g *guard) follows(c *goredis.Client, id string) {
 	}
 }
 
+// forgetClient: c is closed, as of a node that the cluster has no more.
+func (g *guard) forgetClient(c *goredis.Client) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.last, c)
+}
+
 func (g *guard) wasLeft(id string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -115,7 +115,10 @@ func (r *trust) look(ctx context.Context, g *guard, c *goredis.Client, v *verdic
 	began := boottime.Now()
 	id, err := idOf(ctx, c)
 	switch {
-	case errors.Is(err, conn.ErrClosed), errors.Is(err, errReplica), err == nil && id != v.id:
+	case errors.Is(err, conn.ErrClosed):
+		r.forget(c)
+		g.forgetClient(c)
+	case errors.Is(err, errReplica), err == nil && id != v.id:
 		r.forget(c)
 	case err == nil && v.mark != "" && g.emptied(ctx, c, id, v.mark):
 		r.forget(c)
