@@ -5,8 +5,8 @@
 -- ARGV 1 version that there has to be, "" for none   2 the next version   3 the record
 --      4 newest fence   5 the lock that there will be: length and "@field" or "~field", as in
 --      the record; "" none; "!" that of somebody else
--- and these, unless there will be none where a record was:
---      6 the number in the field, or what to write into mode   7 floor, if fences count from
+-- and these, unless there will be none where a record was, and nobody in the queue:
+--      6 the number in the field, or what to write into mode, "" if there is none   7 floor, if fences count from
 --      a base; else ""   8 newest fence of the sender's own hold, if it has one; else ""
 --      9 how long the record lasts, unless a lease that goes on lasts longer   10 how many
 --      holds; then of each: id with "=" or "?", ms of the lease or ""
@@ -23,7 +23,7 @@ repeat
     break
   end
   local will, own, floor, after, ended, ms = ARGV[5], '', '', 6, 0, 0
-  local short = will == '' and cut
+  local short = will == '' and cut and ARGV[6] ~= ''
   if not short then
     floor, own, after = ARGV[7], ARGV[8], 11 + 2 * ARGV[10]
   end

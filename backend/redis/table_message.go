@@ -81,7 +81,7 @@ func (t *Table) swapMessage(s ledger.Swap, next string, text []byte) *requests.M
 		ended = slices.DeleteFunc(slices.Clone(ended), func(id backend.Fence) bool { return id == 0 })
 	}
 	rest := 1 + len(ended) + 2*len(s.Effects.Messages) + len(lock.fields)
-	short := lock.kind == lockNone && s.Base != ""
+	short := lock.kind == lockNone && s.Base != "" && len(s.Record.Queue) == 0
 	var m *requests.Message
 	if short {
 		m = requests.NewMessage(2, 5+rest)
@@ -127,7 +127,7 @@ func (t *Table) addHolds(m *requests.Message, s *ledger.Swap, number string) {
 	} else {
 		m.Add()
 	}
-	if life, ok := lifeOf(&s.Record, s.Effects.Stamps); ok {
+	if life, ok := t.lifeOf(&s.Record, s.Effects.Stamps); ok {
 		m.AddNumber(life.Milliseconds())
 	} else {
 		m.Add()
@@ -173,8 +173,12 @@ func leaseOf(begin []ledger.Stamp, id backend.Fence) (ttl time.Duration, ok bool
 }
 
 // lifeOf is how long a record has to last in which these leases begin; false: there are
-// others, which only the store knows.
-func lifeOf(r *ledger.Record, begin []ledger.Stamp) (longest time.Duration, ok bool) {
+// others, which only the store knows. In a quarantine nobody has a name that was given back, and
+// those who wait for it keep their places.
+func (t *Table) lifeOf(r *ledger.Record, begin []ledger.Stamp) (longest time.Duration, ok bool) {
+	if len(r.Queue) > 0 && t.cfg.Guard == GuardQuarantine {
+		longest = t.cfg.Lease
+	}
 	for i := range r.Holds {
 		id := r.Holds[i].ID
 		ttl, ok := leaseOf(begin, id)
