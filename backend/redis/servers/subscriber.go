@@ -202,6 +202,12 @@ func (h *subscriber) proved() bool {
 	return news
 }
 
+func (h *subscriber) wasRefused() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return refused(h.why)
+}
+
 // lost notes that they do not, and returns whether that is news, or the server refuses what it
 // did not refuse before: what came first may have been the end of a connection alone.
 func (h *subscriber) lost(err error) bool {
@@ -233,6 +239,9 @@ func (h *subscriber) prove(ctx context.Context, nonce string, echoes <-chan stri
 			return context.Cause(ctx)
 		case echo := <-echoes:
 			if echo == nonce {
+				if nonce == "" && h.wasRefused() { // which may have been to publish
+					return h.prove(ctx, h.id+rand.Text(), echoes)
+				}
 				if h.proved() {
 					h.log.Info("wake-up messages from Redis are back")
 				}

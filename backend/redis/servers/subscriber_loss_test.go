@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"strings"
@@ -147,6 +148,7 @@ func TestSubscriberIsRefused(t *testing.T) {
 	rdb := s.Client()
 	var log redistest.Log
 	h := newSubscriber(dial(t, redistest.Patient("redis://"+s.Addr)), nodeChannel, slog.New(slog.NewTextHandler(&log, nil)))
+	h.period = 50 * time.Millisecond
 	h.Start(func(string) {}, func() {})
 	t.Cleanup(h.Close)
 	redistest.Await(t, "it hears", func() bool { return h.Deaf(nil) == nil })
@@ -156,15 +158,23 @@ func TestSubscriberIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	allow("-subscribe")
-	rdb.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
-	redistest.Await(t, "it says what is refused", func() bool {
-		err := h.Deaf(nil)
-		return err != nil && strings.Contains(err.Error(), "ACL SETUSER") && strings.Contains(err.Error(), "'subscribe'")
-	})
-	allow("+subscribe")
-	redistest.Await(t, "it hears again", func() bool { return h.Deaf(nil) == nil })
-	if n := log.Count("'subscribe'"); n != 1 {
-		t.Errorf("the refusal is logged %d times, want once:\n%s", n, log.String())
+	for _, command := range []string{"subscribe", "publish"} {
+		told := fmt.Sprintf("'%s'", command)
+		allow("-" + command)
+		rdb.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
+		redistest.Await(t, "it says what is refused", func() bool {
+			err := h.Deaf(nil)
+			return err != nil && strings.Contains(err.Error(), "ACL SETUSER") && strings.Contains(err.Error(), told)
+		})
+		tried := s.CommandStats(t)["subscribe"] // those that were not refused
+		redistest.Await(t, "it tries again", func() bool { return command == "subscribe" || s.CommandStats(t)["subscribe"] > tried+2 })
+		if err := h.Deaf(nil); err == nil || !strings.Contains(err.Error(), told) {
+			t.Errorf("deaf: %v, want that %s is refused", err, command)
+		}
+		allow("+" + command)
+		redistest.Await(t, "it hears again", func() bool { return h.Deaf(nil) == nil })
+		if n := log.Count(told); n != 1 {
+			t.Errorf("the refusal of %s is logged %d times, want once:\n%s", command, n, log.String())
+		}
 	}
 }
