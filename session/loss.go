@@ -6,6 +6,10 @@ import "log/slog"
 // that somebody looks for who finds that two have worked at once.
 func (l *Lease) logLoss(reason string) {
 	h := l.holderNow()
-	l.m.cfg.Log.Warn("a lock was lost", "lock", l.name, "reason", reason, "why", lossSentence[reason], "fence", uint64(l.c.Fence),
-		slog.Group("holder", "pid", h.PID, "command", h.Command, "uid", h.UID, "note", h.Note), "owner", string(l.c.Owner), "session", l.s.id)
+	said := []any{"lock", l.name, "reason", reason, "why", lossSentence[reason]}
+	if err := l.n.Trouble(); err != nil && reason == reasonExpired { // by which the renewals were not confirmed
+		said = append(said, "err", err)
+	}
+	l.m.cfg.Log.Warn("a lock was lost", append(said, "fence", uint64(l.c.Fence),
+		slog.Group("holder", "pid", h.PID, "command", h.Command, "uid", h.UID, "note", h.Note), "owner", string(l.c.Owner), "session", l.s.id)...)
 }

@@ -110,6 +110,26 @@ func TestLossIsLogged(t *testing.T) {
 	})
 }
 
+// The log tells of a lock that was not renewed by what that failed.
+func TestLossIsLoggedWithItsCause(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var text bytes.Buffer // read when the gateway is at rest
+		fail := func(verb string) error {
+			if verb == "renew" {
+				return errLost
+			}
+			return nil
+		}
+		c := newCluster(t, 1, session.Config{TTL: 3 * time.Second, Log: slog.New(slog.NewTextHandler(&text, nil))}, hooked(&faulty{before: fail}))
+		l := mustAcquire(t, c.open(0), "x", session.Acquire{})
+		<-l.Done()
+		synctest.Wait()
+		if log := text.String(); !strings.Contains(log, "a lock was lost") || !strings.Contains(log, errLost.Error()) {
+			t.Errorf("log = %q, want %q in it", log, errLost)
+		}
+	})
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
