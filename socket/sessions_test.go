@@ -310,3 +310,17 @@ func TestSessionShow(t *testing.T) {
 		}
 	}
 }
+
+// A session that lives by more than its connections keeps its locks while its connection joins
+// another one.
+func TestJoinFromASessionThatLivesOn(t *testing.T) {
+	g := start(t)
+	other := g.dial3().token()
+	for _, by := range [][]string{{"KEEPALIVE", "600"}, {"BIND", fmt.Sprintf("pid:%d", os.Getpid())}} {
+		w := g.dial()
+		w.do(append([]string{"SESSION", "NEW"}, by...)...)
+		w.lock(by[0])
+		w.want("OK", "AUTH", other)
+		g.dial().want(nil, "LOCK", by[0], "WAIT", "0.02")
+	}
+}

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// unsent is the writer of a connection that does not take what is written any more.
+type unsent struct{ http.ResponseWriter }
+
+func (w unsent) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w unsent) FlushError() error { return errors.New("broken pipe") }
+
+// What was granted to a client that cannot be told of it is given back, with or without a session
+// of its own.
+func TestGrantThatCannotBeSent(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	token := g.open()
+	srv := NewServer(New(Config{Manager: g.m}))
+	inner := srv.Handler
+	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner.ServeHTTP(unsent{w}, r) })
+	ln := listen(t, "tcp", "127.0.0.1:0")
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ln) }()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		<-done
+	})
+	broken := *g
+	broken.tcp = ln.Addr().String()
+	for _, token := range []string{token, ""} {
+		for _, r := range []request{
+			{method: "PUT", path: "/v1/locks/x", token: token},
+			{method: "POST", path: "/v1/multilocks", body: `{"names":["y","z"]}`, token: token},
+		} {
+			broken.must(201, r) // which comes once the request is over
+			if n := g.m.Stats().Holds; n != 0 {
+				t.Errorf("%s with a session of its own %v: %d are held", r.path, token == "", n)
+			}
+		}
+	}
+}
