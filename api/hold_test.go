@@ -219,6 +219,25 @@ func TestHoldInSession(t *testing.T) {
 	until(t, "the entry is given up", func() bool { return count() == 1 })
 }
 
+// A session that lives by its connections lives by that of a hold, too.
+func TestHoldKeepsItsSession(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	sess, token, err := g.m.Open(session.Options{Conns: true, Peer: session.NoPeer()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sess.Attach(); err != nil {
+		t.Fatal(err)
+	}
+	s := g.stream(request{method: "POST", path: "/v1/locks/a/hold", token: token.Secret()})
+	next[lock](s, "acquired", "Lock")
+	if sess.Detach("hung up"); sess.Err() != nil {
+		t.Errorf("it ended with its other connection: %v", sess.Err())
+	}
+	s.hangUp()
+	<-sess.Done()
+}
+
 // The hold ends with its connection, whatever key its request has.
 func TestHoldWithKey(t *testing.T) {
 	g := newGateway(t, session.Config{})

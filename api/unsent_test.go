@@ -43,4 +43,14 @@ func TestGrantThatCannotBeSent(t *testing.T) {
 			}
 		}
 	}
+	for held, r := range map[int]request{ // whose client asks again
+		1: {method: "PUT", path: "/v1/locks/x", token: token, header: http.Header{"Idempotency-Key": {"one"}}},
+		2: {method: "POST", path: "/v1/multilocks", body: `{"names":["y","z"]}`, token: g.open(), header: http.Header{"Idempotency-Key": {"two"}}},
+	} {
+		before := g.m.Stats().Holds
+		broken.must(201, r)
+		if n := g.m.Stats().Holds - before; n != held {
+			t.Errorf("%s with a key: %d are held, want %d", r.path, n, held)
+		}
+	}
 }
