@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lockgw/lockgw/session"
 )
@@ -53,4 +55,32 @@ func TestGrantThatCannotBeSent(t *testing.T) {
 			t.Errorf("%s with a key: %d are held, want %d", r.path, n, held)
 		}
 	}
+}
+
+// A request that has got nothing ends the session that was opened for it, and no other.
+func TestSessionOfAFailedRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		m := session.New(newStore(), session.Config{Node: "a", Clock: func() time.Duration { return time.Since(began) + time.Hour }})
+		for _, key := range []string{"", "k"} {
+			for _, own := range []bool{false, true} {
+				s, _, err := m.Open(session.Options{Peer: session.NoPeer()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cl := claim{sess: s, own: own, names: []string{"x"}, acquire: session.Acquire{Key: key}}
+				cl.giveUp(t.Context(), nil, "a test")
+				if key != "" && s.Err() != nil {
+					t.Error("it is over before its client can ask again")
+				}
+				time.Sleep(time.Hour)
+				if (s.Err() != nil) != own {
+					t.Errorf("key %q, its own session %v: %v", key, own, s.Err())
+				}
+			}
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
