@@ -4,6 +4,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
+
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
 
 // signals are the signals that the gateway handles.
@@ -34,8 +37,8 @@ func (s *signals) wait(r *reloader) error {
 	}
 }
 
-// stop ends wait. From now on a signal to stop ends the process at once.
+// stop ends wait. The next signal to stop ends the process at once, if it is not the same once more.
 func (s *signals) stop() {
-	signal.Reset(syscall.SIGTERM, syscall.SIGINT)
+	time.AfterFunc(cli.SameSignal, func() { signal.Reset(syscall.SIGTERM, syscall.SIGINT) })
 	close(s.quit)
 }

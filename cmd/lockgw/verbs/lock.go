@@ -172,6 +172,7 @@ func untilEnded(ctx context.Context, unread <-chan struct{}) (context.Context, c
 		select {
 		case s := <-c:
 			cancel(ended{s.(syscall.Signal)})
+			<-time.After(cli.SameSignal)
 		case <-unread:
 			cancel(errUnread)
 		case <-ctx.Done():

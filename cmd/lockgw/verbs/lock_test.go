@@ -3,8 +3,12 @@ package verbs
 import (
 	"context"
 	"net"
+	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
@@ -42,5 +46,25 @@ func TestSignalWhileASessionOpens(t *testing.T) {
 	}
 	if endSession(ctx, g, c, token); m.Stats().Sessions != 0 {
 		t.Errorf("%d sessions after its end, want none", m.Stats().Sessions)
+	}
+}
+
+// A signal that comes twice, as timeout(1) sends it, leaves the process the time to end its
+// session. Without that, this test ends here.
+func TestSignalThatComesTwice(t *testing.T) {
+	ctx, stop := untilEnded(t.Context(), nil)
+	defer stop()
+	signal := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal()
+	<-ctx.Done()
+	for began := time.Now(); time.Since(began) < cli.SameSignal/10; time.Sleep(time.Millisecond) {
+		signal()
+	}
+	if err := orEnded(ctx, ctx.Err(), "a"); !strings.Contains(err.Error(), "a is not held") {
+		t.Errorf("err = %v, want that a is not held", err)
 	}
 }
