@@ -130,7 +130,7 @@ func (s *Session) check(name string, a *Acquire) error {
 	case a.MaxHold < 0 || s.o.MaxHold > 0 && a.MaxHold > s.o.MaxHold:
 		return Invalid("max_hold", "must be above 0 and not above the session's (%v)", s.o.MaxHold)
 	case a.MinHold < 0 || a.MinHold > l.MaxTTL:
-		return Invalid("min_hold", "must be between 0 and %v", l.MaxTTL)
+		return Invalid("min_hold", "must be between 0 and %v (limits.max_ttl)", l.MaxTTL)
 	case a.MaxHold > 0 && a.MinHold > a.MaxHold:
 		return Invalid("min_hold", "must not be above max_hold")
 	case len(a.Note) > MaxNote:

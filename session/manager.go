@@ -164,7 +164,7 @@ func (m *Manager) checkOptions(o Options) error {
 	case o.TTL != 0 && (o.TTL < l.MinTTL || o.TTL > l.MaxTTL):
 		return Invalid("ttl", "must be between %v and %v (limits.min_ttl, limits.max_ttl)", l.MinTTL, l.MaxTTL)
 	case o.Keepalive < 0 || o.Keepalive > l.MaxKeepalive:
-		return Invalid("keepalive", "must be between 0 and %v", l.MaxKeepalive)
+		return Invalid("keepalive", "must be between 0 and %v (limits.max_ttl)", l.MaxKeepalive)
 	case o.MaxHold < 0 || o.MaxHold > longest:
 		return Invalid("max_hold", "must be between 0 and %v", longest)
 	}

@@ -47,6 +47,7 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 	report("limits.min_ttl", s.checkMinTTL())
 	report("limits.max_ttl", s.checkTTLRange())
 	report("lock.ttl", s.checkTTL())
+	report("session.keepalive", s.checkKeepalive())
 	report("fairness.retain", s.checkRetain())
 	return problems
 }
@@ -141,6 +142,15 @@ func (s Settings) checkTLS() error {
 func (s Settings) checkFenceFloor(now time.Time) error {
 	if most := now.AddDate(1, 0, 0).UnixMicro(); int64(s.Backend.FenceFloor) > most {
 		return fmt.Errorf("%d is more than a year ahead of the clock, which says %d; lockgw floor prints the number of a store", s.Backend.FenceFloor, now.UnixMicro())
+	}
+	return nil
+}
+
+// checkKeepalive refuses one that no request may ask for: a session that asks for no other has it.
+func (s Settings) checkKeepalive() error {
+	if s.Session.Keepalive > s.Limits.MaxTTL {
+		return fmt.Errorf("%s is longer than limits.max_ttl, which is %s (%s)",
+			cli.Duration(s.Session.Keepalive), cli.Duration(s.Limits.MaxTTL), s.Origins["limits.max_ttl"])
 	}
 	return nil
 }

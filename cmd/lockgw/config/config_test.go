@@ -186,6 +186,8 @@ func TestConfigBadValues(t *testing.T) {
 		{"backend: {url: 'redlock://a,b,c?max_ttl=10s'}", "is longer than max_ttl of backend.url, which is 10s"},
 		{"lock: {ttl: 500ms}", "not between limits.min_ttl 1s (default) and limits.max_ttl 24h (default)"},
 		{"lock: {ttl: 25h}", "not between"},
+		{"session: {keepalive: 2d}", "session.keepalive: 2d is longer than limits.max_ttl, which is 24h (default)"},
+		{"limits: {max_ttl: 45s}", "session.keepalive: 1m is longer than limits.max_ttl, which is 45s"},
 		{"limits: {min_ttl: 2h, max_ttl: 1h}", "limits.max_ttl: 1h is shorter than limits.min_ttl, which is 2h"},
 		{"limits: {min_ttl: 50ms}", "limits.min_ttl: 50ms is too short"},
 		{"limits: {sessions: 0}", "0 is less than 1"},
