@@ -148,7 +148,7 @@ func list(dir string) ([]segment, error) {
 	var all []segment
 	for _, e := range entries {
 		began, err := time.Parse(named, strings.TrimSuffix(e.Name(), ending))
-		if err != nil || !strings.HasSuffix(e.Name(), ending) {
+		if err != nil || !strings.HasSuffix(e.Name(), ending) || !e.Type().IsRegular() {
 			continue // not ours
 		}
 		info, err := e.Info()

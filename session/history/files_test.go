@@ -1,10 +1,13 @@
 package history
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // What is written later comes later, and the oldest goes first, also where the clock was set back.
@@ -76,5 +79,19 @@ func TestFilesAreTakenAway(t *testing.T) {
 				t.Errorf("it has %q, %v", b, err)
 			}
 		})
+	}
+}
+
+// A directory or FIFO with the name of a segment is none: reading it would fail, or wait for ever.
+func TestNoFileIsNoSegment(t *testing.T) {
+	dir := t.TempDir()
+	name := func(after time.Duration) string {
+		return filepath.Join(dir, time.Now().UTC().Add(after).Format(named)+ending)
+	}
+	if err := errors.Join(unix.Mkfifo(name(0), 0o600), os.Mkdir(name(time.Second), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := list(dir); err != nil || len(all) > 0 {
+		t.Errorf("list = %v, %v, want nothing", all, err)
 	}
 }
