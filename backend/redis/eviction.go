@@ -9,6 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
@@ -79,7 +80,23 @@ func (e Eviction) rank() int {
 	}
 }
 
-func evictionOf(ctx context.Context, c *goredis.Client) (Eviction, error) {
+// keeps returns an error if c is one of several that vote, and may drop what it has promised and
+// accepted: then it takes no part in anything.
+func (b *site) keeps(ctx context.Context, c goredis.Cmdable) error {
+	if !b.cfg.Voter {
+		return nil
+	}
+	said, err := evictionOf(ctx, c)
+	if err != nil {
+		return notAsked(err)
+	}
+	if err := said.Err(); err != nil {
+		return fmt.Errorf("%w: %w", backend.ErrRefused, err)
+	}
+	return nil
+}
+
+func evictionOf(ctx context.Context, c goredis.Cmdable) (Eviction, error) {
 	said, err := conn.ReadInfo(ctx, c, "memory")
 	if err != nil && !conn.Forbidden(err) {
 		return Eviction{}, conn.Outcome(err)

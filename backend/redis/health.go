@@ -63,6 +63,9 @@ func (t *Table) serves(ctx context.Context, c *goredis.Client) error {
 	if err != nil && !quarantined(err) {
 		return err
 	}
+	if err := t.keeps(ctx, c); err != nil {
+		return err
+	}
 	if tried := t.Try(ctx, c); err == nil || errors.Is(tried, selftest.ErrUnsound) {
 		return tried
 	}

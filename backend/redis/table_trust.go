@@ -47,7 +47,7 @@ type known struct {
 type verdict struct {
 	id     string
 	mark   string           // the key on it by which its gateways trust it; "": none
-	script *requests.Script // nil: it is in quarantine, or full
+	script *requests.Script // nil: it is in quarantine, full, or a voter that may drop locks
 	frees  *requests.Script // the same for what a full server carries out as well; nil: in quarantine, or no voter
 	later  error            // why there is no script
 	until  time.Time        // where there is none
@@ -80,7 +80,7 @@ func (r *trust) start(t *Table) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	if t.cfg.Guard == GuardQuarantine {
-		r.wg.Go(func() { r.watch(ctx, t.guard) })
+		r.wg.Go(func() { r.watch(ctx, t) })
 	}
 }
 
@@ -90,7 +90,7 @@ func (r *trust) stop() {
 }
 
 // watch asks the servers again and again whether they are who they were.
-func (r *trust) watch(ctx context.Context, g *guard) {
+func (r *trust) watch(ctx context.Context, t *Table) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
@@ -101,7 +101,7 @@ func (r *trust) watch(ctx context.Context, g *guard) {
 		}
 		var looks sync.WaitGroup // one that hangs is no reason to doubt the others
 		for c, v := range r.all() {
-			looks.Go(func() { r.look(ctx, g, c, v) })
+			looks.Go(func() { r.look(ctx, t, c, v) })
 		}
 		looks.Wait()
 	}
@@ -109,7 +109,7 @@ func (r *trust) watch(ctx context.Context, g *guard) {
 
 // look asks c whether it is who it was, and has what it had. One that does not answer is believed
 // for a while.
-func (r *trust) look(ctx context.Context, g *guard, c *goredis.Client, v *verdict) {
+func (r *trust) look(ctx context.Context, t *Table, c *goredis.Client, v *verdict) {
 	ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 	defer cancel()
 	began := boottime.Now()
@@ -117,10 +117,12 @@ func (r *trust) look(ctx context.Context, g *guard, c *goredis.Client, v *verdic
 	switch {
 	case errors.Is(err, conn.ErrClosed):
 		r.forget(c)
-		g.forgetClient(c)
+		t.guard.forgetClient(c)
 	case errors.Is(err, errReplica), err == nil && id != v.id:
 		r.forget(c)
-	case err == nil && v.mark != "" && g.emptied(ctx, c, id, v.mark):
+	case err == nil && v.mark != "" && t.guard.emptied(ctx, c, id, v.mark):
+		r.forget(c)
+	case err == nil && v.script != nil && t.keeps(ctx, c) != nil: // CONFIG SET tells nobody
 		r.forget(c)
 	case err == nil:
 		v.at.Store(int64(began))
@@ -215,6 +217,9 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 		return &verdict{id: id, later: err, until: time.Now().Add(min(rest, later.After))}, nil
 	case err != nil:
 		return nil, notAsked(err)
+	}
+	if err := t.keeps(ctx, one); err != nil {
+		return &verdict{id: id, later: err, until: time.Now().Add(rest)}, nil
 	}
 	t.trials.met(c, id)
 	v := &verdict{id: id, mark: t.guard.markOf(ctx, c, id), script: t.swaps.grantBy(id, "")}

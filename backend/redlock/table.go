@@ -2,6 +2,8 @@ package redlock
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -15,12 +17,16 @@ import (
 type Table struct {
 	*voting.Table
 	longest time.Duration
+	servers []*redis.Table
 }
 
 var _ ledger.Table = (*Table)(nil)
 
 // requestLife is longer than a request to a server can be under way.
 const requestLife = 10 * time.Second
+
+// askTimeout bounds a question to all servers.
+const askTimeout = 2 * time.Second
 
 // OpenTable makes the Table of a node. It does not wait for the servers to be there. Errors
 // are of the configuration.
@@ -50,7 +56,7 @@ func OpenTable(cfg Config) (*Table, error) {
 		tables = append(tables, t)
 		site.servers = append(site.servers, t)
 	}
-	return &Table{voting.New(tables), longest}, nil
+	return &Table{voting.New(tables), longest, site.servers}, nil
 }
 
 // Info implements ledger.Table.
@@ -58,6 +64,22 @@ func (t *Table) Info() backend.Info {
 	is := t.Table.Info()
 	is.MaxTTL = t.longest
 	return is
+}
+
+// Evicts says which of the servers may drop locks when their memory is full, as far as they
+// answer; nil: none. They take no part in anything as long as they may.
+func (t *Table) Evicts(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	errs := make([]error, len(t.servers))
+	_ = backend.Each(len(t.servers), func(i int) error {
+		said, err := t.servers[i].Eviction(ctx)
+		if err == nil && said.Err() != nil {
+			errs[i] = fmt.Errorf("server %d: %w", i+1, said.Err())
+		}
+		return nil
+	})
+	return errors.Join(errs...)
 }
 
 // site is the servers, which are new together.

@@ -96,15 +96,22 @@ func gated(ctx context.Context, store ledger.Table, c config.Backend, seen *obse
 		return store, err
 	}
 	measured = willing.New(measured, log)
-	server, ok := store.(*redis.Table)
-	if !ok {
-		return seen.gate(breaker.New(measured, log)), nil
+	switch server := store.(type) {
+	case *redis.Table:
+		gate := seen.gate(breaker.Parts(measured, server.Part, log))
+		eviction := redis.NewTableGate(gate, server.Eviction, log)
+		return eviction, evicts(eviction.Check(ctx), c, "renew and release, and grant nothing new")
+	case *redlock.Table:
+		err = evicts(server.Evicts(ctx), c, "and go on without them")
 	}
-	gate := seen.gate(breaker.Parts(measured, server.Part, log))
-	eviction := redis.NewTableGate(gate, server.Eviction, log)
-	if err := eviction.Check(ctx); err != nil && c.Redis.Eviction == "refuse" {
-		return eviction, cli.Exit(cli.ExitUnavailable, fmt.Errorf("backend.url: %w; with backend.redis.eviction: read-only "+
-			"the gateway would start, renew and release, and grant nothing new", err))
+	return seen.gate(breaker.New(measured, log)), err
+}
+
+// evicts is why the gateway must not start with servers that may drop locks, as err says; nil: it
+// may. would says what it would do if it started.
+func evicts(err error, c config.Backend, would string) error {
+	if err == nil || c.Redis.Eviction != "refuse" {
+		return nil
 	}
-	return eviction, nil
+	return cli.Exit(cli.ExitUnavailable, fmt.Errorf("backend.url: %w; with backend.redis.eviction: read-only the gateway would start, %s", err, would))
 }
