@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -67,6 +68,30 @@ func TestNoConnectionToSpare(t *testing.T) {
 	s := pgtest.Start(t)
 	psql(t, s, "CREATE ROLE app LOGIN CONNECTION LIMIT 1; GRANT CREATE ON DATABASE postgres TO app")
 	sqltest.RenewsOnOne(t, open(t, strings.Replace(s.URL(), "postgres@", "app@", 1), "a"))
+}
+
+// A row that somebody has locked keeps no other lease from being renewed.
+func TestRenewBesideALockedRow(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	a := open(t, s.URL(), "a")
+	var rs []ledger.Renewal
+	for _, name := range []string{"l", "m", "n"} {
+		rs = append(rs, ledger.Renewal{Name: name, ID: sqltest.Held(t, a, name), TTL: time.Minute})
+	}
+	rs = append(rs, ledger.Renewal{Name: "nobody's", ID: 1, TTL: time.Minute})
+	c := connect(t, s.URL())
+	carryOut(t, c, "BEGIN; SELECT FROM lockgw.names WHERE name = 'm' FOR UPDATE")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	errs, err := a.Renew(ctx, rs)
+	if err != nil || errs[0] != nil || !errors.Is(errs[1], backend.ErrUnavailable) || errs[2] != nil || errs[3] == nil {
+		t.Errorf("renewed: %v, %v", errs, err)
+	}
+	carryOut(t, c, "COMMIT")
+	if errs, err := a.Renew(t.Context(), rs); err != nil || errs[0] != nil || errs[1] != nil || errs[2] != nil || !errors.Is(errs[3], backend.ErrNotHeld) {
+		t.Errorf("then renewed: %v, %v", errs, err)
+	}
 }
 
 // Whatever encoding the server is set up to for a user, a name is the same for all.

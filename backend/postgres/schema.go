@@ -226,6 +226,9 @@ FROM w JOIN locked USING (name)
 WHERE n.name = w.name AND EXISTS (SELECT FROM unnest(n.ids, n.firm) AS o(id, firm) WHERE o.id = w.id AND o.firm)
 RETURNING n.name`
 
+// renewFreeSQL is renewSQL of those rows alone that nobody has locked.
+var renewFreeSQL = strings.Replace(renewSQL, "FOR NO KEY UPDATE", "FOR NO KEY UPDATE SKIP LOCKED", 1)
+
 // listSQL: $1 prefix, $2 above every name that begins with it, $3 the last name told, $4 limit.
 const listSQL = `SELECT n.name, {columns} FROM {names} AS n
 WHERE n.name >= $1 AND n.name < $2 AND n.name > $3 AND starts_with(n.name, $1) AND (cardinality(n.ids) > 0 OR n.record ? 'queue')

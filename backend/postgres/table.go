@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
@@ -144,15 +145,36 @@ func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (ledger.R
 	return r, nil
 }
 
-// prolong renews those of rs that group names.
+// prolong renews those of rs that group names. A row that somebody has locked keeps none of the others
+// from it: several are renewed without those, which follow.
 func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error {
+	if len(group) == 1 {
+		return t.renew(ctx, renewSQL, rs, group, errs)
+	}
+	if err := t.renew(ctx, renewFreeSQL, rs, group, errs); err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(slices.Clone(group), func(i int) bool { return errs[i] == nil })
+	if len(left) == 0 {
+		return nil
+	}
+	if err := t.renew(ctx, renewSQL, rs, left, errs); err != nil {
+		for _, i := range left {
+			errs[i] = err
+		}
+	}
+	return nil
+}
+
+// renew sends one statement, which is renewSQL or like it.
+func (t *Table) renew(ctx context.Context, sql string, rs []ledger.Renewal, group []int, errs []error) error {
 	names, ids, ttls := make([]string, len(group)), make([]int64, len(group)), make([]int64, len(group))
 	at := map[string]int{}
 	for k, i := range group {
 		names[k], ids[k], ttls[k] = t.Raw(rs[i].Name), int64(rs[i].ID), rs[i].TTL.Microseconds()
 		at[names[k]] = i
 	}
-	s := newStatement(renewSQL, names, ids, ttls)
+	s := newStatement(sql, names, ids, ttls)
 	got, err := t.renewals.send(ctx, s)
 	if is(err, noneToSpare) { // those for requests may have been made before
 		got, err = t.requests.send(ctx, s)
