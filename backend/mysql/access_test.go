@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -61,6 +62,38 @@ func TestNoConnectionToSpare(t *testing.T) {
 	s := mysqltest.Start(t)
 	sql(t, s, "CREATE USER app@'%' IDENTIFIED BY 'x' WITH MAX_USER_CONNECTIONS 1", "GRANT ALL ON locks.* TO app@'%'")
 	sqltest.RenewsOnOne(t, open(t, s.At("app:x", "locks"), "a"))
+}
+
+// A row that somebody has locked keeps no other lease from being renewed.
+func TestRenewBesideALockedRow(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a")
+	var rs []ledger.Renewal
+	for _, name := range []string{"l", "m", "n"} {
+		rs = append(rs, ledger.Renewal{Name: name, ID: sqltest.Held(t, a, name), TTL: time.Minute})
+	}
+	rs = append(rs, ledger.Renewal{Name: "nobody's", ID: 1, TTL: time.Minute})
+	lock, err := connectFirst(t.Context(), a.hosts.hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := lock.query(t.Context(), "BEGIN; SELECT 1 FROM lockgw_names WHERE name = 'm' FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	errs, err := a.Renew(ctx, rs)
+	if err != nil || errs[0] != nil || !errors.Is(errs[1], backend.ErrUnavailable) || errs[2] != nil || errs[3] == nil {
+		t.Errorf("renewed: %v, %v", errs, err)
+	}
+	if _, err := lock.query(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	if errs, err := a.Renew(t.Context(), rs); err != nil || errs[0] != nil || errs[1] != nil || errs[2] != nil || !errors.Is(errs[3], backend.ErrNotHeld) {
+		t.Errorf("then renewed: %v, %v", errs, err)
+	}
 }
 
 // A limit of time for statements would end the sleeps, and the wait for a row.

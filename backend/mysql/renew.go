@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -16,6 +17,8 @@ var (
 	renewSQL = of(fmt.Sprintf("UPDATE lockgw_names SET ends = INSERT(ends, LOCATE('%%[1]s', ends) + %[1]d, %[2]d, "+
 		"LPAD(GREATEST(CAST(SUBSTRING(ends, LOCATE('%%[1]s', ends) + %[1]d, %[2]d) AS SIGNED), {clock} + ?), %[2]d, '0')) "+
 		"WHERE name = ? AND LOCATE('%%[1]s', ends) > 0 AND "+writes, toEnd, digits))
+	// freeSQL is followed by names: of those rows it tells which nobody has locked.
+	freeSQL = "SELECT name FROM lockgw_names WHERE name IN "
 	// renewedSQL is followed by names.
 	renewedSQL = of("SELECT n.name, n.ends, {clock}, " + leads + " FROM lockgw_names AS n WHERE n.name IN ")
 )
@@ -39,21 +42,61 @@ func (t *Table) renewal(rs []ledger.Renewal, group []int) (s statement, at map[s
 	return s, at
 }
 
-// prolong renews those of rs that group names. Whether a lease was renewed is seen by its end:
-// what another write has ended in between is not held.
+// prolong renews those of rs that group names. A row that somebody has locked keeps none of the others
+// from it: several are renewed without those, which follow.
 func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error {
-	s, at := t.renewal(rs, group)
-	var got []rows
-	began := time.Now()
-	err := again(ctx, func() (err error) {
-		got, err = t.renewals.query(ctx, s.sql.String(), s.args...)
+	if len(group) == 1 {
+		return t.renew(ctx, rs, group, errs)
+	}
+	names := make([]any, len(group))
+	for k, i := range group {
+		names[k] = []byte(t.Raw(rs[i].Name))
+	}
+	got, err := t.renewing(ctx, freeSQL+marks(len(names))+" FOR UPDATE SKIP LOCKED", names)
+	if err != nil {
+		return err
+	}
+	free := map[string]bool{}
+	for _, r := range readers(got[0]) {
+		free[r.Text()] = true
+	}
+	locked := func(i int) bool { return !free[t.Raw(rs[i].Name)] }
+	if now := slices.DeleteFunc(slices.Clone(group), locked); len(now) > 0 {
+		if err := t.renew(ctx, rs, now, errs); err != nil {
+			return err
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(group), func(i int) bool { return !locked(i) })
+	if len(left) > 0 {
+		if err := t.renew(ctx, rs, left, errs); err != nil {
+			for _, i := range left {
+				errs[i] = err
+			}
+		}
+	}
+	return nil
+}
+
+// renewing sends a request on the way of renewals.
+func (t *Table) renewing(ctx context.Context, sql string, args []any) (got []rows, err error) {
+	err = again(ctx, func() (err error) {
+		got, err = t.renewals.query(ctx, sql, args...)
 		if is(err, noneToSpare...) { // those for requests may have been made before
-			got, err = t.requests.query(ctx, s.sql.String(), s.args...)
+			got, err = t.requests.query(ctx, sql, args...)
 		}
 		return err
 	})
+	return got, t.noticed(err)
+}
+
+// renew renews those of rs that group names by one request. Whether a lease was renewed is seen by its
+// end: what another write has ended in between is not held.
+func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error {
+	s, at := t.renewal(rs, group)
+	began := time.Now()
+	got, err := t.renewing(ctx, s.sql.String(), s.args)
 	if err != nil {
-		return t.noticed(err)
+		return err
 	}
 	for _, r := range readers(got[0]) {
 		i := at[r.Text()]
