@@ -3,6 +3,7 @@ package session_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,4 +154,24 @@ func TestBreakOfAKeptName(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A break of which the store does not tell whether it is done is not said to be.
+func TestBreakOfOneWithoutAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		mustAcquire(t, c.open(1), "x", session.Acquire{Shared: true})
+		l := mustAcquire(t, c.open(1), "x", session.Acquire{Shared: true})
+		var written atomic.Bool
+		f.set(func(verb string) error {
+			if written.Load() {
+				return errLost
+			}
+			written.Store(verb != "look")
+			return nil
+		}, nil)
+		wantCode(t, c.nodes[0].Break(t.Context(), "x", l.Fence(), "", "a test"), session.CodeUnavailable)
+		f.set(nil, nil)
+	})
 }
