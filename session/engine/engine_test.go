@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -252,15 +253,25 @@ func TestIdleNames(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	g, table := start(t, memory.NewRows(), "a", nil)
-	c := caller("u:1")
+	c, other := caller("u:1"), caller("u:1")
 	g.hold(t, "n", c)
+	g.hold(t, "given back", other)
+	g.release(t, "given back", other)
 	table.away.Store(true)
 	g.release(t, "n", c)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
+	var others sync.WaitGroup
+	others.Go(func() { // of which nothing is waited for
+		for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
+			g.Find("given back").Describe()
+		}
+	})
 	if err := g.Close(ctx); err == nil {
 		t.Error("a release without an answer counts as confirmed")
 	}
+	cancel()
+	others.Wait()
 	if _, _, err := g.Enter("n", caller("u:2")); !errors.Is(err, engine.ErrClosed) {
 		t.Errorf("a closed engine says %v", err)
 	}
