@@ -19,7 +19,11 @@ func (g *Gateway) CompleteFirst(cmd *cobra.Command, args []string, toComplete st
 	return g.CompleteName(cmd, args, toComplete)
 }
 
-// CompleteName offers the names that the gateway knows.
+// inShell are characters by which a shell may run what somebody has called a lock. Bash puts the
+// beginning that several names have in common into the line as it is.
+const inShell = "$`\\\"'!;&|<>()"
+
+// CompleteName offers the names that the gateway knows, but for those that have to be quoted.
 func (g *Gateway) CompleteName(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if FlagsFromEnv(cmd.Flags()) != nil {
 		return nil, cobra.ShellCompDirectiveError
@@ -37,7 +41,9 @@ func (g *Gateway) CompleteName(cmd *cobra.Command, _ []string, toComplete string
 	}
 	var names []cobra.Completion
 	for _, st := range known.Items {
-		names = append(names, st.Name)
+		if !strings.ContainsAny(st.Name, inShell) {
+			names = append(names, st.Name)
+		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,18 +22,7 @@ import (
 // A signal while the session of a lock is opened does not cut that off: else the gateway would
 // keep a session of which nobody has the token. It is ended instead.
 func TestSignalWhileASessionOpens(t *testing.T) {
-	store := memory.OpenTable(memory.NewRows(), "a")
-	defer store.Close()
-	m := session.New(store, session.Config{Node: "host-a"})
-	defer func() { _ = m.Close(t.Context()) }()
-	s := socket.NewServer(socket.Config{Manager: m, PeerOf: peer.Of})
-	defer s.Close()
-	g := cli.Gateway{Socket: filepath.Join(t.TempDir(), cli.RespSocket)}
-	ln, err := net.Listen("unix", g.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = s.Serve(ln) }()
+	m, g := gateway(t)
 	c, err := client.Dial(t.Context(), g.Socket, client.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +36,47 @@ func TestSignalWhileASessionOpens(t *testing.T) {
 	}
 	if endSession(ctx, g, c, token); m.Stats().Sessions != 0 {
 		t.Errorf("%d sessions after its end, want none", m.Stats().Sessions)
+	}
+}
+
+// gateway is one with a store of its own.
+func gateway(t *testing.T) (*session.Manager, cli.Gateway) {
+	t.Helper()
+	store := memory.OpenTable(memory.NewRows(), "a")
+	t.Cleanup(func() { store.Close() })
+	m := session.New(store, session.Config{Node: "host-a"})
+	t.Cleanup(func() { _ = m.Close(context.Background()) })
+	s := socket.NewServer(socket.Config{Manager: m, PeerOf: peer.Of})
+	t.Cleanup(func() { s.Close() })
+	g := cli.Gateway{Socket: filepath.Join(t.TempDir(), cli.RespSocket)}
+	ln, err := net.Listen("unix", g.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = s.Serve(ln) }()
+	return m, g
+}
+
+// What a shell would run is not offered to be put into its line.
+func TestCompleteNames(t *testing.T) {
+	_, g := gateway(t)
+	c, err := client.Dial(t.Context(), g.Socket, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, name := range []string{"$(id)a", "$(id)b", "a;id", "b`id`", "c'd", "reports/{a}*-1:x"} {
+		if _, err := c.Lock(t.Context(), name, client.LockOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := NewUnlock()
+	cmd.SetContext(t.Context())
+	if err := cmd.Flags().Set("socket", g.Socket); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := cmd.ValidArgsFunction(cmd, nil, ""); !slices.Equal(got, []string{"reports/{a}*-1:x"}) {
+		t.Errorf("offered are %q, want the last name alone", got)
 	}
 }
 
