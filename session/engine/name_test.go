@@ -288,3 +288,18 @@ func TestHurryLoosenDescribe(t *testing.T) {
 		}
 	}
 }
+
+// What is to be released if something is so stays if it is not.
+func TestReleaseIf(t *testing.T) {
+	g, _ := start(t, memory.NewRows(), "a", nil)
+	c := caller("u:1")
+	g.hold(t, "n", c)
+	for _, so := range []bool{false, true} {
+		g.Find("n").ReleaseIf(c, func() bool { return so }).Do(t.Context())
+		g.Find("n").See(func(*contender.Contender, time.Duration) {
+			if c.Holds() == so {
+				t.Errorf("if %v: it holds %v", so, c.Holds())
+			}
+		})
+	}
+}
