@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,7 @@ type counted struct {
 	ledger.Table
 	requests, renewals atomic.Int64
 	away               atomic.Bool
+	lost               atomic.Bool // what is renewed is not there
 	panics             atomic.Bool
 	messages           atomic.Int64
 	joined             chan struct{} // closed: joins are answered
@@ -66,6 +68,9 @@ func (c *counted) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, erro
 	c.renewals.Add(1)
 	if c.away.Load() {
 		return nil, errAway
+	}
+	if c.lost.Load() {
+		return slices.Repeat([]error{backend.ErrNotHeld}, len(rs)), nil
 	}
 	return c.Table.Renew(ctx, rs)
 }

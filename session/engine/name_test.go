@@ -289,6 +289,18 @@ func TestHurryLoosenDescribe(t *testing.T) {
 	}
 }
 
+// Nothing is prolonged that the store does not have.
+func TestProlongOfWhatIsNotThere(t *testing.T) {
+	g, table := start(t, memory.NewRows(), "a", nil)
+	c := caller("u:1")
+	g.hold(t, "n", c)
+	table.lost.Store(true)
+	err := g.Find("n").Prolong(t.Context(), c, time.Minute)
+	if left := g.deadline("n", c) - boottime.Now(); !errors.Is(err, backend.ErrNotHeld) || left > 10*time.Second {
+		t.Errorf("%v, and %v are left", err, left)
+	}
+}
+
 // What is to be released if something is so stays if it is not.
 func TestReleaseIf(t *testing.T) {
 	g, _ := start(t, memory.NewRows(), "a", nil)
