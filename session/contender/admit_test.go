@@ -141,6 +141,28 @@ func TestFencesOfPermitsAreThoseOfTheirBlock(t *testing.T) {
 	}
 }
 
+// A permit that was granted for one who gave up is not for one who came after another node.
+func TestPermitForOneWhoGaveUp(t *testing.T) {
+	b := held(t, permit(), nil)
+	b.other(ledger.Op{Node: "holder", Mode: permits, Want: int(permits) - 1})
+	w := b.enter(permit())
+	b.settle()
+	b.other(ledger.Op{Mode: permits, Want: 1})
+	b.other(ledger.Op{Node: "holder", Mode: permits, Keep: int(permits) - 2})
+	b.did(b.c.Message(b.now, ledger.Look, nil))
+	for b.sent.Swap == nil {
+		b.answer()
+	}
+	b.did(b.c.Release(b.now, w)) // while its permit is being taken
+	late := b.enter(permit())
+	if b.answer(); b.accept(late) {
+		t.Error("let in before the other node")
+	}
+	if b.settle(); b.row.Record.Offer("other") == nil {
+		t.Errorf("the record is %+v", b.row.Record)
+	}
+}
+
 // Where the order is strict, what was granted for one who gave up is not for the next here if
 // another node came before that one.
 func TestStrictOrderWhenTheFirstGivesUp(t *testing.T) {

@@ -154,9 +154,16 @@ func (c *Contender) restores(id backend.Fence) bool {
 func (c *Contender) grantedHold(q *Request, mine *ledger.Hold) {
 	c.hold = hold{id: mine.ID, mode: mine.Mode, count: mine.Count, block: mine.Block, fresh: true}
 	c.stamp(q)
-	for n := c.fitting(); c.hold.allow < n && c.queue.ws[c.hold.allow].asked; {
-		c.hold.allow++ // who came while the answer was under way came after those who wait elsewhere
+	c.hold.allow = c.askers()
+}
+
+// askers is how many of those who come in now may, if others wait: who came while the answer was
+// under way came after those who wait elsewhere.
+func (c *Contender) askers() (n int) {
+	for all := c.fitting(); n < all && c.queue.ws[n].asked; {
+		n++
 	}
+	return n
 }
 
 // confirmed: the store has our hold, changed perhaps by our write.
@@ -187,7 +194,7 @@ func (c *Contender) confirmed(q *Request, mine *ledger.Hold, written bool) (more
 		h.used = c.cfg.Turns
 	}
 	if grew > 0 { // what became free here meanwhile is not for us
-		h.allow = min(c.fitting(), grew)
+		h.allow = min(c.askers(), grew)
 		return true
 	}
 	return false

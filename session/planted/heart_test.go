@@ -232,7 +232,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "permits that became free count as new ones", file: "session/contender/answer.go",
-		old: "h.allow = min(c.fitting(), grew)", new: "h.allow = c.fitting()",
+		old: "h.allow = min(c.askers(), grew)", new: "h.allow = c.askers()",
 		test: contender,
 	},
 	{
@@ -257,7 +257,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "who comes while the grant is under way counts as there before", file: "session/contender/answer.go",
-		old: " && c.queue.ws[c.hold.allow].asked", new: "",
+		old: " && c.queue.ws[n].asked", new: "",
 		test: contender,
 	},
 	{
