@@ -80,10 +80,10 @@ func (e Eviction) rank() int {
 	}
 }
 
-// keeps returns an error if c is one of several that vote, and may drop what it has promised and
-// accepted: then it takes no part in anything.
-func (b *site) keeps(ctx context.Context, c goredis.Cmdable) error {
-	if !b.cfg.Voter {
+// keeps returns an error if c, the server with id, is one of several that vote, and may drop what it
+// has promised and accepted: then it takes no part in anything, nor for a while when it may not any more.
+func (t *Table) keeps(ctx context.Context, c *goredis.Client, id string) error {
+	if !t.cfg.Voter {
 		return nil
 	}
 	said, err := evictionOf(ctx, c)
@@ -91,6 +91,7 @@ func (b *site) keeps(ctx context.Context, c goredis.Cmdable) error {
 		return notAsked(err)
 	}
 	if err := said.Err(); err != nil {
+		t.guard.mayDrop(ctx, c, id)
 		return fmt.Errorf("%w: %w", backend.ErrRefused, err)
 	}
 	return nil

@@ -111,7 +111,7 @@ func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bo
 
 // quarantine says until when it lasts, by the one clock that times are told by everywhere.
 func quarantine(end time.Time) string {
-	return fmt.Sprintf("Redis was restarted, emptied or failed over; new locks from %s (%v), what is held goes on (backend.redis.guard)",
+	return fmt.Sprintf("Redis was restarted, emptied or failed over, or may have dropped locks; new locks from %s (%v), what is held goes on (backend.redis.guard)",
 		end.UTC().Format(time.RFC3339), max(time.Second, time.Until(end).Round(time.Second)))
 }
 

@@ -146,3 +146,16 @@ func (g *guard) emptied(ctx context.Context, c *goredis.Client, id, key string) 
 	g.save()
 	return true
 }
+
+// mayDrop: the server with id may drop what it has. It is strange, and begins to be so with each time
+// that this is seen.
+func (g *guard) mayDrop(ctx context.Context, c *goredis.Client, id string) {
+	if key, marked, err := mark(ctx, c); err == nil && marked != doubted {
+		g.doubt(ctx, c, key, marked)
+	}
+	g.suspect(id, "it may have dropped some")
+	g.mu.Lock()
+	g.strange[id] = time.Now()
+	g.mu.Unlock()
+	g.save()
+}

@@ -63,8 +63,8 @@ func (t *Table) serves(ctx context.Context, c *goredis.Client) error {
 	if err != nil && !quarantined(err) {
 		return err
 	}
-	if err := t.keeps(ctx, c); err != nil {
-		return err
+	if said, err := evictionOf(ctx, c); t.cfg.Voter && err == nil && said.Err() != nil {
+		return fmt.Errorf("%w: %w", backend.ErrRefused, said.Err())
 	}
 	if tried := t.Try(ctx, c); err == nil || errors.Is(tried, selftest.ErrUnsound) {
 		return tried

@@ -122,10 +122,26 @@ func (r *trust) look(ctx context.Context, t *Table, c *goredis.Client, v *verdic
 		r.forget(c)
 	case err == nil && v.mark != "" && t.guard.emptied(ctx, c, id, v.mark):
 		r.forget(c)
-	case err == nil && v.script != nil && t.keeps(ctx, c) != nil: // CONFIG SET tells nobody
-		r.forget(c)
 	case err == nil:
+		if err := t.keeps(ctx, c, id); err != nil { // CONFIG SET tells nobody
+			r.replace(c, v, untrusted(id, err))
+			return
+		}
 		v.at.Store(int64(began))
+	}
+}
+
+// untrusted is a verdict on the server with id, which grants nothing because of err.
+func untrusted(id string, err error) *verdict {
+	return &verdict{id: id, later: err, until: time.Now().Add(rest)}
+}
+
+// replace has next be what is known of c, if that is v.
+func (r *trust) replace(c *goredis.Client, v, next *verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k := r.known[c]; k != nil && k.verdict == v {
+		k.verdict = next
 	}
 }
 
@@ -210,6 +226,9 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 		t.servers.Failed(ctx)
 		return nil, notAsked(err)
 	}
+	if err := t.keeps(ctx, c, id); err != nil {
+		return untrusted(id, err), nil
+	}
 	err = t.guard.met(ctx, c, id, false)
 	var later *backend.Later
 	switch {
@@ -217,9 +236,6 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 		return &verdict{id: id, later: err, until: time.Now().Add(min(rest, later.After))}, nil
 	case err != nil:
 		return nil, notAsked(err)
-	}
-	if err := t.keeps(ctx, one); err != nil {
-		return &verdict{id: id, later: err, until: time.Now().Add(rest)}, nil
 	}
 	t.trials.met(c, id)
 	v := &verdict{id: id, mark: t.guard.markOf(ctx, c, id), script: t.swaps.grantBy(id, "")}
