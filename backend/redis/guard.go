@@ -67,7 +67,13 @@ func newGuard(mode string, period time.Duration, file string, log *slog.Logger) 
 	}
 	if file != "" {
 		text, _ := os.ReadFile(file) // without, this node begins anew
-		g.trusted = strings.Fields(string(text))
+		for _, word := range strings.Fields(string(text)) {
+			if run, left := strings.CutPrefix(word, leftMark); left {
+				g.left = append(g.left, run)
+			} else {
+				g.trusted = append(g.trusted, word)
+			}
+		}
 	}
 	return g
 }
@@ -160,7 +166,10 @@ func (g *guard) announce(ctx context.Context, c *goredis.Client, id string) {
 	g.save()
 }
 
-// save has the next process of this gateway know whom it trusts.
+// leftMark is before the run of a server that was left, in the file.
+const leftMark = "left:"
+
+// save has the next process of this gateway know whom it trusts, and whom not any more.
 func (g *guard) save() {
 	if g.file == "" {
 		return
@@ -168,8 +177,12 @@ func (g *guard) save() {
 	g.saving.Lock()
 	defer g.saving.Unlock()
 	g.mu.Lock()
-	text := strings.Join(g.trusted, "\n") + "\n"
+	words := slices.Clone(g.trusted)
+	for _, run := range g.left {
+		words = append(words, leftMark+run)
+	}
 	g.mu.Unlock()
+	text := strings.Join(words, "\n") + "\n"
 	next := g.file + ".next"
 	_ = os.Remove(next) // a link that somebody has put there would be followed
 	err := os.WriteFile(next, []byte(text), 0o600)

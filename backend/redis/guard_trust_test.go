@@ -2,8 +2,12 @@ package redis
 
 import (
 	"log/slog"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
@@ -19,6 +23,22 @@ func TestGuardTrustsOnce(t *testing.T) {
 	g.trust("a")
 	if got := g.ids(); got != "b a" {
 		t.Errorf("trusted are %q, want each server once", got)
+	}
+}
+
+// The next process of a gateway does not trust the server that the one before had left for another.
+func TestGuardRemembersWhomItLeft(t *testing.T) {
+	file, log := filepath.Join(t.TempDir(), "guard"), slog.New(slog.DiscardHandler)
+	first, other := strings.Repeat("a", 80), strings.Repeat("b", 80)
+	g, c := newGuard(GuardQuarantine, time.Second, file, log), &goredis.Client{}
+	for _, id := range []string{first, other} {
+		g.trust(id)
+		g.follows(c, id)
+	}
+	g.save()
+	g = newGuard(GuardQuarantine, time.Second, file, log)
+	if !g.wasLeft(first) || g.wasLeft(other) || g.ids() != other {
+		t.Errorf("the first one was left: %v, the other: %v; trusted are %q", g.wasLeft(first), g.wasLeft(other), g.ids())
 	}
 }
 
