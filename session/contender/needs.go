@@ -279,6 +279,9 @@ func (c *Contender) giveBack(next *ledger.Record, ttl time.Duration) {
 		return
 	}
 	h.count = min(h.count, mine.Count)
+	if c.copy.OthersWait(c.cfg.Node) { // what nobody here uses is given back, and may be granted anew by the same write
+		h.count = min(h.count, len(c.in))
+	}
 	if ttl < h.ttl {
 		h.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))
 	}

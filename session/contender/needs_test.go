@@ -53,3 +53,32 @@ func TestUndisturbed(t *testing.T) {
 		t.Errorf("%d of the records are undisturbed", quiet)
 	}
 }
+
+// A permit that becomes free here is for the next here if that came before all who wait at other
+// nodes. It is granted by one write, as one that was free before.
+func TestPermitThatBecameFreeIsForTheFirst(t *testing.T) {
+	for name, strict := range map[string]bool{"turns": false, "strict": true} {
+		t.Run(name, func(t *testing.T) {
+			first := permit()
+			b := held(t, first, func(c *Config) {
+				if c.Strict = strict; strict {
+					c.Turns = 1
+				}
+			})
+			second := b.enter(permit())
+			if b.settle(); !b.accept(second) {
+				t.Fatal("not granted")
+			}
+			b.other(ledger.Op{Node: "holder", Mode: permits, Want: int(permits) - 2})
+			next := b.enter(permit())
+			b.settle()
+			b.other(ledger.Op{Mode: permits, Want: 1, Strict: strict, Since: b.now.Microseconds()})
+			b.did(b.c.Message(b.now, ledger.Waits, nil))
+			b.settle()
+			b.did(b.c.Release(b.now, first))
+			if b.settle(); !b.accept(next) {
+				t.Errorf("not let in, the record is %+v", b.row.Record)
+			}
+		})
+	}
+}
