@@ -170,6 +170,23 @@ func TestRetainedBySeveral(t *testing.T) {
 	}
 }
 
+// What a node keeps that nobody uses is no reason not to ask whether the name is still in use
+// elsewhere as something else.
+func TestRetainedAsSomethingElse(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 2, session.Config{Fairness: session.Fairness{Retain: retain}}, nil)
+		for _, node := range []int{1, 0} { // which sees that the other has it, and not that it is given up
+			s := c.open(node)
+			mustAcquire(t, s, "x", session.Acquire{Shared: true})
+			mustRelease(t, s, "x")
+			time.Sleep(retain * 2 / 3)
+		}
+		for _, a := range []session.Acquire{{Limit: 2, Wait: time.Minute}, {Limit: 2}} {
+			within(t, 0, wait(t, c.open(0), "x", a))
+		}
+	})
+}
+
 // A node that says nothing keeps who does not want to wait for no longer than AskTime.
 func TestRetainedBySilence(t *testing.T) {
 	bubble(t, func(t *testing.T) {

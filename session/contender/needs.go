@@ -202,7 +202,7 @@ func (c *Contender) unseen() bool {
 	if q.unasked == 0 || c.hold.id != 0 && c.hold.mode == backend.Exclusive {
 		return false
 	}
-	return c.hold.id == 0 && c.copy.ConflictsAt(c.cfg.Node, q.head().Mode, c.now) ||
+	return len(c.in) == 0 && c.copy.ConflictsAt(c.cfg.Node, q.head().Mode, c.now) ||
 		q.noWait > 0 && slices.ContainsFunc(q.ws, func(w *Caller) bool { return w.NoWait && !w.asked })
 }
 
