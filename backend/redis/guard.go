@@ -40,11 +40,11 @@ type guard struct {
 	looked  atomic.Bool  // once
 	unknown atomic.Value // string: why a look has found out nothing
 
-	mu      sync.Mutex                 // guards the fields below
-	trusted []string                   // ids, the newest last
-	strange map[string]time.Time       // since when
-	last    map[*goredis.Client]string // trusted there; it may lead to one server after the other
-	left    []string                   // runs of servers in whose place another one was trusted since
+	mu      sync.Mutex                  // guards the fields below
+	trusted []string                    // ids, the newest last
+	strange map[string]time.Time        // since when
+	last    map[*goredis.Client]meeting // with whom was trusted there; it may lead to one server after the other
+	left    []string                    // runs of servers in whose place another one was trusted since
 
 	saving sync.Mutex // of file; taken before mu
 }
@@ -61,7 +61,7 @@ const (
 )
 
 func newGuard(mode string, period time.Duration, file string, log *slog.Logger) *guard {
-	g := &guard{period: period, file: file, log: log, strange: map[string]time.Time{}, last: map[*goredis.Client]string{}}
+	g := &guard{period: period, file: file, log: log, strange: map[string]time.Time{}, last: map[*goredis.Client]meeting{}}
 	if mode != GuardQuarantine {
 		return g
 	}
@@ -90,8 +90,10 @@ func (g *guard) suspects() bool {
 func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bool) error {
 	since, trusted := g.known(id)
 	if trusted {
-		g.follows(c, id)
-		return nil
+		if still, err := g.still(ctx, c, id); still || err != nil {
+			return err
+		}
+		since, _ = g.known(id)
 	}
 	if since.IsZero() {
 		why, err := g.judge(ctx, c, id, unused)
@@ -109,8 +111,8 @@ func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bo
 			return &backend.Later{Err: fmt.Errorf("%w: %s", backend.ErrRefused, quarantine(since.Add(g.period))), After: left}
 		}
 	}
-	g.trust(id)
 	g.follows(c, id)
+	g.trust(id)
 	g.announce(ctx, c, id)
 	return nil
 }
@@ -161,6 +163,8 @@ func (g *guard) announce(ctx context.Context, c *goredis.Client, id string) {
 	if key, _, err := mark(ctx, c); err == nil && key != "" && id != noServer {
 		if err := c.Set(ctx, key, id, 0).Err(); err != nil {
 			g.log.Warn("other gateways cannot be told that this Redis is trusted, and may wait longer", "err", conn.Outcome(err))
+		} else {
+			g.noteMark(c, id, key)
 		}
 	}
 	g.save()
@@ -211,7 +215,7 @@ func (g *guard) judge(ctx context.Context, c *goredis.Client, id string, unused 
 		return "", nil
 	case marked == "" && unused:
 		return "", nil
-	case g.unbroken(ctx, c, id, marked):
+	case !inDoubt(key, marked) && g.unbroken(ctx, c, id, marked):
 		return "", nil
 	case marked == "":
 		// A gateway that comes here for the first time would take it for new, and have all

@@ -59,6 +59,11 @@ func (g *guard) forgetRun(id string) {
 	same := func(other string) bool { return runOf(other) == runOf(id) }
 	g.trusted = slices.DeleteFunc(g.trusted, same)
 	maps.DeleteFunc(g.strange, func(other string, _ time.Time) bool { return same(other) })
+	for c, m := range g.last {
+		if same(m.id) {
+			g.last[c] = meeting{id: m.id}
+		}
+	}
 }
 
 // unbroken: the server was trusted in this run, and has been a master ever since. It has
@@ -92,18 +97,35 @@ func (g *guard) unbroken(ctx context.Context, c *goredis.Client, id, marked stri
 // elsewhere meanwhile, or where it was emptied: neither shows by its id. What follows is
 // about these two.
 
+// meeting with a server that was trusted.
+type meeting struct {
+	id   string
+	mark string // the key on it where that id was seen since; "": none
+}
+
 // follows notes that c leads to the server with id, which is trusted. The one to which it led
 // before has not heard of what this one grants: it is strange when c leads there again, though
 // it has been a master all the time, as after Sentinels that named a wrong one.
 func (g *guard) follows(c *goredis.Client, id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	was := g.last[c]
-	g.last[c] = id
+	was := g.last[c].id
+	if was != id {
+		g.last[c] = meeting{id: id}
+	}
 	if run := runOf(was); run != "" && run != runOf(id) {
 		g.forgetRun(was)
 		g.left = append(g.left, run)
 		g.left = g.left[max(0, len(g.left)-rememberServers):]
+	}
+}
+
+// noteMark: the server with id has its mark in key.
+func (g *guard) noteMark(c *goredis.Client, id, key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.last[c].id == id {
+		g.last[c] = meeting{id, key}
 	}
 }
 
@@ -120,31 +142,66 @@ func (g *guard) wasLeft(id string) bool {
 	return slices.Contains(g.left, runOf(id))
 }
 
-// markOf is the key of the gateways on c, the server with id, if it says that it is trusted; else "".
-func (g *guard) markOf(ctx context.Context, c *goredis.Client, id string) string {
-	key, marked, err := mark(ctx, c)
-	if err != nil || marked != id {
-		return ""
+// still: the server with id, to which c leads, is trusted as before. It may have lost its mark, or have
+// been put in doubt, while this gateway was away, or its connection: then it is strange from now on.
+func (g *guard) still(ctx context.Context, c *goredis.Client, id string) (bool, error) {
+	was := g.lastOf(c)
+	if id == noServer || was.id == id && was.mark != "" {
+		return !g.emptied(ctx, c, id), nil
 	}
-	return key
+	key, marked, err := mark(ctx, c)
+	switch {
+	case err != nil:
+		return false, err
+	case marked == id || was.id == id: // if it is not there still, it cannot be written
+	case inDoubt(key, marked):
+		g.lost(ctx, c, id, key, marked)
+		return false, nil
+	}
+	g.follows(c, id)
+	if marked == id {
+		g.noteMark(c, id, key)
+	}
+	return true, nil
 }
 
-// emptied finds out whether the server with id, which is trusted and had its mark in key, has lost
-// that, or another gateway has doubts about it: then it is strange from now on. In a cluster the
-// slot of the key may have moved, and the key with it.
-func (g *guard) emptied(ctx context.Context, c *goredis.Client, id, key string) bool {
-	marked, err := c.Get(ctx, key).Result()
-	switch {
-	case errors.Is(err, goredis.Nil):
-		g.doubt(ctx, c, key, "")
-		g.suspect(id, "its keys were deleted, or evicted")
-	case err == nil && marked == doubted:
-		g.suspect(id, "another gateway has found that it may have forgotten some")
-	default:
+// inDoubt: marked, in key, is not what is on a server that was trusted and has forgotten nothing. Where
+// it is "" in another key than the first one, that may be in a slot that has moved.
+func inDoubt(key, marked string) bool {
+	return marked == doubted || marked == "" && key == fmt.Sprintf(guardKey, 0)
+}
+
+// emptied finds out whether the server with id, which is trusted and had its mark, has lost that,
+// or another gateway has doubts about it: then it is strange from now on. In a cluster the slot of
+// the key may have moved, and the key with it.
+func (g *guard) emptied(ctx context.Context, c *goredis.Client, id string) bool {
+	was := g.lastOf(c)
+	if was.id != id || was.mark == "" {
 		return false
 	}
-	g.save()
+	marked, err := c.Get(ctx, was.mark).Result()
+	if err != nil && !errors.Is(err, goredis.Nil) || err == nil && marked != doubted {
+		return false
+	}
+	g.lost(ctx, c, id, was.mark, marked)
 	return true
+}
+
+// lost: in place of the id of the server, key has marked, which is doubted or "".
+func (g *guard) lost(ctx context.Context, c *goredis.Client, id, key, marked string) {
+	if marked == "" {
+		g.doubt(ctx, c, key, "")
+		g.suspect(id, "its keys were deleted, or evicted")
+	} else {
+		g.suspect(id, "another gateway has found that it may have forgotten some")
+	}
+	g.save()
+}
+
+func (g *guard) lastOf(c *goredis.Client) meeting {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.last[c]
 }
 
 // mayDrop: the server with id may drop what it has. It is strange, and begins to be so with each time

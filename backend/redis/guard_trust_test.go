@@ -2,6 +2,7 @@ package redis
 
 import (
 	"log/slog"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,6 +40,69 @@ func TestGuardRemembersWhomItLeft(t *testing.T) {
 	g = newGuard(GuardQuarantine, time.Second, file, log)
 	if !g.wasLeft(first) || g.wasLeft(other) || g.ids() != other {
 		t.Errorf("the first one was left: %v, the other: %v; trusted are %q", g.wasLeft(first), g.wasLeft(other), g.ids())
+	}
+}
+
+// A server that was emptied is not trusted because it was so before: by a gateway that was away
+// meanwhile, by one whose connection broke just then, nor where another one has put its doubts.
+func TestEmptiedUnseen(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ restarted, told, followed bool }{
+		{}, {told: true}, {restarted: true}, {restarted: true, told: true}, {restarted: true, followed: true}, {told: true, followed: true},
+	} {
+		s := redistest.Start(t)
+		file := filepath.Join(t.TempDir(), "guard")
+		open := func() (*Table, *goredis.Client) {
+			table, err := OpenTable(Config{URL: redistest.Patient(s.URL()), Node: backend.Node{ID: "a"}, Guard: GuardQuarantine, GuardFile: file, Lease: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = table.Close() })
+			c, err := table.servers.Of(t.Context(), "x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return table, c
+		}
+		trusts := func(table *Table, c *goredis.Client) bool {
+			v, err := table.verdict(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v.script != nil
+		}
+		table, c := open()
+		if !trusts(table, c) {
+			t.Fatal("a new server is not trusted")
+		}
+		if tt.restarted {
+			_ = table.Close()
+			if table, c = open(); !trusts(table, c) {
+				t.Error("a server is not trusted after a restart of the gateway")
+			}
+			_ = table.Close()
+		} else {
+			table.trust.stop() // it has not looked yet
+		}
+		s.Client().FlushAll(t.Context())
+		if tt.told {
+			s.Client().Set(t.Context(), "lockgw:guard:{0}", doubted, 0)
+		}
+		if tt.followed { // by its first replica, for which it begins a new replication
+			host, port, _ := net.SplitHostPort(s.Addr)
+			redistest.Start(t).Client().SlaveOf(t.Context(), host, port)
+			redistest.Await(t, "it has another id", func() bool {
+				id, err := idOf(t.Context(), s.Client())
+				return err == nil && id != table.guard.ids()
+			})
+		}
+		if tt.restarted {
+			table, c = open()
+		}
+		table.trust.forgetAll()
+		if trusts(table, c) {
+			t.Errorf("%+v: a server that was emptied is trusted", tt)
+		}
 	}
 }
 
@@ -124,20 +188,21 @@ func TestMovedMarkIsNoLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, err := table.verdict(t.Context(), c)
-	if err != nil || v.mark == "" {
+	mark := table.guard.lastOf(c).mark
+	if err != nil || mark == "" {
 		t.Fatalf("%+v, %v, want the mark of the gateways", v, err)
 	}
-	from, to := cluster.Owner(v.mark), cluster.Masters[0]
+	from, to := cluster.Owner(mark), cluster.Masters[0]
 	if from == to {
 		to = cluster.Masters[1]
 	}
-	cluster.OpenMove(v.mark, from, to)
-	cluster.MoveKeys(from, to, v.mark)
-	if table.guard.emptied(t.Context(), c, v.id, v.mark) {
+	cluster.OpenMove(mark, from, to)
+	cluster.MoveKeys(from, to, mark)
+	if table.guard.emptied(t.Context(), c, v.id) {
 		t.Error("the server counts as emptied while the slot moves")
 	}
-	cluster.Move(v.mark, from, to)
-	if table.guard.emptied(t.Context(), c, v.id, v.mark) || table.guard.suspects() {
+	cluster.Move(mark, from, to)
+	if table.guard.emptied(t.Context(), c, v.id) || table.guard.suspects() {
 		t.Error("the server counts as emptied once the slot has moved")
 	}
 	if _, trusted := table.guard.known(v.id); !trusted {

@@ -46,7 +46,6 @@ type known struct {
 // verdict on a server.
 type verdict struct {
 	id     string
-	mark   string           // the key on it by which its gateways trust it; "": none
 	script *requests.Script // nil: it is in quarantine, full, or a voter that may drop locks
 	frees  *requests.Script // the same for what a full server carries out as well; nil: in quarantine, or no voter
 	later  error            // why there is no script
@@ -120,7 +119,7 @@ func (r *trust) look(ctx context.Context, t *Table, c *goredis.Client, v *verdic
 		t.guard.forgetClient(c)
 	case errors.Is(err, errReplica), err == nil && id != v.id:
 		r.forget(c)
-	case err == nil && v.mark != "" && t.guard.emptied(ctx, c, id, v.mark):
+	case err == nil && t.guard.emptied(ctx, c, id):
 		r.forget(c)
 	case err == nil:
 		if err := t.keeps(ctx, c, id); err != nil { // CONFIG SET tells nobody
@@ -238,7 +237,7 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 		return nil, notAsked(err)
 	}
 	t.trials.met(c, id)
-	v := &verdict{id: id, mark: t.guard.markOf(ctx, c, id), script: t.swaps.grantBy(id, "")}
+	v := &verdict{id: id, script: t.swaps.grantBy(id, "")}
 	v.at.Store(int64(began))
 	if t.cfg.Voter {
 		v.frees = t.swaps.grantBy(id, "allow-oom")

@@ -129,7 +129,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a server that was restarted is trusted", file: "backend/redis/guard.go", test: "./backend/redis", run: "^TestTableQuarantineWhateverIsOnDisk$",
-		old: "	case g.unbroken(ctx, c, id, marked):\n", new: "	case marked != \"\":\n",
+		old: "	case !inDoubt(key, marked) && g.unbroken(ctx, c, id, marked):\n", new: "	case marked != \"\":\n",
 	},
 	{
 		name: "an empty database counts as a new one", file: "backend/sqltable/runs.go", test: "./backend/sqltable",
