@@ -213,6 +213,8 @@ func TestTableQuarantineAfterUnseenFailback(t *testing.T) {
 	link.Set(redistest.BlackHole)
 	since := time.Now()
 	c := s.Client()
+	mark := c.Get(t.Context(), "lockgw:guard:{0}").Val() // other has it, too, as one that was its replica
+	other.Client().Set(t.Context(), "lockgw:guard:{0}", mark, 0)
 	host, port, _ := strings.Cut(other.Addr, ":")
 	for _, args := range [][]any{{"REPLICAOF", host, port}, {"REPLICAOF", "NO", "ONE"}} {
 		if err := c.Do(t.Context(), args...).Err(); err != nil {

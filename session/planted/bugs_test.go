@@ -76,7 +76,7 @@ var bugs = []bug{
 		old: "if r.Clock != 0 && r.Clock < was.clock {", new: "if false {",
 	},
 	{
-		name: "a server that has followed another one is trusted", file: "backend/redis/guard_id.go", test: "./backend/redis", run: "^TestTableQuarantineAfterFailback$",
+		name: "a server that has followed another one is trusted", file: "backend/redis/guard_id.go", test: "./backend/redis", run: "^TestTableQuarantineAfterUnseenFailback$",
 		old: " ||\n\t\tstrings.Trim(said[\"master_replid2\"], \"0\") != \"\" {", new: " {\n\t\t_ = strings.Trim\n",
 	},
 	{
