@@ -47,7 +47,7 @@ func NewListening[S comparable](cfg Listens) *Listening[S] {
 // Run has the node listen until life ends, again and again: serve begins one, calls Ready and
 // comes back when it is over. began: it has come so far. first: none has yet.
 func (l *Listening[S]) Run(life context.Context, serve func(first bool) (began bool, err error)) {
-	told := ""
+	var told error
 	for first := true; life.Err() == nil; {
 		since := time.Now()
 		began, err := serve(first)
@@ -58,10 +58,10 @@ func (l *Listening[S]) Run(life context.Context, serve func(first bool) (began b
 		l.over(began, time.Since(since), err)
 		switch {
 		case began:
-			told = ""
+			told = nil
 			l.cfg.Log.Warn(l.cfg.Over+"; what is waited for is looked at again", "why", err)
-		case errors.Is(err, backend.ErrRefused) && err.Error() != told:
-			told = err.Error()
+		case errors.Is(err, backend.ErrRefused) && !same(err, told):
+			told = err
 			l.cfg.Log.Error(l.cfg.Store+" is not used", "why", err)
 		}
 		select {
@@ -69,6 +69,11 @@ func (l *Listening[S]) Run(life context.Context, serve func(first bool) (began b
 		case <-time.After(RetryAfter):
 		}
 	}
+}
+
+// same: told has said what err says. Each member that cannot be reached is another error.
+func same(err, told error) bool {
+	return told != nil && (err.Error() == told.Error() || errors.Is(err, backend.ErrUnreachable) && errors.Is(told, backend.ErrUnreachable))
 }
 
 // over: one that has lasted for so long is over, or did not begin, because of err. Requests

@@ -179,3 +179,20 @@ func TestListeningRefused(t *testing.T) {
 		}
 	})
 }
+
+// That no member can be reached is said once, whichever was tried last.
+func TestListeningUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t, false)
+		for n := range 4 {
+			s.begin <- 0
+			s.end <- fmt.Errorf("%w: member %d", backend.ErrUnreachable, n%2)
+		}
+		s.begin <- 0
+		s.end <- backend.NotSent("the user lacks a right")
+		synctest.Wait()
+		if got := s.log.String(); strings.Count(got, "is not used") != 2 || !strings.Contains(got, "lacks a right") {
+			t.Errorf("want that it cannot be reached, and then that a right is lacking, once each: %s", got)
+		}
+	})
+}
