@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func (l *listener) read(ctx context.Context, c *pgconn.PgConn) error {
 		cancel()
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
-			return fmt.Errorf("nothing was heard for %v, not even what the gateway has sent to itself", silence)
+			return cmp.Or(l.t.Ear.Unsaid(), fmt.Errorf("nothing was heard for %v, not even what the gateway has sent to itself", silence))
 		case err != nil:
 			return outcome(err)
 		}

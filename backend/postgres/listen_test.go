@@ -92,6 +92,21 @@ func TestListenerIsSilent(t *testing.T) {
 	}
 }
 
+// Where the server takes no messages, as while its queue of them is full, that is told, and not that
+// they are lost.
+func TestNoMessageIsTaken(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	psql(t, s, `CREATE SCHEMA full_queue; CREATE FUNCTION full_queue.pg_notify(text, text) RETURNS void LANGUAGE plpgsql AS
+		$$ BEGIN RAISE 'too many notifications in the NOTIFY queue' USING ERRCODE = '54000'; END $$`)
+	psql(t, s, "ALTER ROLE CURRENT_USER SET search_path = full_queue, pg_catalog")
+	a, _ := listening(t, s.URL(), "a")
+	sqltest.Until(t, a, "cannot send a message to itself: ")
+	sqltest.Until(t, a, "too many notifications in the NOTIFY queue")
+	psql(t, s, "DROP FUNCTION pg_notify(text, text)")
+	sqltest.Until(t, a, "")
+}
+
 // A server that ends sessions which ask for nothing does not end the one that listens.
 func TestListenerIsNotIdle(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ type Ear struct {
 	log     *slog.Logger
 	heard   atomic.Bool           // something, since the connection was made
 	trouble atomic.Pointer[error] // why there is no connection
+	unsaid  atomic.Pointer[error] // why the node could not say the last time that it listens
 	beats   chan struct{}         // asks for a beat now
 	tried   chan struct{}         // closed when the node listens, or could not the first time
 	once    sync.Once             // closes tried
@@ -74,14 +75,25 @@ func (e *Ear) Trouble() error {
 
 // Wrong is why messages do not arrive; nil: they do.
 func (e *Ear) Wrong() error {
-	switch err := e.Trouble(); {
+	switch err, unsaid := e.Trouble(), e.Unsaid(); {
 	case e.heard.Load():
 		return nil
+	case unsaid != nil: // which is why nothing was heard
+		return unsaid
 	case err != nil:
 		return err
 	default:
 		return errors.New("it answers, but messages do not arrive")
 	}
+}
+
+// Unsaid is why the node could not say the last time that it listens, so that it hears nothing of
+// that; nil: it could.
+func (e *Ear) Unsaid() error {
+	if err := e.unsaid.Load(); err != nil {
+		return fmt.Errorf("the gateway cannot send a message to itself: %w", *err)
+	}
+	return nil
 }
 
 // run listens until ctx is over, over one connection after the other. listen says whether it
@@ -134,7 +146,11 @@ func (e *Ear) beat(ctx context.Context, period time.Duration, sweepEach int, say
 		}
 		asked, cancel := context.WithTimeout(ctx, BeatPeriod)
 		err := say(asked)
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil:
+			e.unsaid.Store(nil)
+		case ctx.Err() == nil:
+			e.unsaid.Store(&err)
 			e.log.Debug(e.product+" does not take the sign of life of this gateway", "err", err)
 		}
 		if err == nil && n%sweepEach == 0 {
