@@ -184,6 +184,8 @@ func TestTermsThatAreAllowed(t *testing.T) {
 	for _, more := range []string{
 		"config: {shutdown: {timeout: 25s}}",
 		"config: {shutdown: {timeout: 1500ms}}",
+		"config: {shutdown: null}", // all below it is a comment
+		"podLabels: null",
 		"terminationGracePeriodSeconds: 95\nconfig: {shutdown: {timeout: 1.5m}}",
 		"extraEnv: [{name: LOCKGW_LOG_LEVEL, value: debug}]",
 		"podLabels: {app.kubernetes.io/part-of: shop}",

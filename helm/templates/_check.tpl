@@ -25,11 +25,11 @@
 {{- end -}}
 {{- end -}}
 {{- range $label := keys (include "lockgw.labels" . | fromYaml) -}}
-{{- if hasKey $.Values.podLabels $label -}}
+{{- if hasKey ($.Values.podLabels | default dict) $label -}}
 {{- fail (printf "podLabels: %s is the chart's, and its pods are found by such labels" $label) -}}
 {{- end -}}
 {{- end -}}
-{{- $stop := dig "shutdown" "timeout" "20s" .Values.config | toString -}}
+{{- $stop := dig "timeout" "20s" (.Values.config.shutdown | default dict) | toString -}}
 {{- if and (ne .Values.mode "sidecar") (gt (add (include "lockgw.seconds" $stop) 5) (int64 .Values.terminationGracePeriodSeconds)) -}}
 {{- fail (printf "terminationGracePeriodSeconds is %d, and a stop may take config.shutdown.timeout, %s: give it 5 s more than that" (int64 .Values.terminationGracePeriodSeconds) $stop) -}}
 {{- end -}}
