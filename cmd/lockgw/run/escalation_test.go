@@ -36,6 +36,10 @@ func TestEscalation(t *testing.T) {
 		t.Errorf("begun again it has become slower: kills in %v, want 1m", got)
 	}
 	l.begin(cli.ExitLost, session.Boottime()+50*time.Millisecond, "faster")
+	l.later(session.Boottime() + time.Minute) // a reading that is older than the loss
+	if got := l.killAt - session.Boottime(); got > time.Second {
+		t.Errorf("a reading that comes after the loss has made it slower: kills in %v, want 50ms", got)
+	}
 	select {
 	case <-kill.C:
 	case <-time.After(e2e.Patience):
