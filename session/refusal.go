@@ -32,7 +32,7 @@ func (l *Lease) refusal(code Code, why contender.Reason) (err *Error) {
 			err = &Error{Code: CodeOf(failure), Lock: l.name, Detail: failure.Error()}
 			return
 		}
-		if why == contender.Refused || why == 0 && !l.c.Waits() || (why != contender.Held || l.wasLate()) && !l.sure(c) {
+		if why == contender.Refused || why == 0 && (!l.c.Waits() || c.Granting()) || (why != contender.Held || l.wasLate()) && !l.sure(c) {
 			err = l.unanswered(c)
 			return
 		}
@@ -42,6 +42,10 @@ func (l *Lease) refusal(code Code, why contender.Reason) (err *Error) {
 		}
 		if trouble := l.n.Trouble(); trouble != nil && !c.Known(&l.c) { // those who wait get no answer either
 			err = unavailable(l.name, trouble)
+			return
+		}
+		if why == 0 && c.Unknown() { // nobody is known to have it, and l may have it yet
+			err = l.unanswered(c)
 			return
 		}
 		err.Detail = "others wait for the lock and come first"

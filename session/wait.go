@@ -120,7 +120,9 @@ func (l *Lease) expire(code Code) (done bool, err *Error) {
 		return false, nil
 	}
 	known := false
-	l.n.See(func(c *contender.Contender, _ time.Duration) { known = l.c.Waits() && l.sure(c) && !c.Unknown() })
+	l.n.See(func(c *contender.Contender, _ time.Duration) {
+		known = l.c.Waits() && l.sure(c) && !c.Unknown() && !c.Granting()
+	})
 	if !known && !hurried {
 		l.n.Hurry(&l.c)
 		return false, nil

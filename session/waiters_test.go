@@ -107,3 +107,37 @@ func TestWaitIsOverBehindOneThatIsNotAnswered(t *testing.T) {
 		})
 	}
 }
+
+// Whose wait is over while the name, which is free, is being got for it is not told that another
+// holds it: it gets the name by the answer, as one that does not want to wait.
+func TestWaitIsOverWhileTheNameIsGot(t *testing.T) {
+	for takes, want := range map[time.Duration]session.Code{40 * time.Millisecond: "", time.Minute: session.CodeOutcomeUnknown} {
+		for _, wait := range []time.Duration{0, 50 * time.Millisecond} {
+			bubble(t, func(t *testing.T) {
+				f := &faulty{}
+				c := newCluster(t, 2, session.Config{}, hooked(f))
+				for _, node := range []int{0, 1} { // so that the first one's copy is old
+					s := c.open(node)
+					mustAcquire(t, s, "x", session.Acquire{})
+					mustRelease(t, s, "x")
+				}
+				n := 0
+				f.set(nil, func(string) error {
+					if n++; n == 1 {
+						time.Sleep(40 * time.Millisecond)
+					} else {
+						time.Sleep(takes)
+					}
+					return nil
+				})
+				_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{Wait: wait})
+				if want != "" {
+					wantCode(t, err, want)
+				} else if err != nil {
+					t.Errorf("waited %v: %v", wait, err)
+				}
+				f.set(nil, nil)
+			})
+		}
+	}
+}

@@ -39,6 +39,11 @@ func (c *Contender) KnownLate(w *Caller) bool {
 	return c.Known(w) || c.copy.Entry(c.cfg.Node) != nil
 }
 
+// Granting: a write is under way by which this node may get the name, or more of it.
+func (c *Contender) Granting() bool {
+	return c.flight != nil && c.flight.Swap != nil && c.flight.Swap.Effects.Grants
+}
+
 // Unknown: a write got no answer and may still be carried out.
 func (c *Contender) Unknown() bool { return c.unresolved }
 
