@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 	"github.com/lockgw/lockgw/socket/client"
 )
 
@@ -75,5 +76,26 @@ func TestChildEnv(t *testing.T) {
 	want = []string{"A=1", "LOCKGW_SOCKET=/old", "LOCKGW_LOCKX=stays"}
 	if !slices.Equal(got, want) {
 		t.Errorf("without: %q, want %q", got, want)
+	}
+}
+
+// Who has lost a lock has nothing to hold on to for --min-hold. The end of the guardian gives the
+// other locks back.
+func TestLostEndsAtOnce(t *testing.T) {
+	f, dir := newFake(t), t.TempDir()
+	f.lease = time.Hour
+	up := filepath.Join(dir, "up")
+	o := &options{names: []string{"a", "b"}, quiet: true, argv: []string{"sh", "-c", `: >$0; exec sleep 60`, up}, signal: syscall.SIGTERM, killAfter: time.Hour, minHold: time.Hour}
+	o.Socket, o.dial = "/s", f.dial
+	ended := make(chan error, 1)
+	go func() { ended <- run(t.Context(), o) }()
+	e2e.Until(func() bool { return cli.Exists(up) })
+	f.newest().options.OnNotice(client.Notice{Kind: client.Lost, Lock: "a", Reason: "broken"})
+	e2e.Until(func() bool { return len(ended) > 0 })
+	if len(ended) == 0 {
+		t.Fatal("the run goes on")
+	}
+	if code, text := cli.ExitCode(<-ended); code != cli.ExitLost || len(f.given) > 0 {
+		t.Errorf("exit code %d %q, given back %q; want %d, and nothing asked for", code, text, f.given, cli.ExitLost)
 	}
 }
