@@ -83,6 +83,9 @@ func acquire(ctx context.Context, o *options, r *report, k *guardian) (*hold, er
 // renewed, or lost while there was no connection on which that could be told.
 func (h *hold) refresh(ctx context.Context) error {
 	info, err := h.session(ctx)
+	if h.lostAll(err) {
+		return h.lostBefore(h.views[0].Name)
+	}
 	if err != nil {
 		return notCommands(cli.GatewayError(h.socket, err))
 	}
@@ -94,6 +97,12 @@ func (h *hold) refresh(ctx context.Context) error {
 		h.views[i] = info.Holds[at]
 	}
 	return nil
+}
+
+// lostAll tells whether err means that the locks are lost with their session, as where the
+// gateway was restarted without its state.
+func (h *hold) lostAll(err error) bool {
+	return errors.Is(err, client.ErrNoSession) && len(h.views) > 0
 }
 
 // lostBefore is the error for a name that is not held any more before there is a command.
@@ -195,6 +204,9 @@ func (h *hold) lockAll(ctx context.Context, r *report) error {
 		v, err := h.lock(waiting, r, name, start)
 		cancel()
 		stop()
+		if h.lostAll(err) {
+			return h.lostBefore(h.views[0].Name)
+		}
 		if err != nil {
 			return cmp.Or(notToStart(h, nil), h.notLocked(ctx, name, err))
 		}

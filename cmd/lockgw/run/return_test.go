@@ -121,6 +121,29 @@ func TestReturnOpensASession(t *testing.T) {
 	}
 }
 
+// A gateway that has forgotten the session has lost what was locked before: that is told, of which
+// lock, with the exit code of a loss.
+func TestReturnWithoutTheSession(t *testing.T) {
+	for when, forget := range map[string]func(f *fake){
+		"it comes back": func(f *fake) { f.refuse = refusal("NOSESSION") },
+		"it is asked":   func(f *fake) { f.session = refusal("NOSESSION") },
+	} {
+		f := newFake(t)
+		f.lease = time.Hour
+		f.lock = func(name string, _ client.LockOptions) error {
+			if name == "b" {
+				forget(f)
+				return refusal("DRAINING")
+			}
+			return nil
+		}
+		_, err := acquireFrom(t, f, &options{names: []string{"a", "b"}, wait: 20 * redialAfter, quiet: true})
+		if code, text := cli.ExitCode(err); code != cli.ExitLost || !strings.HasPrefix(text, "a was lost") {
+			t.Errorf("forgotten when %s: exit code %d %q, want %d, and that a was lost", when, code, text, cli.ExitLost)
+		}
+	}
+}
+
 // --on-unavailable is for a gateway that is down, never for one that this user may not use.
 func TestUnavailable(t *testing.T) {
 	dial := func(no syscall.Errno) error {
