@@ -44,7 +44,7 @@ type guard struct {
 	trusted []string                    // ids, the newest last
 	strange map[string]time.Time        // since when
 	last    map[*goredis.Client]meeting // with whom was trusted there; it may lead to one server after the other
-	left    []string                    // runs of servers in whose place another one was trusted since
+	left    []string                    // ids of servers in whose place another one was trusted since
 
 	saving sync.Mutex // of file; taken before mu
 }
@@ -68,8 +68,8 @@ func newGuard(mode string, period time.Duration, file string, log *slog.Logger) 
 	if file != "" {
 		text, _ := os.ReadFile(file) // without, this node begins anew
 		for _, word := range strings.Fields(string(text)) {
-			if run, left := strings.CutPrefix(word, leftMark); left {
-				g.left = append(g.left, run)
+			if id, left := strings.CutPrefix(word, leftMark); left {
+				g.left = append(g.left, id)
 			} else {
 				g.trusted = append(g.trusted, word)
 			}
@@ -152,7 +152,7 @@ func (g *guard) trust(id string) {
 		g.log.Info("the quarantine of a Redis is over; it grants locks", "server", id, "others_in_quarantine", len(g.strange)-1)
 	}
 	g.forgetRun(id)
-	g.left = slices.DeleteFunc(g.left, func(run string) bool { return run == runOf(id) })
+	g.left = slices.DeleteFunc(g.left, func(left string) bool { return runOf(left) == runOf(id) })
 	g.trusted = append(g.trusted, id)
 	g.trusted = g.trusted[max(0, len(g.trusted)-rememberServers):]
 }
@@ -170,7 +170,7 @@ func (g *guard) announce(ctx context.Context, c *goredis.Client, id string) {
 	g.save()
 }
 
-// leftMark is before the run of a server that was left, in the file.
+// leftMark is before the id of a server that was left, in the file.
 const leftMark = "left:"
 
 // save has the next process of this gateway know whom it trusts, and whom not any more.
@@ -182,8 +182,8 @@ func (g *guard) save() {
 	defer g.saving.Unlock()
 	g.mu.Lock()
 	words := slices.Clone(g.trusted)
-	for _, run := range g.left {
-		words = append(words, leftMark+run)
+	for _, id := range g.left {
+		words = append(words, leftMark+id)
 	}
 	g.mu.Unlock()
 	text := strings.Join(words, "\n") + "\n"
@@ -208,7 +208,7 @@ func (g *guard) judge(ctx context.Context, c *goredis.Client, id string, unused 
 	switch {
 	case err != nil:
 		return "", err
-	case g.wasLeft(id): // the mark may be from before
+	case g.wasLeft(id, marked): // the mark may be from before
 		g.doubt(ctx, c, key, marked)
 		return "another server has been in its place, and granted what it has not heard of", nil
 	case marked == id: // another gateway, or this one before it was started, has waited already

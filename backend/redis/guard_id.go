@@ -115,7 +115,7 @@ func (g *guard) follows(c *goredis.Client, id string) {
 	}
 	if run := runOf(was); run != "" && run != runOf(id) {
 		g.forgetRun(was)
-		g.left = append(g.left, run)
+		g.left = append(g.left, was)
 		g.left = g.left[max(0, len(g.left)-rememberServers):]
 	}
 }
@@ -136,10 +136,14 @@ func (g *guard) forgetClient(c *goredis.Client) {
 	delete(g.last, c)
 }
 
-func (g *guard) wasLeft(id string) bool {
+// wasLeft: the server with id was left, and marked is no sign that a gateway has waited there since.
+// One that has followed another server meanwhile has another id, which stands there after that.
+func (g *guard) wasLeft(id, marked string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Contains(g.left, runOf(id))
+	return slices.ContainsFunc(g.left, func(left string) bool {
+		return left == id || runOf(left) == runOf(id) && marked != id
+	})
 }
 
 // still: the server with id, to which c leads, is trusted as before. It may have lost its mark, or have

@@ -38,8 +38,12 @@ func TestGuardRemembersWhomItLeft(t *testing.T) {
 	}
 	g.save()
 	g = newGuard(GuardQuarantine, time.Second, file, log)
-	if !g.wasLeft(first) || g.wasLeft(other) || g.ids() != other {
-		t.Errorf("the first one was left: %v, the other: %v; trusted are %q", g.wasLeft(first), g.wasLeft(other), g.ids())
+	if !g.wasLeft(first, first) || g.wasLeft(other, other) || g.ids() != other {
+		t.Errorf("the first one was left: %v, the other: %v; trusted are %q", g.wasLeft(first, first), g.wasLeft(other, other), g.ids())
+	}
+	again := first[:runLength] + strings.Repeat("c", 40) // it has led again, for which another gateway has waited
+	if !g.wasLeft(again, first) || g.wasLeft(again, again) {
+		t.Error("it is not the mark of another gateway that counts once it leads again")
 	}
 }
 
@@ -90,7 +94,7 @@ func TestEmptiedUnseen(t *testing.T) {
 		}
 		if tt.followed { // by its first replica, for which it begins a new replication
 			host, port, _ := net.SplitHostPort(s.Addr)
-			redistest.Start(t).Client().SlaveOf(t.Context(), host, port)
+			redistest.Start(t).Client().Do(t.Context(), "REPLICAOF", host, port)
 			redistest.Await(t, "it has another id", func() bool {
 				id, err := idOf(t.Context(), s.Client())
 				return err == nil && id != table.guard.ids()

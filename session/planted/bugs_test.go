@@ -57,7 +57,7 @@ var bugs = []bug{
 	},
 	{
 		name: "a server that was left is trusted again at once", file: "backend/redis/guard.go", test: "./backend/redis", run: "^TestTableQuarantineAfterAnotherServer$",
-		old: "	case g.wasLeft(id):", new: "	case false && g.wasLeft(id):",
+		old: "	case g.wasLeft(id, marked):", new: "	case false && g.wasLeft(id, marked):",
 	},
 	{
 		name: "what was seen of a server counts for ever", file: "backend/redis/table_trust.go", test: "./backend/redis", run: "^TestTableQuarantineAfterUnseenFailback$",
