@@ -123,11 +123,11 @@ func (l *Lease) expire(code Code) (done bool, err *Error) {
 	l.n.See(func(c *contender.Contender, _ time.Duration) {
 		known = l.c.Waits() && l.sure(c) && !c.Unknown() && !c.Granting()
 	})
-	if !known && !hurried {
+	err = l.refusal(code, 0)
+	if !hurried && (!known || err.Code == CodeOutcomeUnknown) { // the latter since that look
 		l.n.Hurry(&l.c)
 		return false, nil
 	}
-	err = l.refusal(code, 0)
 	l.leave()
 	return true, err
 }

@@ -70,7 +70,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "who is kept waiting for the store is not given its time", file: "session/wait.go",
-		old: "	if !known && !hurried {", new: "	if !known && !hurried && false {",
+		old: "	if !hurried && (!known ||", new: "	if false && (!known ||",
 	},
 	{
 		name: "who has waited behind others is told that nothing is known", file: "session/refusal.go",
@@ -78,7 +78,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a wait that is over leaves a caller in the queue", file: "session/wait.go",
-		old: "	err = l.refusal(code, 0)\n	l.leave()\n", new: "	err = l.refusal(code, 0)\n",
+		old: "	l.leave()\n	return true, err\n", new: "	return true, err\n",
 	},
 	{
 		name: "a panic leaves a caller in the queue", file: "session/acquire.go",
