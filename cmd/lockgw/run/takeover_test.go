@@ -29,7 +29,8 @@ func TestTakeover(t *testing.T) {
 		}
 		defer l.Close()
 		if bound {
-			order.Bound, order.Views = true, []client.Hold{{Name: "a", Left: time.Hour, Deadline: session.Boottime() + time.Hour}}
+			order.Bound, order.Deadline = true, session.Boottime()+time.Hour
+			order.Views = []client.Hold{{Name: "a", Left: time.Hour, Deadline: order.Deadline}}
 		}
 		k := testGuardian(t)
 		p, err := k.start(order)
