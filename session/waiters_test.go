@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,9 +122,9 @@ func TestWaitIsOverWhileTheNameIsGot(t *testing.T) {
 					mustAcquire(t, s, "x", session.Acquire{})
 					mustRelease(t, s, "x")
 				}
-				n := 0
+				var n atomic.Int32
 				f.set(nil, func(string) error {
-					if n++; n == 1 {
+					if n.Add(1) == 1 {
 						time.Sleep(40 * time.Millisecond)
 					} else {
 						time.Sleep(takes)
