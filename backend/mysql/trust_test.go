@@ -134,9 +134,10 @@ func TestQuarantineAfterPutBack(t *testing.T) {
 	a, _ := listening(t, s.URL(), "a", guarded)
 	sqltest.Until(t, a, "")
 	lives := sqltest.Held(t, a, "n")
+	began := time.Now()
 	sql(t, s, "UPDATE locks.lockgw_nodes SET beats = 0")
 	if err := a.Decide(t.Context()); !errors.As(err, new(*backend.Later)) {
 		t.Fatalf("it was put back, and nobody has noticed: %v", err)
 	}
-	sqltest.Refuses(t, a, lives)
+	sqltest.RefusesSince(t, began, a, lives)
 }

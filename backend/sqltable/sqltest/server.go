@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -100,13 +101,14 @@ func OneTableLost(t *testing.T, store Store, names string, others ...string) {
 		store.Do(t, s, "SELECT 1 FROM "+table)
 	}
 	lives := Granted(t, a, "n")
+	began := time.Now()
 	store.Do(t, s, "DROP TABLE "+names)
 	b := store.Open(t, s.URL(), "b", Guard{On: true})
 	var later *backend.Later
 	if r, err := Settled(t, b, "n", ledger.Op{Want: 1}); !errors.As(err, &later) {
 		t.Errorf("granted to another gateway: %+v, %v", r, err)
 	}
-	Refuses(t, a, lives)
+	RefusesSince(t, began, a, lives)
 }
 
 // NoQuarantine wants that without a guard there is none.

@@ -18,7 +18,12 @@ const Lease = 4 * time.Second
 // of n; and that in the end names are granted again.
 func Refuses(t *testing.T, table ledger.Table, lives backend.Fence) {
 	t.Helper()
-	began := time.Now()
+	RefusesSince(t, time.Now(), table, lives)
+}
+
+// RefusesSince is Refuses of a quarantine that may have begun at that moment already.
+func RefusesSince(t *testing.T, began time.Time, table ledger.Table, lives backend.Fence) {
+	t.Helper()
 	_, err := Settled(t, table, "other", ledger.Op{Want: 1})
 	var later *backend.Later
 	if !errors.As(err, &later) || !errors.Is(err, backend.ErrRefused) || later.After > Lease || !strings.Contains(err.Error(), "may have forgotten") {
