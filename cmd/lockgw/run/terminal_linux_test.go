@@ -45,7 +45,6 @@ func TestTerminalInterrupt(t *testing.T) {
 // Ctrl-Z stops the command and this process, for the shell to see; both go on
 // with it, and the lock is held all the while.
 func TestTerminalSuspend(t *testing.T) {
-	path := e2e.StartGateway(t)
 	for _, tt := range []struct {
 		name, script string
 		reads        bool
@@ -56,8 +55,9 @@ func TestTerminalSuspend(t *testing.T) {
 		{"while it reads", `echo up $$.; read x; echo "got <$x>"`, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, cmd := e2e.StartOnTerminal(t, path, "bash", "-c",
-				`set -m; lockgw run nightly --ttl 3s -- sh -c "$0"; jobs; sleep 3.5; fg`, tt.script) // longer than the lease, whose end run knew of
+			t.Parallel()
+			s, cmd := e2e.StartOnTerminal(t, e2e.StartGateway(t), "bash", "-c",
+				`set -m; lockgw run nightly --ttl 6s -- sh -c "$0"; jobs; sleep 6.5; fg`, tt.script) // longer than the lease, whose end run knew of
 			s.Await(`up \d+\.`)
 			if tt.reads {
 				pid := regexp.MustCompile(`\d+`).FindString(s.Shown())
