@@ -82,7 +82,7 @@ func TestRenewBesideALockedRow(t *testing.T) {
 	rs = append(rs, ledger.Renewal{Name: "nobody's", ID: 1, TTL: time.Minute})
 	c := connect(t, s.URL())
 	carryOut(t, c, "BEGIN; SELECT FROM lockgw.names WHERE name = 'm' FOR UPDATE")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	errs, err := a.Renew(ctx, rs)
 	if err != nil || errs[0] != nil || !errors.Is(errs[1], backend.ErrUnavailable) || errs[2] != nil || errs[3] == nil {
