@@ -28,15 +28,18 @@ cross:
 	@for os in $(CROSS); do echo "$$os"; export GOOS=$$os CGO_ENABLED=0; \
 	$(GO) build $(UNOPTIMISED) ./... && $(GO) vet $(UNOPTIMISED) $$($(GO) list ./... | grep -vE '$(LINUX_ONLY)') || exit 1; done
 
+# Packages side by side. Tests wait for leases to end and servers to start, more than they compute.
+SIDE := -p $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
+
 ## test: install what the tests need, then run them
 test: needs
-	$(GO) test -timeout 20m ./...
+	$(GO) test $(SIDE) -timeout 20m ./...
 
 ## race: the tests under the race detector (needs a C compiler)
 # Models have one goroutine, and tests of docs/ only start programs that are built without it.
 NO_RACE := /contender/model$$|/docs/
 race: needs
-	CGO_ENABLED=1 $(GO) test -race -timeout 20m $$($(GO) list ./... | grep -vE '$(NO_RACE)')
+	CGO_ENABLED=1 $(GO) test $(SIDE) -race -timeout 20m $$($(GO) list ./... | grep -vE '$(NO_RACE)')
 
 ## lint: golangci-lint, with gofmt and go vet in it
 lint: $(GOLANGCI)
