@@ -1,6 +1,7 @@
 package dialer
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -11,33 +12,79 @@ import (
 // File is one in PEM, which a setting names; Path "": none.
 type File struct{ Setting, Path string }
 
+// read gives nothing of none.
+func (f File) read() (string, error) {
+	if f.Path == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(f.Path)
+	return string(text), err
+}
+
 // TLS is for connections that trust the certificates in ca, or those of the system, and show the
-// one in cert, if there is one, to which key belongs.
-func TLS(ca, cert, key File) (*tls.Config, error) {
+// one in cert, if there is one, to which key belongs. Each is made with what is in the files then.
+type TLS struct {
+	ca, cert, key File
+
+	files *Renewed[*tls.Config]
+	seen  [3]string // what was in the files that made is made of
+	made  *tls.Config
+}
+
+// NewTLS reads the files for the first time. The error says what is wrong with them.
+func NewTLS(ca, cert, key File) (t *TLS, err error) {
+	t = &TLS{ca: ca, cert: cert, key: key}
+	if (cert.Path == "") != (key.Path == "") {
+		return nil, t.unpaired(errors.New("they belong together, and there is only " + cert.Path + key.Path))
+	}
+	t.files, err = Renew(t.read)
+	return t, err
+}
+
+func (t *TLS) unpaired(why error) error {
+	return fmt.Errorf("%s and %s: %w", t.cert.Setting, t.key.Setting, why)
+}
+
+// Shows says whether servers are shown a certificate.
+func (t *TLS) Shows() bool { return t.cert.Path != "" }
+
+// Config is for one connection that is to be made now, and belongs to the caller.
+//
+// Whom a server's certificate is of is left to crypto/tls to check: one Config for all connections
+// would need a check of its own, for authorities that change.
+func (t *TLS) Config() *tls.Config { return t.files.Now().Clone() }
+
+// read compares what is in the files, since in Kubernetes they are links to ones that are never
+// written to. Of the same it makes nothing again: checking a key takes milliseconds.
+func (t *TLS) read() (*tls.Config, error) {
+	ca, err := t.ca.read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.ca.Setting, err)
+	}
+	cert, err := t.cert.read()
+	key, err2 := t.key.read()
+	if err := cmp.Or(err, err2); err != nil {
+		return nil, t.unpaired(err)
+	}
+	now := [3]string{ca, cert, key}
+	if t.made != nil && now == t.seen {
+		return t.made, nil
+	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca.Path != "" {
-		pem, err := os.ReadFile(ca.Path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", ca.Setting, err)
-		}
+	if t.ca.Path != "" {
 		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s: no certificate in %s", ca.Setting, ca.Path)
+		if !c.RootCAs.AppendCertsFromPEM([]byte(ca)) {
+			return nil, fmt.Errorf("%s: no certificate in %s, which has to be PEM", t.ca.Setting, t.ca.Path)
 		}
 	}
-	if cert.Path == "" && key.Path == "" {
-		return c, nil
-	}
-	load := func() (*tls.Certificate, error) {
-		if cert.Path == "" || key.Path == "" {
-			return nil, errors.New("they belong together, and there is only " + cert.Path + key.Path)
+	if t.Shows() {
+		pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
+		if err != nil {
+			return nil, t.unpaired(err)
 		}
-		pair, err := tls.LoadX509KeyPair(cert.Path, key.Path)
-		return &pair, err
+		// It is shown whatever authorities the server asks for, so that that says what is wrong with it.
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
-	if _, err := load(); err != nil {
-		return nil, fmt.Errorf("%s and %s: %w", cert.Setting, key.Setting, err)
-	}
-	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() } // it may have been renewed
+	t.made, t.seen = c, now
 	return c, nil
 }

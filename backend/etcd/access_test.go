@@ -93,3 +93,26 @@ func TestTLS(t *testing.T) {
 	refuses(t, etcdtest.URL(s)+"?"+files.Encode(), "")
 	refuses(t, etcdtest.URL(s), "")
 }
+
+// Files that are replaced count for the next connection, and until all of them are, those of before.
+func TestFilesAreReplaced(t *testing.T) {
+	t.Parallel()
+	cert, key := servertest.Certificate(t)
+	s := etcdtest.StartTLS(t, cert, key)
+	own, ownKey := servertest.Certificate(t)
+	servertest.Replace(t, own, cert)
+	servertest.Replace(t, ownKey, key)
+	files := url.Values{"tls": {"true"}, "ca_file": {own}, "cert_file": {own}, "key_file": {ownKey}}
+	a := listen(t, etcdtest.URL(s)+"?"+files.Encode(), "a")
+	a.Take("m")
+
+	next, nextKey := servertest.Certificate(t)
+	servertest.Replace(t, own, next)
+	s.Restart()
+	a.Take("n")
+	servertest.Replace(t, ownKey, nextKey)
+	servertest.Replace(t, cert, next)
+	servertest.Replace(t, key, nextKey)
+	s.Restart() // and knows the new certificate alone
+	a.Take("o")
+}

@@ -2,13 +2,16 @@ package etcd
 
 import (
 	"context"
+	"net"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 
+	"github.com/lockgw/lockgw/backend/dialer"
 	"github.com/lockgw/lockgw/backend/quorum"
 )
 
@@ -42,20 +45,36 @@ func atOnce(ctx context.Context, method string, req, reply any, c *grpc.ClientCo
 // connect makes a client that lives as long as life. It reaches for etcd only if there is a
 // password.
 func connect(life context.Context, a quorum.Address) (*clientv3.Client, error) {
-	scheme := "http://"
-	if a.TLS != nil {
-		scheme = "https://"
-	}
 	cfg := clientv3.Config{
-		Username: a.User, Password: a.Password, TLS: a.TLS, Context: life, Logger: zap.NewNop(),
+		Username: a.User, Password: a.Password, Context: life, Logger: zap.NewNop(),
 		MaxUnaryRetries: attempts, DialTimeout: loginTimeout, DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
 		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(atOnce), grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
 			MinConnectTimeout: loginTimeout,
 		})},
 	}
+	scheme := "http://"
+	if a.TLS != nil {
+		scheme = "https://"
+		cfg.DialOptions = append(cfg.DialOptions, grpc.WithTransportCredentials(secured{credentials.NewTLS(nil), a.TLS}))
+	}
 	for _, m := range a.Members {
 		cfg.Endpoints = append(cfg.Endpoints, scheme+m)
 	}
 	return clientv3.New(cfg)
+}
+
+// secured has each connection made with the files of TLS as they are then. The library keeps one
+// configuration for all.
+type secured struct {
+	credentials.TransportCredentials // with none of the files, and says what is the same for all
+	files                            *dialer.TLS
+}
+
+func (s secured) ClientHandshake(ctx context.Context, authority string, tcp net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return credentials.NewTLS(s.files.Config()).ClientHandshake(ctx, authority, tcp)
+}
+
+func (s secured) Clone() credentials.TransportCredentials {
+	return secured{s.TransportCredentials.Clone(), s.files}
 }

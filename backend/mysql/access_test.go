@@ -11,7 +11,6 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
-	"github.com/lockgw/lockgw/backend/servertest"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
 
@@ -174,26 +173,6 @@ func TestTablesAreMadeOnce(t *testing.T) {
 // The trigger has each row tell of no hold.
 func TestSelfTest(t *testing.T) {
 	sqltest.Liar(t, store, "CREATE TRIGGER locks.no BEFORE INSERT ON locks.lockgw_names FOR EACH ROW SET NEW.ends = REPLACE(NEW.ends, 'f1', 'f0')")
-}
-
-func TestTLS(t *testing.T) {
-	t.Parallel()
-	s := mysqltest.Start(t)
-	ca, key := servertest.Certificate(t)
-	s.Stop()
-	s.Set("--ssl-cert="+ca, "--ssl-key="+key)
-	s.Launch()
-	sql(t, s, "CREATE USER tls@'%' IDENTIFIED BY 'x' REQUIRE SSL", "GRANT ALL ON locks.* TO tls@'%'")
-	at := func(more string) string { return "mysql://tls:x@" + s.Addr + "/locks?ssl-mode=" + more }
-	for mode, node := range map[string]string{"verify_identity": "a", "verify_ca": "b"} {
-		sqltest.Held(t, open(t, at(mode+"&ssl-ca="+ca), node), node)
-	}
-	sqltest.Held(t, open(t, at("preferred"), "c"), "c")
-	sqltest.Wrong(t, open(t, at("disabled"), "d"), "ssl-mode")
-	other, _ := servertest.Certificate(t)
-	sqltest.Wrong(t, open(t, at("verify_identity&ssl-ca="+other), "e"), "certificate")
-	sqltest.Wrong(t, open(t, at("verify_ca&ssl-ca="+other), "f"), "certificate")
-	sqltest.Wrong(t, open(t, strings.Replace(at("verify_identity&ssl-ca="+ca), "127.0.0.1", "localhost", 1), "g"), "certificate")
 }
 
 // What a server is refused for in earnest.

@@ -106,14 +106,17 @@ func (a *address) settings(base *mysql.Config, hosts string, q sqltable.Paramete
 		a.hosts = []*mysql.Config{base}
 		return nil
 	}
+	secure, err := secured(q)
+	if err != nil {
+		return err
+	}
+	if err := base.Apply(mysql.BeforeConnect(secure)); err != nil {
+		return err
+	}
 	for host := range strings.SplitSeq(hosts, ",") {
 		c := base.Clone()
 		c.Net = "tcp"
 		if c.Addr, err = withPort(host); err != nil {
-			return err
-		}
-		name, _, _ := net.SplitHostPort(c.Addr)
-		if err := secure(c, q, name); err != nil {
 			return err
 		}
 		a.hosts = append(a.hosts, c)
@@ -132,8 +135,9 @@ func withPort(host string) (string, error) {
 	return net.JoinHostPort(name, port), nil
 }
 
-// secure says how c is encrypted to the host of that name.
-func secure(c *mysql.Config, q sqltable.Parameters, name string) error {
+// secured reads how connections are encrypted, and returns what sets that up for one connection,
+// with what is in the files then; nil: they are not.
+func secured(q sqltable.Parameters) (func(context.Context, *mysql.Config) error, error) {
 	mode := strings.ToLower(q.Get("ssl-mode"))
 	if mode == "" {
 		mode = "preferred"
@@ -142,27 +146,30 @@ func secure(c *mysql.Config, q sqltable.Parameters, name string) error {
 		}
 	}
 	if !slices.Contains(sslModes, mode) {
-		return fmt.Errorf("mysql address: ssl-mode has to be one of %s", strings.Join(sslModes, ", "))
+		return nil, fmt.Errorf("mysql address: ssl-mode has to be one of %s", strings.Join(sslModes, ", "))
 	}
 	if mode == "disabled" {
-		return nil
+		return nil, nil
 	}
 	file := func(setting string) dialer.File { return dialer.File{Setting: setting, Path: q.Get(setting)} }
-	t, err := dialer.TLS(file("ssl-ca"), file("ssl-cert"), file("ssl-key"))
+	files, err := dialer.NewTLS(file("ssl-ca"), file("ssl-cert"), file("ssl-key"))
 	if err != nil {
-		return fmt.Errorf("mysql address: %w", err)
+		return nil, fmt.Errorf("mysql address: %w", err)
 	}
-	t.ServerName = name
-	switch mode {
-	case "preferred":
-		c.AllowFallbackToPlaintext, t.InsecureSkipVerify = true, true
-	case "required":
-		t.InsecureSkipVerify = true
-	case "verify_ca":
-		t.InsecureSkipVerify, t.VerifyConnection = true, anyNameOf(t.RootCAs)
-	}
-	c.TLS = t
-	return nil
+	return func(_ context.Context, c *mysql.Config) error {
+		t := files.Config()
+		t.ServerName, _, _ = net.SplitHostPort(c.Addr)
+		switch mode {
+		case "preferred":
+			c.AllowFallbackToPlaintext, t.InsecureSkipVerify = true, true
+		case "required":
+			t.InsecureSkipVerify = true
+		case "verify_ca":
+			t.InsecureSkipVerify, t.VerifyConnection = true, anyNameOf(t.RootCAs)
+		}
+		c.TLS = t
+		return nil
+	}, nil
 }
 
 // anyNameOf checks a certificate against roots, and not whom it is of.

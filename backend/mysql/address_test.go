@@ -1,8 +1,13 @@
 package mysql
 
 import (
+	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 func TestCheckURL(t *testing.T) {
@@ -43,20 +48,28 @@ func TestCheckURL(t *testing.T) {
 
 // What an address says of the encryption is what the driver does.
 func TestEncryption(t *testing.T) {
-	for query, want := range map[string]struct{ off, unchecked, fallsBack bool }{
-		"":                          {unchecked: true, fallsBack: true},
-		"?ssl-mode=disabled":        {off: true},
-		"?ssl-mode=required":        {unchecked: true},
-		"?ssl-mode=VERIFY_IDENTITY": {},
+	for mode, want := range map[string]struct{ off, unchecked, fallsBack bool }{
+		"":                {unchecked: true, fallsBack: true},
+		"disabled":        {off: true},
+		"required":        {unchecked: true},
+		"VERIFY_IDENTITY": {},
 	} {
-		a, err := parseAddress("mysql://u@h/db" + query)
+		secure, err := secured(sqltable.Parameters{Values: url.Values{"ssl-mode": {mode}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := a.hosts[0]
-		if off := c.TLS == nil; off != want.off || c.AllowFallbackToPlaintext != want.fallsBack ||
-			!off && (c.TLS.InsecureSkipVerify != want.unchecked || c.TLS.ServerName != "h") {
-			t.Errorf("%q: TLS %+v, falls back %v", query, c.TLS, c.AllowFallbackToPlaintext)
+		if want.off {
+			if secure != nil {
+				t.Errorf("%q: encrypted", mode)
+			}
+			continue
+		}
+		c := &mysql.Config{Addr: "h:3306"}
+		if err := secure(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if c.AllowFallbackToPlaintext != want.fallsBack || c.TLS.InsecureSkipVerify != want.unchecked || c.TLS.ServerName != "h" {
+			t.Errorf("%q: TLS %+v, falls back %v", mode, c.TLS, c.AllowFallbackToPlaintext)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package quorum
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -31,7 +30,7 @@ type Address struct {
 	Members        []string // host:port
 	Path           string   // without a / before or behind it
 	User, Password string
-	TLS            *tls.Config // nil: none
+	TLS            *dialer.TLS // nil: none
 }
 
 // Parse reads
@@ -130,7 +129,7 @@ func (a *Address) secure(q url.Values) (err error) {
 	file := func(setting string) dialer.File { return dialer.File{Setting: setting, Path: q.Get(setting)} }
 	ca, cert, key := file("ca_file"), file("cert_file"), file("key_file")
 	if q.Get("tls") == "true" {
-		a.TLS, err = dialer.TLS(ca, cert, key)
+		a.TLS, err = dialer.NewTLS(ca, cert, key)
 	} else if ca.Path+cert.Path+key.Path != "" {
 		err = errors.New("ca_file, cert_file and key_file need tls=true")
 	}

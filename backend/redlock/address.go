@@ -140,7 +140,7 @@ func (a *address) secure(on bool, ca string) error {
 		return nil
 	}
 	a.common.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if err := (conn.TLSFiles{CA: ca}).Apply(a.common.TLSConfig); err != nil {
+	if _, err := (conn.TLSFiles{CA: ca}).Open(a.common.TLSConfig); err != nil {
 		return fmt.Errorf("redlock address: %w", err)
 	}
 	return nil

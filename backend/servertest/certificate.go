@@ -51,3 +51,18 @@ func CertificateOf(t testing.TB, name string) (certFile, keyFile string) {
 	}
 	return write("cert.pem", "CERTIFICATE", cert), write("key.pem", "PRIVATE KEY", private)
 }
+
+// Replace has file be what with is, at once, as who renews certificates does.
+func Replace(t testing.TB, file, with string) {
+	t.Helper()
+	text, err := os.ReadFile(with)
+	if err == nil {
+		err = os.WriteFile(file+".new", text, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

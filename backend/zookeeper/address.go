@@ -72,5 +72,5 @@ func (a *address) check() error {
 // named: the servers know the gateway by a password or a certificate, so that what it makes
 // is for those alone who show the same.
 func (a *address) named() bool {
-	return a.User != "" || a.TLS != nil && a.TLS.GetClientCertificate != nil
+	return a.User != "" || a.TLS != nil && a.TLS.Shows()
 }

@@ -111,7 +111,7 @@ func (c *conn) event(e zk.Event) {
 func (c *conn) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	tcp, err := dialer.New(timeout).Dial(network, addr)
 	if err == nil && c.a.TLS != nil {
-		tcp, err = secured(tcp, c.a.TLS, addr, timeout)
+		tcp, err = secured(tcp, c.a.TLS.Config(), addr, timeout)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +130,6 @@ func (c *conn) dial(network, addr string, timeout time.Duration) (net.Conn, erro
 }
 
 func secured(tcp net.Conn, cfg *tls.Config, addr string, timeout time.Duration) (net.Conn, error) {
-	cfg = cfg.Clone()
 	cfg.ServerName, _, _ = net.SplitHostPort(addr)
 	s := tls.Client(tcp, cfg)
 	ctx, cancel := context.WithTimeout(context.Background(), max(timeout, dialTime))

@@ -36,7 +36,7 @@ type Server struct {
 	peer string // host:port for the other members
 	all  string // the members, as --initial-cluster has them
 	args []string
-	tls  *tls.Config // of a client; nil: the server has none
+	tls  func() *tls.Config // of a client; nil: the server has none
 }
 
 // Start starts one etcd and waits until it serves. args are further arguments. It ends with
@@ -58,18 +58,17 @@ func nothing(string) {}
 // authority, which is the certificate itself.
 func StartTLS(t testing.TB, cert, key string) *Server {
 	t.Helper()
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
+	client := func() *tls.Config {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots := x509.NewCertPool()
+		roots.AddCert(pair.Leaf)
+		return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}
 	}
-	roots := x509.NewCertPool()
-	leaf, err := x509.ParseCertificate(pair.Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots.AddCert(leaf)
 	args := []string{"--cert-file", cert, "--key-file", key, "--trusted-ca-file", cert, "--client-cert-auth"}
-	return ensemble(t, 1, args, &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}, nothing)[0]
+	return ensemble(t, 1, args, client, nothing)[0]
 }
 
 // StartEnsemble starts n members of one etcd, and waits until they serve.
@@ -78,7 +77,7 @@ func StartEnsemble(t testing.TB, n int, args ...string) []*Server {
 	return ensemble(t, n, args, nil, nothing)
 }
 
-func ensemble(t testing.TB, n int, args []string, tls *tls.Config, prepare func(dir string)) []*Server {
+func ensemble(t testing.TB, n int, args []string, tls func() *tls.Config, prepare func(dir string)) []*Server {
 	t.Helper()
 	for try := 1; ; try++ {
 		servers, err := start(t, n, args, tls, prepare)
@@ -91,7 +90,7 @@ func ensemble(t testing.TB, n int, args []string, tls *tls.Config, prepare func(
 	}
 }
 
-func start(t testing.TB, n int, args []string, tls *tls.Config, prepare func(dir string)) (servers []*Server, err error) {
+func start(t testing.TB, n int, args []string, tls func() *tls.Config, prepare func(dir string)) (servers []*Server, err error) {
 	t.Helper()
 	ports := servertest.FreeAddrs(t, 2*n)
 	var all []string
@@ -137,7 +136,7 @@ func Client(t testing.TB, servers ...*Server) *clientv3.Client {
 	t.Helper()
 	cfg := clientv3.Config{Logger: zap.NewNop(), DialTimeout: time.Second}
 	for _, s := range servers {
-		cfg.Endpoints, cfg.TLS = append(cfg.Endpoints, s.url()), s.tls
+		cfg.Endpoints, cfg.TLS = append(cfg.Endpoints, s.url()), s.config()
 	}
 	c, err := clientv3.New(cfg)
 	if err != nil {
@@ -145,6 +144,13 @@ func Client(t testing.TB, servers ...*Server) *clientv3.Client {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+func (s *Server) config() *tls.Config {
+	if s.tls == nil {
+		return nil
+	}
+	return s.tls()
 }
 
 func (s *Server) url() string {
@@ -194,7 +200,7 @@ func (s *Server) answers() bool {
 		return false
 	}
 	_ = c.Close()
-	st, err := clientv3.New(clientv3.Config{Endpoints: []string{s.url()}, TLS: s.tls, Logger: zap.NewNop()})
+	st, err := clientv3.New(clientv3.Config{Endpoints: []string{s.url()}, TLS: s.config(), Logger: zap.NewNop()})
 	if err != nil {
 		return false
 	}

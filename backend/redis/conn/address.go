@@ -2,6 +2,7 @@ package conn
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/url"
@@ -57,10 +58,11 @@ func Options(rawurl string) (*goredis.Options, error) {
 		return nil, fmt.Errorf("redis address: %s", strings.TrimPrefix(err.Error(), "redis: "))
 	}
 	opt.Password = cmp.Or(password, opt.Password)
-	if err := files.Apply(opt.TLSConfig); err != nil {
+	secure, err := files.Open(opt.TLSConfig)
+	if err != nil {
 		return nil, fmt.Errorf("redis address: %w", err)
 	}
-	return Settle(opt)
+	return settle(opt, secure)
 }
 
 var errAtSign = errors.New("redis address: has an @ after the host; in a password write / as %2F, ? as %3F " +
@@ -111,8 +113,8 @@ func checkQuery(q url.Values) error {
 	return nil
 }
 
-// Settle fills in what an address leaves open and what it may not change.
-func Settle(opt *goredis.Options) (*goredis.Options, error) {
+// settle fills in what an address leaves open and what it may not change. secure is for Dialer.
+func settle(opt *goredis.Options, secure func() *tls.Config) (*goredis.Options, error) {
 	for _, t := range []struct {
 		name string
 		set  *time.Duration
@@ -148,7 +150,7 @@ func Settle(opt *goredis.Options) (*goredis.Options, error) {
 	opt.PipelinePoolSize = -1
 	opt.DisableIdentity = true // CLIENT SETINFO, an error in the statistics of servers before 7.2
 	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	opt.Dialer = Dialer(opt.DialTimeout, opt.TLSConfig)
+	opt.Dialer = Dialer(opt.DialTimeout, secure)
 	return opt, nil
 }
 

@@ -189,16 +189,22 @@ func TestConnects(t *testing.T) {
 	}
 }
 
-func TestConnectsByTLS(t *testing.T) {
-	ca, key := servertest.Certificate(t)
+// byTLS starts a server with TLS, which trusts the one certificate that is its own.
+func byTLS(t *testing.T, cert, key string) (s *redistest.Server, url string) {
+	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(free.Addr().String())
 	free.Close()
-	redistest.Start(t, "--tls-port", port, "--tls-cert-file", ca, "--tls-key-file", key, "--tls-ca-cert-file", ca)
-	base := "rediss://127.0.0.1:" + port + "?dial_timeout=10s" // a handshake can be slow under -race
+	s = redistest.Start(t, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
+	return s, "rediss://127.0.0.1:" + port + "?dial_timeout=10s" // a handshake can be slow under -race
+}
+
+func TestConnectsByTLS(t *testing.T) {
+	ca, key := servertest.Certificate(t)
+	_, base := byTLS(t, ca, key)
 	if err := dial(t, base+"&ca_file="+ca+"&cert_file="+ca+"&key_file="+key).Ping(t.Context()).Err(); err != nil {
 		t.Errorf("PING with certificate: %v", err)
 	}
@@ -207,5 +213,35 @@ func TestConnectsByTLS(t *testing.T) {
 	}
 	if err := dial(t, base).Ping(t.Context()).Err(); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("PING to a server of an unknown authority: err = %v, want one about its certificate", err)
+	}
+}
+
+// Files that are replaced count for the next connection, and until all of them are, those of before.
+func TestFilesAreReplaced(t *testing.T) {
+	cert, key := servertest.Certificate(t)
+	s, url := byTLS(t, cert, key)
+	opt, err := Options(url + "&ca_file=" + cert + "&cert_file=" + cert + "&key_file=" + key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ping := func() error {
+		c := New(opt)
+		defer c.Close()
+		return c.Ping(t.Context()).Err()
+	}
+	if err := ping(); err != nil {
+		t.Fatal(err)
+	}
+	next, nextKey := servertest.Certificate(t)
+	servertest.Replace(t, cert, next)
+	if err := ping(); err != nil {
+		t.Errorf("with the certificate replaced, and not the key: %v", err)
+	}
+	servertest.Replace(t, key, nextKey)
+	if err := s.Client().ConfigSet(t.Context(), "tls-cert-file", cert).Err(); err != nil { // which it reads again
+		t.Fatal(err)
+	}
+	if err := ping(); err != nil {
+		t.Errorf("to a server that knows the new certificate alone: %v", err)
 	}
 }

@@ -3,12 +3,10 @@ package conn
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -20,14 +18,14 @@ import (
 )
 
 // Dialer connects so that a peer which vanishes without a word is noticed in
-// seconds; see package dialer.
-func Dialer(timeout time.Duration, config *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+// seconds; see package dialer. config is asked at each connection; nil: there is no TLS.
+func Dialer(timeout time.Duration, config func() *tls.Config) func(context.Context, string, string) (net.Conn, error) {
 	d := dialer.New(timeout)
-	connect := d.DialContext
-	if config != nil {
-		connect = (&tls.Dialer{NetDialer: d, Config: config}).DialContext
-	}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		connect := d.DialContext
+		if config != nil {
+			connect = (&tls.Dialer{NetDialer: d, Config: config()}).DialContext
+		}
 		c, err := connect(ctx, network, addr)
 		if op := new(net.OpError); config != nil && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &op) {
 			err = fmt.Errorf("%s does not answer in TLS; is it a port without TLS, for redis:// and not rediss://?: %w", addr, err)
@@ -60,30 +58,21 @@ func (f TLSFiles) check(encrypted bool) error {
 	}
 }
 
-// Apply puts the files into config, which is nil for a connection without TLS.
-func (f TLSFiles) Apply(config *tls.Config) error {
-	if err := f.check(config != nil); err != nil {
-		return err
+// Open reads the files, and returns what makes the configuration of one connection, with what they
+// and base say then: base, which is nil for connections without TLS, has the name of the server.
+func (f TLSFiles) Open(base *tls.Config) (func() *tls.Config, error) {
+	if err := f.check(base != nil); err != nil || base == nil {
+		return nil, err
 	}
-	if f.CA != "" {
-		pem, err := os.ReadFile(f.CA)
-		if err != nil {
-			return fmt.Errorf("ca_file: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("ca_file: no certificate in %s, which has to be PEM", f.CA)
-		}
-	}
-	if f.Cert == "" {
-		return nil
-	}
-	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	files, err := dialer.NewTLS(dialer.File{Setting: "ca_file", Path: f.CA}, dialer.File{Setting: "cert_file", Path: f.Cert}, dialer.File{Setting: "key_file", Path: f.Key})
 	if err != nil {
-		return fmt.Errorf("cert_file and key_file: %w", err)
+		return nil, err
 	}
-	config.Certificates = []tls.Certificate{pair}
-	return nil
+	return func() *tls.Config {
+		c := files.Config()
+		c.ServerName, c.InsecureSkipVerify = base.ServerName, base.InsecureSkipVerify
+		return c
+	}, nil
 }
 
 // New makes a client with options of its own.

@@ -27,7 +27,7 @@ func TestTLSToAPlainPort(t *testing.T) {
 		defer c.Close()
 		_, _ = io.Copy(io.Discard, c)
 	}()
-	_, err = Dialer(200*time.Millisecond, &tls.Config{InsecureSkipVerify: true})(t.Context(), "tcp", ln.Addr().String())
+	_, err = Dialer(200*time.Millisecond, func() *tls.Config { return &tls.Config{InsecureSkipVerify: true} })(t.Context(), "tcp", ln.Addr().String())
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "does not answer in TLS") {
 		t.Errorf("err = %v, want that it does not answer in TLS", err)
 	}

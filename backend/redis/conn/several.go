@@ -76,7 +76,6 @@ func (s several) options(db string) (*goredis.Options, error) {
 	}
 	if opt.TLSConfig != nil {
 		opt.TLSConfig.ServerName = "" // each server is asked for its own name
-		opt.Dialer = Dialer(opt.DialTimeout, opt.TLSConfig)
 	}
 	return opt, nil
 }

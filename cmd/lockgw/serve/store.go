@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/breaker"
+	"github.com/lockgw/lockgw/backend/dialer"
 	"github.com/lockgw/lockgw/backend/etcd"
 	"github.com/lockgw/lockgw/backend/floor"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -75,6 +76,7 @@ func openTable(cfg config.Config, past legacy, log *slog.Logger) (ledger.Table, 
 
 // openStore opens the store, measured and gated.
 func openStore(ctx context.Context, c config.Config, past legacy, seen *observation, log *slog.Logger) (ledger.Table, error) {
+	dialer.LogTo(log)
 	store, err := openTable(c, past, log)
 	if err != nil {
 		return nil, fmt.Errorf("backend.url: %w", err)
