@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -205,27 +206,69 @@ func TestSweepWhileOneIsMade(t *testing.T) {
 	sqltest.Above(t, b, "n", high, made)
 }
 
+// byTLS starts a server where the user tls has to come by TLS, and as more says. shows has it begin
+// again with another certificate, which is also the one that it trusts.
+func byTLS(t *testing.T, cert, key, more string) (s *pgtest.Server, shows func(cert, key string)) {
+	t.Helper()
+	s = pgtest.Start(t)
+	s.Set("ssl=on")
+	for _, setting := range []string{"ssl_cert_file", "ssl_key_file", "ssl_ca_file"} {
+		s.Set(setting + "=" + filepath.Join(s.Dir(), setting))
+	}
+	s.HBA("hostssl all tls 127.0.0.1/32 trust "+more, "host all tls 127.0.0.1/32 reject")
+	shows = func(cert, key string) {
+		t.Helper()
+		s.Stop()
+		for setting, file := range map[string]string{"ssl_cert_file": cert, "ssl_key_file": key, "ssl_ca_file": cert} {
+			own := filepath.Join(s.Dir(), setting)
+			servertest.Replace(t, own, file)
+			s.Own(own)
+		}
+		s.Launch()
+	}
+	shows(cert, key)
+	psql(t, s, "CREATE ROLE tls LOGIN; GRANT CREATE ON DATABASE postgres TO tls")
+	return s, shows
+}
+
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	s := pgtest.Start(t)
 	ca, key := servertest.Certificate(t)
-	s.Stop()
-	for setting, file := range map[string]string{"ssl_cert_file": ca, "ssl_key_file": key} {
-		own := filepath.Join(s.Dir(), setting)
-		text, err := os.ReadFile(file)
-		if err = errors.Join(err, os.WriteFile(own, text, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		s.Own(own)
-		s.Set(setting + "=" + own)
-	}
-	s.Set("ssl=on")
-	s.HBA("hostssl all tls 127.0.0.1/32 trust", "host all tls 127.0.0.1/32 reject")
-	s.Launch()
-	psql(t, s, "CREATE ROLE tls LOGIN; GRANT CREATE ON DATABASE postgres TO tls")
+	s, _ := byTLS(t, ca, key, "")
 	at := func(more string) string { return "postgres://tls@" + s.Addr + "/postgres?sslmode=" + more }
 	sqltest.Held(t, open(t, at("verify-full&sslrootcert="+ca), "a"), "n")
 	sqltest.Wrong(t, open(t, at("disable"), "b"), "pg_hba.conf")
 	other, _ := servertest.Certificate(t)
 	sqltest.Wrong(t, open(t, at("verify-full&sslrootcert="+other), "c"), "certificate")
+}
+
+// Files that are replaced count for the next connection, and until all of them are, those of before.
+func TestFilesAreReplaced(t *testing.T) {
+	t.Parallel()
+	cert, key := servertest.Certificate(t)
+	s, shows := byTLS(t, cert, key, "clientcert=verify-ca")
+	for _, mode := range []string{"verify-full", "verify-ca"} {
+		own, ownKey := servertest.Certificate(t)
+		shows(own, ownKey)
+		a := open(t, "postgres://tls@"+s.Addr+"/postgres?sslmode="+mode+"&sslrootcert="+own+"&sslcert="+own+"&sslkey="+ownKey, mode)
+		sqltest.Held(t, a, mode+"-1")
+
+		next, nextKey := servertest.Certificate(t)
+		servertest.Replace(t, own, next)
+		s.Stop()
+		s.Launch()
+		sqltest.Held(t, a, mode+"-2")
+
+		servertest.Replace(t, ownKey, nextKey)
+		shows(next, nextKey)
+		sqltest.Held(t, a, mode+"-3")
+		pair, err := tls.LoadX509KeyPair(next, nextKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sees string
+		if err := connect(t, s.URL()).QueryRow(t.Context(), "SELECT min(client_serial)::text FROM pg_stat_ssl").Scan(&sees); err != nil || sees != pair.Leaf.SerialNumber.String() {
+			t.Errorf("the server sees the certificate %s, want %d: %v", sees, pair.Leaf.SerialNumber, err)
+		}
+	}
 }

@@ -6,9 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
-	"github.com/lockgw/lockgw/backend/dialer"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
@@ -29,7 +26,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,63}$`)
 
 // address is what a postgres:// URL says.
 type address struct {
-	server *pgconn.Config
+	server *server
 	conns  int
 	schema string
 }
@@ -77,19 +74,15 @@ func parseAddress(raw string) (address, error) {
 			q.Set(name, usual)
 		}
 	}
-	if a.server, err = pgconn.ParseConfig(base + "?" + q.Encode()); err != nil {
-		return a, unparsed(err)
-	}
-	d := dialer.New(sqltable.ConnectTimeout)
-	a.server.DialFunc = d.DialContext
-	return a, nil
+	a.server, err = newServer(base + "?" + q.Encode())
+	return a, err
 }
 
 // parseListen is where messages are heard. If it names no user, that of the URL counts, with
 // its password.
-func parseListen(cfg Config, a address) (*pgconn.Config, error) {
+func parseListen(cfg Config, a address) (*server, error) {
 	if cfg.ListenURL == "" {
-		return a.server.Copy(), nil
+		return &server{a.server.Copy(), a.server.files}, nil
 	}
 	direct, err := parseAddress(cfg.ListenURL)
 	if err != nil {
@@ -108,14 +101,4 @@ func CheckListenURL(raw string) error {
 		return nil
 	}
 	return CheckURL(raw)
-}
-
-// unparsed is err without the address, which may have a password in it.
-func unparsed(err error) error {
-	text := err.Error()
-	if pe := (*pgconn.ParseConfigError)(nil); errors.As(err, &pe) {
-		text = text[strings.LastIndex(text, "`: ")+1:]
-		text = strings.TrimPrefix(text, ": ")
-	}
-	return fmt.Errorf("postgres address: %s; write it like %s", text, example)
 }

@@ -24,7 +24,7 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	}
 	connecting, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
 	defer cancel()
-	c, err := pgconn.ConnectConfig(connecting, a.server)
+	c, err := a.server.connect(connecting)
 	if err == nil {
 		defer c.Close(context.WithoutCancel(ctx))
 		err = serves(c)
@@ -32,7 +32,7 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	if err != nil {
 		return []backend.Finding{selftest.Failure("connection", notSent(err), page)}
 	}
-	found := []backend.Finding{connection(c, a.server)}
+	found := []backend.Finding{connection(c, a.server.Config)}
 	found = append(found, settings(ctx, c)...)
 	return append(found, lock(ctx, cfg)...)
 }

@@ -28,14 +28,14 @@ const neverIdle = "SELECT set_config(name, '0', false) FROM pg_settings WHERE na
 // listener hears the messages to the node, on a connection of its own.
 type listener struct {
 	t       *Table
-	cfg     *pgconn.Config
+	server  *server
 	channel string
 	pid     atomic.Uint32 // of the backend that listens; 0: there is none
 }
 
-func newListener(t *Table, node string, cfg *pgconn.Config) *listener {
-	l := &listener{t: t, cfg: cfg, channel: channelPrefix + node}
-	cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { l.notified(n.Payload) }
+func newListener(t *Table, node string, at *server) *listener {
+	l := &listener{t: t, server: at, channel: channelPrefix + node}
+	at.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { l.notified(n.Payload) }
 	return l
 }
 
@@ -62,7 +62,7 @@ func (l *listener) hear(ctx context.Context) error {
 	if err := l.t.Prepare(connecting); err != nil {
 		return err
 	}
-	c, err := pgconn.ConnectConfig(connecting, l.cfg)
+	c, err := l.server.connect(connecting)
 	if err != nil {
 		return notSent(err)
 	}

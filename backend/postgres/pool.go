@@ -18,7 +18,7 @@ import (
 // pgx has above it, for values of every type, is a tenth of the program.
 type pool struct {
 	*sqltable.Pool[*conn]
-	cfg *pgconn.Config
+	server *server
 	// of makes SQL of a statement.
 	of func(sql string) string
 	// pooled: there is a pooler in between, so that a statement prepared on one connection
@@ -41,7 +41,7 @@ const (
 )
 
 func newPool(a address, conns int) *pool {
-	p := &pool{cfg: a.server, of: inSchema(a.schema)}
+	p := &pool{server: a.server, of: inSchema(a.schema)}
 	p.Pool = sqltable.NewPool(sqltable.Connections[*conn]{
 		Product: product,
 		Make:    p.connect,
@@ -64,7 +64,7 @@ func (c *conn) end() {
 func (p *pool) connect(ctx context.Context) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*sqltable.ConnectTimeout)
 	defer cancel()
-	pc, err := pgconn.ConnectConfig(ctx, p.cfg)
+	pc, err := p.server.connect(ctx)
 	if err != nil {
 		return nil, notSent(err)
 	}
