@@ -93,3 +93,27 @@ func TestTLS(t *testing.T) {
 	refuses(t, with(url.Values{"tls": {"true"}, "ca_file": {cert}, "cert_file": {other}, "key_file": {otherKey}}), "zookeeper: ")
 	refuses(t, zktest.URL("tls", s), "zookeeper: ")
 }
+
+// Files that are replaced count for the next connection, and until all of them are, those of before.
+// The name in the certificate stays, for which alone the znodes are.
+func TestFilesAreReplaced(t *testing.T) {
+	t.Parallel()
+	cert, key := servertest.CertificateOf(t, "gateway")
+	s := zktest.StartTLS(t, cert, key)
+	own, ownKey := servertest.CertificateOf(t, "")
+	servertest.Replace(t, own, cert)
+	servertest.Replace(t, ownKey, key)
+	files := url.Values{"tls": {"true"}, "ca_file": {own}, "cert_file": {own}, "key_file": {ownKey}}
+	a := listen(t, zktest.URL("tls", s)+"&"+files.Encode(), "a")
+	a.Take("m")
+
+	next, nextKey := servertest.CertificateOf(t, "gateway")
+	servertest.Replace(t, own, next)
+	s.Restart()
+	a.Take("n")
+	servertest.Replace(t, ownKey, nextKey)
+	servertest.Replace(t, cert, next)
+	servertest.Replace(t, key, nextKey)
+	s.Restart() // and knows the new certificate alone
+	a.Take("o")
+}

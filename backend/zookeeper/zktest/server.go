@@ -105,20 +105,30 @@ func StartQuotas(t testing.TB) *Server {
 	return started(t, 1, "enforceQuota=true\n", nothing)[0]
 }
 
-// StartTLS is Start with TLS. The server shows the certificate of the PEM files, and asks
-// clients for it.
+// StartTLS is Start with TLS. The server shows the certificate that the PEM files have when it
+// starts, and asks clients for it.
 func StartTLS(t testing.TB, certFile, keyFile string) *Server {
 	t.Helper()
-	cert, err := os.ReadFile(certFile)
-	key, err2 := os.ReadFile(keyFile)
 	both := filepath.Join(t.TempDir(), "both.pem")
-	if err := errors.Join(err, err2, os.WriteFile(both, append(key, cert...), 0o600)); err != nil {
+	join := func() error {
+		cert, err := os.ReadFile(certFile)
+		key, err2 := os.ReadFile(keyFile)
+		return errors.Join(err, err2, os.WriteFile(both, append(key, cert...), 0o600))
+	}
+	if err := join(); err != nil {
 		t.Fatal(err)
 	}
-	return started(t, 1, strings.Join([]string{
+	s := started(t, 1, strings.Join([]string{
 		"serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
 		"ssl.keyStore.location=" + both, "ssl.trustStore.location=" + both, "",
 	}, "\n"), nothing)[0]
+	s.Command = func() (*exec.Cmd, error) {
+		if err := join(); err != nil {
+			return nil, err
+		}
+		return s.command()
+	}
+	return s
 }
 
 // StartEnsemble starts n members of one ZooKeeper, and waits until they serve.
