@@ -1,11 +1,14 @@
 package conn
 
 import (
+	"crypto/tls"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 func TestSentinelAddress(t *testing.T) {
@@ -107,6 +110,41 @@ func TestSeveralRefuses(t *testing.T) {
 			t.Errorf("check(%q): err = %v, want one with %q", tt.url, err, tt.want)
 		} else if strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "ame@") {
 			t.Errorf("check(%q): error tells the password: %v", tt.url, err)
+		}
+	}
+}
+
+// Each server, of which the address need not name the one that is asked, has to show a certificate
+// of its own name, and no other.
+func TestEachServerHasItsName(t *testing.T) {
+	cert, key := servertest.Certificate(t)
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for c, err := ln.Accept(); err == nil; c, err = ln.Accept() {
+			_ = c.(*tls.Conn).Handshake()
+			_ = c.Close()
+		}
+	}()
+	for host, want := range map[string]string{"127.0.0.1": "", "localhost": "match localhost"} {
+		opt, err := SentinelOptions("rediss+sentinel://elsewhere/m?dial_timeout=10s&ca_file=" + cert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := strings.Cut(ln.Addr().String(), ":")
+		c, err := opt.Dialer(t.Context(), "tcp", host+":"+port)
+		if err == nil {
+			_ = c.Close()
+		}
+		if err == nil != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", host, err, want)
 		}
 	}
 }
