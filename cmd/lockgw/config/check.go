@@ -14,9 +14,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/postgres"
-	"github.com/lockgw/lockgw/backend/redlock"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
-	"github.com/lockgw/lockgw/session"
 )
 
 // check reports every value that is well formed and wrong all the same, because of another
@@ -146,15 +144,6 @@ func (s Settings) checkFenceFloor(now time.Time) error {
 	return nil
 }
 
-// checkKeepalive refuses one that no request may ask for: a session that asks for no other has it.
-func (s Settings) checkKeepalive() error {
-	if s.Session.Keepalive > s.Limits.MaxTTL {
-		return fmt.Errorf("%s is longer than limits.max_ttl, which is %s (%s)",
-			cli.Duration(s.Session.Keepalive), cli.Duration(s.Limits.MaxTTL), s.Origins["limits.max_ttl"])
-	}
-	return nil
-}
-
 // mostRetained is how long a name may be kept that nobody uses: programs outside lockgw
 // and callers elsewhere that do not wait are kept out meanwhile.
 const mostRetained = time.Second
@@ -166,35 +155,6 @@ func (s Settings) checkRetain() error {
 		return fmt.Errorf("%s is longer than %s, for which nobody may be kept from a name that nobody uses", cli.Duration(r), cli.Duration(mostRetained))
 	case r > s.Lock.TTL/3:
 		return fmt.Errorf("%s is longer than a third of lock.ttl, which is %s (%s)", cli.Duration(r), cli.Duration(s.Lock.TTL), s.Origins["lock.ttl"])
-	}
-	return nil
-}
-
-// checkMinTTL refuses leases that would be over as they begin, so that nothing could be held.
-func (s Settings) checkMinTTL() error {
-	if ttl := s.Limits.MinTTL; ttl <= session.Margin(ttl) {
-		return fmt.Errorf("%s is too short: a lease ends %s earlier here than in the store, and has to be longer than that", cli.Duration(ttl), cli.Duration(session.Margin(ttl)))
-	}
-	return nil
-}
-
-func (s Settings) checkTTLRange() error {
-	if s.Limits.MinTTL > s.Limits.MaxTTL {
-		return fmt.Errorf("%s is shorter than limits.min_ttl, which is %s (%s)",
-			cli.Duration(s.Limits.MaxTTL), cli.Duration(s.Limits.MinTTL), s.Origins["limits.min_ttl"])
-	}
-	return nil
-}
-
-func (s Settings) checkTTL() error {
-	if strings.HasPrefix(s.Backend.URL, "redlock://") {
-		if _, longest, err := redlock.Servers(s.Backend.URL); err == nil && s.Lock.TTL > longest {
-			return fmt.Errorf("%s is longer than max_ttl of backend.url, which is %s", cli.Duration(s.Lock.TTL), cli.Duration(longest))
-		}
-	}
-	if s.Lock.TTL < s.Limits.MinTTL || s.Lock.TTL > s.Limits.MaxTTL {
-		return fmt.Errorf("%s is not between limits.min_ttl %s (%s) and limits.max_ttl %s (%s)", cli.Duration(s.Lock.TTL),
-			cli.Duration(s.Limits.MinTTL), s.Origins["limits.min_ttl"], cli.Duration(s.Limits.MaxTTL), s.Origins["limits.max_ttl"])
 	}
 	return nil
 }

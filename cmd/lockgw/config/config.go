@@ -119,7 +119,7 @@ type Fairness struct {
 // Limits bound what callers may ask for.
 type Limits struct {
 	MinTTL          time.Duration `yaml:"min_ttl" positive:"true" jsonschema_description:"shortest lease that may be asked for"`
-	MaxTTL          time.Duration `yaml:"max_ttl" positive:"true" jsonschema_description:"longest lease that may be asked for"`
+	MaxTTL          time.Duration `yaml:"max_ttl" positive:"true" jsonschema_description:"longest lease, and longest keepalive, that may be asked for"`
 	WaitersPerLock  int           `yaml:"waiters_per_lock" jsonschema:"minimum=1" jsonschema_description:"callers that wait here for one name"`
 	HoldsPerSession int           `yaml:"holds_per_session" jsonschema:"minimum=1" jsonschema_description:"names that one session holds"`
 	WaitsPerSession int           `yaml:"waits_per_session" jsonschema:"minimum=1" jsonschema_description:"names that one session waits for"`

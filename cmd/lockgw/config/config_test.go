@@ -183,13 +183,15 @@ func TestConfigBadValues(t *testing.T) {
 		{"backend: {redis: {guard: perhaps}}", "not one of quarantine, none"},
 		{"backend: {redis: {guard: wait}}", "wait is gone: a replica that has heard of a grant need not be the one that takes over; use quarantine"},
 		{"backend: {url: 'redis://h/x'}", "path has to be a database number"},
-		{"backend: {url: 'redlock://a,b,c?max_ttl=10s'}", "is longer than max_ttl of backend.url, which is 10s"},
+		{"{backend: {url: 'redlock://a,b,c?max_ttl=10s'}, lock: {ttl: 30s}}", "is longer than max_ttl of backend.url, which is 10s"},
 		{"lock: {ttl: 500ms}", "not between limits.min_ttl 1s (default) and limits.max_ttl 24h (default)"},
 		{"lock: {ttl: 25h}", "not between"},
 		{"session: {keepalive: 2d}", "session.keepalive: 2d is longer than limits.max_ttl, which is 24h (default)"},
-		{"limits: {max_ttl: 45s}", "session.keepalive: 1m is longer than limits.max_ttl, which is 45s"},
+		{"{session: {keepalive: 1m}, limits: {max_ttl: 45s}}", "session.keepalive: 1m is longer than limits.max_ttl, which is 45s"},
 		{"limits: {min_ttl: 2h, max_ttl: 1h}", "limits.max_ttl: 1h is shorter than limits.min_ttl, which is 2h"},
+		{"{lock: {ttl: 30s}, limits: {max_ttl: 20s}}", "lock.ttl: 30s is not between"},
 		{"limits: {min_ttl: 50ms}", "limits.min_ttl: 50ms is too short"},
+		{"limits: {max_ttl: 50ms}", "limits.min_ttl: 50ms is too short: a lease ends 50ms earlier here than in the store, and has to be longer than that (default, as far as limits allow)"},
 		{"limits: {sessions: 0}", "0 is less than 1"},
 		{"limits: {answers: 131073}", "limits.answers: 131073 is more than 131072"},
 		{"limits: {answers_per_user: 200000}", "limits.answers_per_user: 200000 is more than 131072"},
@@ -228,6 +230,41 @@ func TestConfigNoEcho(t *testing.T) {
 	_, err := loadWith(t, "lock: {ttl: soon}\nlimits: {max_ttl: 10s}\nnode: ''")
 	if err == nil || strings.Count(err.Error(), "lock.ttl") != 1 || !strings.Contains(err.Error(), "node: must not be empty") {
 		t.Errorf("errors %v, want one about lock.ttl and one about node", err)
+	}
+}
+
+// A limit alone is no contradiction: the defaults that it would make invalid follow it.
+func TestConfigDefaultsFollowLimits(t *testing.T) {
+	tests := []struct {
+		file string
+		want map[string]string // by key; all others are as they are without any setting
+	}{
+		{"limits: {max_ttl: 45s}", map[string]string{"session.keepalive": "45s"}},
+		{"limits: {max_ttl: 10s}", map[string]string{"session.keepalive": "10s", "lock.ttl": "10s"}},
+		{"limits: {max_ttl: 500ms}", map[string]string{"session.keepalive": "500ms", "lock.ttl": "500ms", "limits.min_ttl": "500ms"}},
+		{"limits: {min_ttl: 2m}", map[string]string{"lock.ttl": "2m"}},
+		{"limits: {min_ttl: 2d}", map[string]string{"lock.ttl": "2d", "limits.max_ttl": "2d"}},
+		{"backend: {url: 'redlock://a,b,c?max_ttl=10s'}", map[string]string{"lock.ttl": "10s"}},
+	}
+	defaults := Settings{Config: Default()}.Shown()
+	for _, tt := range tests {
+		s, err := loadWith(t, tt.file)
+		if err != nil {
+			t.Errorf("%s: %v", tt.file, err)
+			continue
+		}
+		for key, got := range s.Shown() {
+			want := ShownValue{Value: defaults[key].Value, Origin: originDefault}
+			if value, ok := tt.want[key]; ok {
+				want = ShownValue{Value: value, Origin: originFitted}
+			}
+			if got != want && !strings.HasPrefix(got.Origin, s.File) {
+				t.Errorf("%s: %s is shown as %+v, want %+v", tt.file, key, got, want)
+			}
+			if got.Origin == originFitted && s.Given(key) {
+				t.Errorf("%s: %s counts as given", tt.file, key)
+			}
+		}
 	}
 }
 

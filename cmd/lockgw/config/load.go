@@ -31,7 +31,9 @@ type Settings struct {
 }
 
 // Given tells whether somebody has chosen the value of key.
-func (s Settings) Given(key string) bool { return s.Origins[key] != originDefault }
+func (s Settings) Given(key string) bool {
+	return s.Origins[key] != originDefault && s.Origins[key] != originFitted
+}
 
 // loader reads the layers file, environment and flags. It can be asked
 // again, as SIGHUP does.
@@ -63,6 +65,7 @@ func (l loader) load() (Settings, error) {
 	}
 	s.Warnings = append(s.Warnings, l.unknownVariables(fields)...)
 	problems = append(problems, s.readSecrets(bad)...)
+	s.fitDefaults()
 	return s, errors.Join(append(problems, s.check(bad)...)...)
 }
 
@@ -82,7 +85,10 @@ func (l loader) readFile(s *Settings) (map[string]entry, error) {
 	return entries, err
 }
 
-const originDefault = "default"
+const (
+	originDefault = "default"
+	originFitted  = "default, as far as limits allow" // of one that limits have changed
+)
 
 // value is what a layer says of a key, and where, for people.
 type value struct{ text, origin string }
