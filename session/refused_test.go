@@ -1,10 +1,13 @@
 package session_test
 
 import (
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
@@ -31,6 +34,24 @@ func TestNoSilenceWhileRefusedAfterARestart(t *testing.T) {
 		}
 		if s.Err() != nil {
 			t.Errorf("ended while its client was refused: %v", s.Err())
+		}
+	})
+}
+
+// When to ask again counts from the refusal, and not from when the store has said it: it is not
+// asked anew for each caller.
+func TestRefusalSaysWhatIsLeft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		begin := time.Now()
+		f := &faulty{before: always(&backend.Later{Err: fmt.Errorf("%w: a quarantine", backend.ErrRefused), After: 30 * time.Second})}
+		c := newCluster(t, 1, session.Config{}, hooked(f))
+		_ = wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute}) // keeps what the store has said
+		time.Sleep(10 * time.Second)
+		_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{Wait: time.Second})
+		wantCode(t, err, session.CodeUnavailable)
+		var e *session.Error
+		if errors.As(err, &e) && e.RetryAfter != 30*time.Second-time.Since(begin) {
+			t.Errorf("try again in %v after %v of 30s", e.RetryAfter, time.Since(begin))
 		}
 	})
 }

@@ -53,7 +53,7 @@ func (r *Rows) paused(now time.Duration) error {
 		return nil
 	}
 	return &backend.Later{After: left, Err: fmt.Errorf("%w: the journal of the process before this one was lost, and with it who holds what; "+
-		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, time.Now().Add(left).Format(time.TimeOnly))}
+		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, time.Now().Add(left).UTC().Format(time.RFC3339))}
 }
 
 func (r *Rows) version() ledger.Version {

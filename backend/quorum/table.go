@@ -69,7 +69,7 @@ func Restored(store string, left time.Duration) error {
 		return nil
 	}
 	return &backend.Later{After: left, Err: fmt.Errorf("%w: %s was restored from an older copy and may have forgotten who holds what; "+
-		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, store, time.Now().Add(left).Format(time.TimeOnly))}
+		"by %s all that was held then is released or has run out, and locks are granted again", backend.ErrRefused, store, time.Now().Add(left).UTC().Format(time.RFC3339))}
 }
 
 // Unasked is err of what has to come before a request, which was not sent then.

@@ -117,10 +117,11 @@ func (g *guard) met(ctx context.Context, c *goredis.Client, id string, unused bo
 	return nil
 }
 
-// quarantine says until when it lasts, by the one clock that times are told by everywhere.
+// quarantine says until when it lasts, by the one clock that times are told by everywhere. The
+// time that is left would be wrong as soon as the words are kept and repeated.
 func quarantine(end time.Time) string {
-	return fmt.Sprintf("Redis was restarted, emptied or failed over, or may have dropped locks; new locks from %s (%v), what is held goes on (backend.redis.guard)",
-		end.UTC().Format(time.RFC3339), max(time.Second, time.Until(end).Round(time.Second)))
+	return fmt.Sprintf("Redis was restarted, emptied or failed over, or may have dropped locks; new locks from %s, what is held goes on (backend.redis.guard)",
+		end.UTC().Format(time.RFC3339))
 }
 
 func (g *guard) known(id string) (since time.Time, trusted bool) {

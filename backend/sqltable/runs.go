@@ -135,8 +135,8 @@ func (r *Runs) later() error {
 	if r.until.IsZero() || left <= 0 {
 		return nil
 	}
-	return &backend.Later{After: left, Err: fmt.Errorf("%w: %s was restarted, failed over or restored, and may have forgotten who holds what; new locks from %s (%v), what is held goes on (%s)",
-		backend.ErrRefused, r.cfg.Product, r.until.UTC().Format(time.RFC3339), max(time.Second, left.Round(time.Second)), r.cfg.Setting)}
+	return &backend.Later{After: left, Err: fmt.Errorf("%w: %s was restarted, failed over or restored, and may have forgotten who holds what; new locks from %s, what is held goes on (%s)",
+		backend.ErrRefused, r.cfg.Product, r.until.UTC().Format(time.RFC3339), r.cfg.Setting)}
 }
 
 // Decide finds out whether the run is trusted. nil: it is. A *backend.Later: not yet. ask looks

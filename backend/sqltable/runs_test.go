@@ -5,10 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 const lease = time.Minute
@@ -80,6 +83,21 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The words are kept and repeated to many, so that they must not tell what changes.
+func TestQuarantineTellsItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := runs(t)
+		d := &database{Seen: Seen{ID: "a", Server: "s", Used: true}}
+		begin := time.Now()
+		first := r.Decide(t.Context(), d.ask)
+		time.Sleep(20 * time.Second)
+		end := begin.Add(lease).UTC().Format(time.RFC3339)
+		if !quarantined(first) || !strings.Contains(first.Error(), end) || r.Refusing() != selftest.Reason(first) {
+			t.Errorf("first %v, 20s later %q, want the same, with the end %s", first, r.Refusing(), end)
+		}
+	})
 }
 
 // What a process has known, the next one knows; and where one cannot ask, nobody may grant.

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"sync"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/session/contender"
 )
@@ -19,6 +21,7 @@ type Name struct {
 	c       *contender.Contender
 	gone    bool          // dropped: look the name up again
 	trouble error         // why the store gave no answer, the last time
+	at      time.Duration // when it gave none
 	failure error         // what trouble was when there last was some
 	nudged  bool          // a message has come since the last request was sent
 	given   chan struct{} // closed when the store has nothing that nobody uses; nil: nobody asks
@@ -132,8 +135,14 @@ func (n *Name) Gone() bool {
 }
 
 // Trouble is why the store gave no answer, the last time that it was asked; nil: it gave
-// one. It is for use in See.
-func (n *Name) Trouble() error { return n.trouble }
+// one. When to ask again counts from now. It is for use in See.
+func (n *Name) Trouble() error {
+	var later *backend.Later
+	if !errors.As(n.trouble, &later) {
+		return n.trouble
+	}
+	return &backend.Later{Err: n.trouble, After: max(0, later.After-(n.e.cfg.Clock()-n.at))}
+}
 
 // Failure is the last Trouble that there was, though the store may have answered since; nil:
 // there was none. It is for use in See.
@@ -168,7 +177,7 @@ func (n *Name) take(cause Path, r ledger.Reply, err error) *Errand {
 		n.owed = n.owed && (err != nil || !r.Written || r.Record.Has(n.e.cfg.Node))
 		return nil
 	}
-	n.trouble = err
+	n.trouble, n.at = err, n.e.cfg.Clock()
 	if err != nil {
 		n.failure = err
 	}

@@ -92,7 +92,7 @@ func (w *renewals) send(batch []renewal) {
 
 // renewed tells the owner of the answer to a renewal, before the contender takes it.
 func (n *Name) renewed(r ledger.Renewal, now, sentAt time.Duration, err error) {
-	n.trouble = noAnswer(err)
+	n.trouble, n.at = noAnswer(err), now
 	r.Name = n.name
 	n.e.owner.Renewed(n.c.In(), r, now-sentAt, n.c.End()-now, err)
 }
