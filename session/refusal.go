@@ -48,6 +48,13 @@ func (l *Lease) refusal(code Code, why contender.Reason) (err *Error) {
 			err = l.unanswered(c)
 			return
 		}
+		if c.Slow() {
+			err = &Error{
+				Code: CodeUnavailable, Lock: l.name, RetryAfter: time.Second,
+				Detail: "the store takes longer to grant the lock than its lease lasts; ask for a longer ttl (lock.ttl)",
+			}
+			return
+		}
 		err.Detail = "others wait for the lock and come first"
 	})
 	return err

@@ -154,6 +154,7 @@ func (c *Contender) restores(id backend.Fence) bool {
 func (c *Contender) grantedHold(q *Request, mine *ledger.Hold) {
 	c.hold = hold{id: mine.ID, mode: mine.Mode, count: mine.Count, block: mine.Block, fresh: true}
 	c.stamp(q)
+	c.slow = c.now >= c.hold.deadline
 	c.hold.allow = c.askers()
 }
 

@@ -115,6 +115,7 @@ type Contender struct {
 	in    []*Caller // let in
 	out   Effects   // to be returned
 	now   time.Duration
+	slow  bool // the newest hold was over as the answer came; for people
 }
 
 // hold is what the store has granted.

@@ -1,6 +1,7 @@
 package contender
 
 import (
+	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -74,6 +75,12 @@ func (c *Contender) Recovering() bool { return c.recovers }
 
 // End is when what is held is over, unless it is prolonged before; 0: nothing is held.
 func (c *Contender) End() time.Duration { return c.hold.deadline }
+
+// Slow: the store took so long to grant the name that the lease was over by then, and nobody
+// else has it.
+func (c *Contender) Slow() bool {
+	return c.slow && !slices.ContainsFunc(c.copy.Holds, func(h ledger.Hold) bool { return h.Node != c.cfg.Node })
+}
 
 // Hold names what the store has granted to this node, as far as it knows; 0: nothing.
 func (c *Contender) Hold() backend.Fence { return c.hold.id }

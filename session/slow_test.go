@@ -1,0 +1,29 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lockgw/lockgw/session"
+)
+
+// Where the store is slower than the lease lasts, nobody else is to blame for the refusal.
+func TestRefusalBySlowStore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		f.set(nil, func(string) error { time.Sleep(1200 * time.Millisecond); return nil })
+		c := newCluster(t, 2, session.Config{}, hooked(f))
+		for _, wait := range []time.Duration{0, 5 * time.Second} {
+			_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{TTL: time.Second, Wait: wait})
+			wantCode(t, err, session.CodeUnavailable)
+			if err != nil && !strings.Contains(err.Error(), "longer ttl") {
+				t.Errorf("wait %v: %v, want what to do about it", wait, err)
+			}
+		}
+		time.Sleep(3 * time.Second) // what was granted in vain is given back
+		mustAcquire(t, c.open(1), "x", session.Acquire{})
+		_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{TTL: time.Second, Wait: 5 * time.Second})
+		wantCode(t, err, session.CodeWaitTimeout)
+	})
+}
