@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
@@ -42,7 +43,12 @@ func TestSignalWhileASessionOpens(t *testing.T) {
 // gateway is one with a store of its own.
 func gateway(t *testing.T) (*session.Manager, cli.Gateway) {
 	t.Helper()
-	store := memory.OpenTable(memory.NewRows(), "a")
+	return gatewayOver(t, memory.OpenTable(memory.NewRows(), "a"))
+}
+
+// gatewayOver is one with that store.
+func gatewayOver(t *testing.T, store ledger.Table) (*session.Manager, cli.Gateway) {
+	t.Helper()
 	t.Cleanup(func() { store.Close() })
 	m := session.New(store, session.Config{Node: "host-a"})
 	t.Cleanup(func() { _ = m.Close(context.Background()) })

@@ -37,7 +37,10 @@ func NewStatus() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return writeLock(cmd.OutOrStdout(), out, st, time.Now())
+				if err := writeLock(cmd.OutOrStdout(), out, st, time.Now()); err != nil || st.State != client.Unknown {
+					return err
+				}
+				return cli.Exit(cli.ExitUnavailable, fmt.Errorf("it is not known who holds %s: %s", st.Name, st.Trouble))
 			})
 		},
 	}

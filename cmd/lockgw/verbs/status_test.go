@@ -1,10 +1,16 @@
 package verbs
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/memory"
+	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/socket/client"
 )
 
@@ -75,4 +81,29 @@ func TestStatusOfTheQueue(t *testing.T) {
 	want(2, "3rd:      host-a pid 21 (job)", "4th:      host-a pid 22 (job)")
 	st.Ahead, st.Next = 0, &st.Queue[0]
 	want(0, "1st:      host-a pid 21 (job)", "2nd:      host-a pid 22 (job)")
+}
+
+// away is a store that cannot be asked.
+type away struct{ ledger.Table }
+
+func (away) Look(context.Context, string) (ledger.Reply, error) {
+	return ledger.Reply{}, fmt.Errorf("%w: connection refused", backend.ErrUnavailable)
+}
+
+// A script must not take what the store does not say for a lock that nobody holds.
+func TestStatusOfTheUnknown(t *testing.T) {
+	_, g := gatewayOver(t, away{memory.OpenTable(memory.NewRows(), "a")})
+	for _, format := range []string{"table", "json", "name"} {
+		var b strings.Builder
+		cmd := NewStatus()
+		cmd.SetOut(&b)
+		cmd.SetArgs([]string{"db", "--socket", g.Socket, "-o", format})
+		code, message := cli.ExitCode(cmd.ExecuteContext(t.Context()))
+		if code != cli.ExitUnavailable || !strings.Contains(message, "db") || !strings.Contains(message, "connection refused") {
+			t.Errorf("-o %s ends with %d, %q, want %d and why", format, code, message, cli.ExitUnavailable)
+		}
+		if !strings.Contains(b.String(), "db") || format != "name" && !strings.Contains(b.String(), string(client.Unknown)) {
+			t.Errorf("-o %s wrote %q, want what is known all the same", format, b.String())
+		}
+	}
 }
