@@ -62,9 +62,6 @@ func sentence(e *session.Error) string {
 		fmt.Fprintf(&b, "lock %q: ", e.Lock)
 	}
 	b.WriteString(e.Detail)
-	if e.Left > 0 {
-		fmt.Fprintf(&b, "; the lease still runs for %v", e.Left.Round(time.Millisecond))
-	}
 	if e.RetryAfter > 0 {
 		fmt.Fprintf(&b, "; try again in %v", e.RetryAfter.Round(time.Millisecond))
 	}

@@ -35,8 +35,8 @@ func TestErrorLine(t *testing.T) {
 	for want, err := range map[string]error{
 		"INVALID ttl: too long": session.Invalid("ttl", "too long"),
 		`LOST lock "a b": gone`: &session.Error{Code: session.CodeLost, Lock: "a b", Detail: "gone"},
-		"UNAVAILABLE no answer; the lease still runs for 1.5s; try again in 20ms": &session.Error{
-			Code: session.CodeUnavailable, Detail: "no answer", Left: 1500 * time.Millisecond, RetryAfter: 20 * time.Millisecond,
+		"UNAVAILABLE no answer; the hold stands for 1.5s more; try again in 20ms": &session.Error{
+			Code: session.CodeUnavailable, Detail: "no answer; the hold stands for 1.5s more", Left: 1500 * time.Millisecond, RetryAfter: 20 * time.Millisecond,
 		},
 		"UNAVAILABLE list locks: store unavailable": fmt.Errorf("list locks: %w", backend.ErrUnavailable),
 		"UNSUPPORTED unsupported operation":         errors.ErrUnsupported,
