@@ -53,9 +53,9 @@ type Options struct {
 	OnMessage func(channel, payload string)
 }
 
-// Client is a connection to a gateway. Its session lives by the connection,
-// unless the session has another proof of life. Calls may be made by many
-// goroutines at once; they are answered in the order in which they were made, so
+// Client is a connection to a gateway, which Dial makes: the zero Client is a closed one. Its
+// session lives by the connection, unless the session has another proof of life. Calls may be
+// made by many goroutines at once; they are answered in the order in which they were made, so
 // one that waits holds up those after it.
 //
 // When the context of a call ends before the answer, the Client closes the
@@ -128,6 +128,9 @@ func (c *Client) Err() error {
 
 // Close ends the connection and every call with ErrClosed.
 func (c *Client) Close() error {
+	if c.nc == nil {
+		return nil
+	}
 	c.fail(ErrClosed)
 	c.reader.Wait()
 	return nil
@@ -140,6 +143,9 @@ func (c *Client) Do(ctx context.Context, args ...string) (any, error) { return c
 
 // do is Do of a command that waits for so long by itself.
 func (c *Client) do(ctx context.Context, wait time.Duration, args []string) (any, error) {
+	if c.nc == nil {
+		return nil, fmt.Errorf("%w: it was never connected; Dial makes a Client", ErrClosed)
+	}
 	if p := c.options.Patience; p > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, max(p, wait, wait+p)) // the sum may be too large for a Duration

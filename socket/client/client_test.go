@@ -23,6 +23,19 @@ func wantWord(t *testing.T, err error, word string) {
 	}
 }
 
+// A Client that nobody has dialled is told from one that is, and blocks nobody.
+func TestZeroClient(t *testing.T) {
+	var c Client
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := c.Lock(ctx, "a", LockOptions{}); !errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "Dial") {
+		t.Errorf("lock = %v, want %v and what is missing", err, ErrClosed)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("close = %v", err)
+	}
+}
+
 func TestClient(t *testing.T) {
 	g := start(t)
 	ctx := t.Context()
