@@ -19,7 +19,7 @@ func (r *Reader) inline(b []byte) (args []string, size int, err error) {
 		return nil, 0, err
 	}
 	if r.seen+len(part) >= MaxRequest {
-		return nil, 0, ProtocolError("too big inline request")
+		return nil, 0, errInline
 	}
 	if end < 0 {
 		r.seen = max(len(b)-1, 0) // the last byte again: it may be the CR of a CRLF
@@ -50,7 +50,7 @@ func split(line string) (args []string, err error) {
 			return args, notHTTP(args)
 		}
 		if len(args) == MaxArgs {
-			return nil, ProtocolError("too many arguments")
+			return nil, errWords
 		}
 		word, rest, ok := cutWord(line)
 		if !ok {

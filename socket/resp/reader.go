@@ -32,6 +32,14 @@ type ProtocolError string
 
 func (e ProtocolError) Error() string { return "Protocol error: " + string(e) }
 
+// Those of a request beyond a limit: the words of Redis, with the limit.
+var (
+	errBytes  = ProtocolError(fmt.Sprintf("invalid bulk length: the limit of a request is %d bytes", MaxRequest))
+	errArgs   = ProtocolError(fmt.Sprintf("invalid multibulk length: the limit is %d arguments", MaxArgs))
+	errInline = ProtocolError(fmt.Sprintf("too big inline request: the limit is %d bytes", MaxRequest))
+	errWords  = ProtocolError(fmt.Sprintf("too many arguments: the limit is %d", MaxArgs))
+)
+
 // ErrHTTP means that the client speaks HTTP. It should get no answer, because a browser
 // could take that for an HTTP response.
 var ErrHTTP = errors.New("an HTTP request")
@@ -108,7 +116,10 @@ func (r *Reader) makeRoom() {
 func array(b []byte) (args []string, size int, err error) {
 	var at [MaxArgs][2]int
 	argc, pos, err := number(b[1:], MaxArgs)
-	if err != nil {
+	switch {
+	case errors.Is(err, errLarge):
+		return nil, 0, errArgs
+	case err != nil:
 		return nil, 0, ProtocolError("invalid multibulk length")
 	}
 	if pos == 0 {
@@ -145,7 +156,10 @@ func bulk(b []byte, pos int) (start, n int, err error) {
 		return 0, 0, ProtocolError(fmt.Sprintf("expected '$', got %s", show(b[pos])))
 	}
 	n, size, err := number(b[pos+1:], MaxRequest)
-	if err != nil || n < 0 {
+	switch {
+	case errors.Is(err, errLarge):
+		return 0, 0, errBytes
+	case err != nil || n < 0:
 		return 0, 0, ProtocolError("invalid bulk length")
 	}
 	if size == 0 {
@@ -155,7 +169,7 @@ func bulk(b []byte, pos int) (start, n int, err error) {
 	end := start + n
 	switch {
 	case end+2 > MaxRequest:
-		return 0, 0, ProtocolError("too big request")
+		return 0, 0, errBytes
 	case len(b) > end && b[end] != '\r', len(b) > end+1 && b[end+1] != '\n':
 		return 0, 0, ProtocolError("bulk string without CRLF at its end")
 	case len(b) < end+2:
@@ -173,7 +187,11 @@ func show(c byte) string {
 	return fmt.Sprintf("'%c'", c)
 }
 
-var errNumber = errors.New("no number")
+// Those of number.
+var (
+	errNumber = errors.New("no number")
+	errLarge  = errors.New("a number above the limit")
+)
 
 // number reads a length, -1 to limit in its shortest form, and the CRLF after
 // it. size is 0 while some of it is missing.
@@ -189,7 +207,7 @@ func number(b []byte, limit int) (n, size int, err error) {
 		switch {
 		case c >= '0' && c <= '9' && (i == 0 || n > 0):
 			if n = n*10 + int(c-'0'); n > limit {
-				return 0, 0, errNumber
+				return 0, 0, errLarge
 			}
 		case c != '\r' || i == 0 || i+1 < len(b) && b[i+1] != '\n':
 			return 0, 0, errNumber
