@@ -162,6 +162,9 @@ func (c *Client) do(ctx context.Context, wait time.Duration, args []string) (any
 	for _, a := range args {
 		w.Bulk(a)
 	}
+	if n := len(w.Bytes()); n > resp.MaxRequest || len(args) > resp.MaxArgs { // the gateway would hang up, and the session end by that
+		return nil, &Error{Word: "INVALID", Text: fmt.Sprintf("request: has %d bytes in %d arguments, the limits are %d bytes and %d arguments", n, len(args), resp.MaxRequest, resp.MaxArgs)}
+	}
 	k := &call{done: make(chan struct{})}
 	if err := c.send(ctx, k, w.Bytes()); err != nil {
 		return nil, err

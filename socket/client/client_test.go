@@ -36,6 +36,24 @@ func TestZeroClient(t *testing.T) {
 	}
 }
 
+// What the gateway would hang up on is not sent: with the connection, the session would end, and
+// what it holds be given to others.
+func TestRequestBeyondALimit(t *testing.T) {
+	c := start(t).client(Options{})
+	if _, err := c.Lock(t.Context(), "held", LockOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Lock(t.Context(), "a", LockOptions{Note: strings.Repeat("x", 70<<10)}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "65536 bytes") {
+		t.Errorf("a note of 70 KiB: %v, want %v with the limit", err, ErrInvalid)
+	}
+	if _, err := c.Do(t.Context(), append([]string{"LOCKINFO"}, make([]string, 64)...)...); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "64 arguments") {
+		t.Errorf("65 arguments: %v, want %v with the limit", err, ErrInvalid)
+	}
+	if n, err := c.Unlock(t.Context(), "held", UnlockOptions{}); n != 0 || err != nil {
+		t.Errorf("unlock = %d, %v, want what was held before", n, err)
+	}
+}
+
 func TestClient(t *testing.T) {
 	g := start(t)
 	ctx := t.Context()
