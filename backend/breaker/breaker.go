@@ -61,11 +61,14 @@ func newCircuit(log *slog.Logger) *circuit {
 			return c.inRow.Load() >= inRow || answered+n.TotalFailures >= enough && n.TotalFailures >= answered
 		},
 		IsExcluded: func(err error) bool { return errors.Is(err, errNothing) },
-		OnStateChange: func(_ string, _, to gobreaker.State) {
+		OnStateChange: func(_ string, from, to gobreaker.State) {
 			switch to {
 			case gobreaker.StateOpen:
 				c.opened.Add(1)
 				c.until.Store(time.Now().Add(openFor).UnixNano())
+				if from == gobreaker.StateHalfOpen { // a try has failed, and nothing has changed
+					return
+				}
 				log.Warn("the store does not answer; new locks are refused", "err", c.why.Load(), "retry_after", openFor)
 			case gobreaker.StateClosed:
 				log.Info("the store answers again") // whether it grants locks is for others to say

@@ -365,13 +365,30 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// Whoever reads the log is told why new locks are refused.
+// Whoever reads the log is told why new locks are refused: once, however many tries fail, until
+// the store answers again.
 func TestBreakerLogsWhy(t *testing.T) {
-	var log strings.Builder
-	f := &faulty{Table: memory.OpenTable(memory.NewRows(), "a")}
-	g := &gated{faulty: f, gate: breaker.New(f, slog.New(slog.NewTextHandler(&log, nil)))}
-	g.times(t, 20, always(errGone))
-	if got := strings.Count(log.String(), errGone.Error()); got != 1 {
-		t.Errorf("log = %q, want the reason once", log.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		f := &faulty{Table: memory.OpenTable(memory.NewRows(), "a")}
+		g := &gated{faulty: f, gate: breaker.New(f, slog.New(slog.NewTextHandler(&log, nil)))}
+		wants := func(why, again int) {
+			t.Helper()
+			if strings.Count(log.String(), errGone.Error()) != why || strings.Count(log.String(), "answers again") != again {
+				t.Errorf("log = %q, want the reason %d times, and %d times that it answers again", log.String(), why, again)
+			}
+		}
+		g.times(t, 20, always(errGone))
+		wants(1, 0)
+		for range 3 {
+			time.Sleep(2100 * time.Millisecond)
+			g.times(t, 1, always(errGone))
+		}
+		wants(1, 0)
+		time.Sleep(2100 * time.Millisecond)
+		g.times(t, 3, nil)
+		wants(1, 1)
+		g.times(t, 20, always(errGone))
+		wants(2, 1)
+	})
 }
