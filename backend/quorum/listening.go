@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 // RetryAfter is when a node begins again to listen, or tries again what it needs for that. One
 // that lasts less is trouble, although another one begins.
 const RetryAfter = 200 * time.Millisecond
+
+// mostTold is how many reasons are told of members that cannot be reached, until the node listens
+// again. Each member has its own; one whose words have a port that changes would fill the log.
+const mostTold = 8
 
 // Listening is what a node listens in, such as a session with the store; the zero S is none.
 // Before there is one, what is written because of it may send messages to it that nobody hears.
@@ -47,7 +52,7 @@ func NewListening[S comparable](cfg Listens) *Listening[S] {
 // Run has the node listen until life ends, again and again: serve begins one, calls Ready and
 // comes back when it is over. began: it has come so far. first: none has yet.
 func (l *Listening[S]) Run(life context.Context, serve func(first bool) (began bool, err error)) {
-	var told error
+	var told []string
 	for first := true; life.Err() == nil; {
 		since := time.Now()
 		began, err := serve(first)
@@ -60,8 +65,8 @@ func (l *Listening[S]) Run(life context.Context, serve func(first bool) (began b
 		case began:
 			told = nil
 			l.cfg.Log.Warn(l.cfg.Over+"; what is waited for is looked at again", "why", err)
-		case errors.Is(err, backend.ErrRefused) && !same(err, told):
-			told = err
+		case errors.Is(err, backend.ErrRefused) && !slices.Contains(told, err.Error()) && (len(told) < mostTold || !errors.Is(err, backend.ErrUnreachable)):
+			told = append(told, err.Error())
 			l.cfg.Log.Error(l.cfg.Store+" is not used", "why", err)
 		}
 		select {
@@ -69,11 +74,6 @@ func (l *Listening[S]) Run(life context.Context, serve func(first bool) (began b
 		case <-time.After(RetryAfter):
 		}
 	}
-}
-
-// same: told has said what err says. Each member that cannot be reached is another error.
-func same(err, told error) bool {
-	return told != nil && (err.Error() == told.Error() || errors.Is(err, backend.ErrUnreachable) && errors.Is(told, backend.ErrUnreachable))
 }
 
 // over: one that has lasted for so long is over, or did not begin, because of err. Requests

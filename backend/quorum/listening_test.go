@@ -180,19 +180,31 @@ func TestListeningRefused(t *testing.T) {
 	})
 }
 
-// That no member can be reached is said once, whichever was tried last.
+// Of each member that cannot be reached it is said once why, and of those whose words change with
+// each try not for ever.
 func TestListeningUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, false)
-		for n := range 4 {
+		fail := func(err error) {
 			s.begin <- 0
-			s.end <- fmt.Errorf("%w: member %d", backend.ErrUnreachable, n%2)
+			s.end <- err
 		}
-		s.begin <- 0
-		s.end <- backend.NotSent("the user lacks a right")
+		for n := range 6 {
+			fail(fmt.Errorf("%w: member %d", backend.ErrUnreachable, n%3))
+		}
 		synctest.Wait()
-		if got := s.log.String(); strings.Count(got, "is not used") != 2 || !strings.Contains(got, "lacks a right") {
-			t.Errorf("want that it cannot be reached, and then that a right is lacking, once each: %s", got)
+		for n := range 3 {
+			if got := strings.Count(s.log.String(), fmt.Sprint("member ", n)); got != 1 {
+				t.Errorf("why member %d cannot be reached is said %d times, want once: %s", n, got, &s.log)
+			}
+		}
+		for n := range 20 {
+			fail(fmt.Errorf("%w: from port %d", backend.ErrUnreachable, n))
+		}
+		fail(backend.NotSent("the user lacks a right"))
+		synctest.Wait()
+		if got := s.log.String(); strings.Count(got, "from port") > mostTold || strings.Count(got, "lacks a right") != 1 {
+			t.Errorf("want that a right is lacking, and not all of the ports: %s", got)
 		}
 	})
 }
