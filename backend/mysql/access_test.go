@@ -22,6 +22,9 @@ func TestLogin(t *testing.T) {
 	sqltest.Wrong(t, open(t, s.At("nobody", "locks"), "a"), "check user and password")
 	sqltest.Wrong(t, open(t, s.At("root", "none"), "a"), "no such database")
 	sqltest.Wrong(t, open(t, s.At("locker:geheim", "mysql"), "a"), "lacks a right")
+	sql(t, s, "ALTER USER locker@'%' ACCOUNT LOCK")
+	sqltest.Wrong(t, open(t, s.At("locker:geheim", "locks"), "a"), "ACCOUNT UNLOCK")
+	sql(t, s, "ALTER USER locker@'%' ACCOUNT UNLOCK")
 	sqltest.Held(t, open(t, s.At("locker:geheim", "locks"), "a"), "n")
 	sqltest.Held(t, open(t, "mysql://locker:geheim@/locks?socket="+filepath.Join(s.Dir(), "s.sock"), "b"), "m")
 }

@@ -20,6 +20,7 @@ var advice = []struct {
 }{
 	{readOnlyErrors, readOnlyWords},
 	{[]uint16{1045, 1698, 1862}, "the server does not let this user in: check user and password (backend.password_file), from which host it may come, and ssl-mode"},
+	{[]uint16{3118, 4151}, "the account of this user is locked: ALTER USER ... ACCOUNT UNLOCK"},
 	{[]uint16{1130}, "the server does not let this machine in: GRANT the user from this host"},
 	{[]uint16{3159}, "the server wants TLS: set ssl-mode=verify_identity in backend.url"},
 	{[]uint16{1044, 1142, 1143, 1227}, "the user lacks a right: see docs/mysql.md for those that lockgw needs"},
