@@ -21,8 +21,8 @@ const silence = sqltable.BeatPeriod + 2*time.Second
 // probe is the message of a gateway to itself. No kind of message is called so.
 const probe = "probe"
 
-// neverIdle has the server not end the session because it only listens, where the server knows of that
-// (PostgreSQL 14).
+// neverIdle has the server not end the session because it only listens, or has no request for a moment,
+// where the server knows of that (PostgreSQL 14).
 const neverIdle = "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'; "
 
 // listener hears the messages to the node, on a connection of its own.

@@ -123,6 +123,22 @@ func TestListenerIsNotIdle(t *testing.T) {
 	}
 }
 
+// Nor those by which requests go, however soon it would: what is sent over one that was ended has no
+// answer.
+func TestPoolIsNotIdle(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	needs14(t, s, "end idle sessions")
+	s.Set("idle_session_timeout=200ms")
+	s.Restart()
+	a := open(t, s.URL(), "a")
+	sqltest.Held(t, a, "n")
+	sqltest.Pause(t, 500*time.Millisecond)
+	if _, err := a.Look(t.Context(), "n"); err != nil {
+		t.Errorf("after a moment without a request: %v", err)
+	}
+}
+
 func psql(t *testing.T, s *pgtest.Server, sql string) {
 	t.Helper()
 	carryOut(t, connect(t, s.URL()), sql)

@@ -75,7 +75,7 @@ func (p *pool) connect(ctx context.Context) (*conn, error) {
 		switch direct, err = isDirect(ctx, pc); {
 		case err != nil:
 		case direct:
-			_, err = pc.Exec(ctx, settled).ReadAll()
+			_, err = pc.Exec(ctx, neverIdle+settled).ReadAll()
 		default:
 			p.pooled.Store(true)
 		}
