@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 	"sync"
@@ -201,6 +202,47 @@ func TestTooLarge(t *testing.T) {
 	if a.listening.Present() != before {
 		t.Error("the session has ended")
 	}
+}
+
+// Servers that take less in a request than others end the connection over it, and say nothing. The
+// gateway says which lock it was.
+func TestLargeForTheServer(t *testing.T) {
+	t.Setenv("JAVA_TOOL_OPTIONS", "-Djute.maxbuffer=20000")
+	s := zktest.Start(t)
+	var log lockedLog
+	a, err := OpenTable(Config{URL: zktest.URL(chroot("small"), s), Node: backend.Node{ID: "a"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	a.Listen(func(ledger.Addressed) {})
+	swap := ledger.Swap{Name: "wide", Absolute: true, Record: ledger.Record{Top: 1, Queue: []ledger.Entry{{Node: strings.Repeat("x", 30_000), Want: 1}}}}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := a.Swap(ctx, swap); !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), "jute.maxbuffer") {
+		t.Errorf("the error is %v, want what may be the reason", err)
+	}
+	if got := log.String(); !strings.Contains(got, "lock=wide") {
+		t.Errorf("the log is %s, want the lock in it", got)
+	}
+}
+
+// lockedLog is written and read at the same time.
+type lockedLog struct {
+	mu  sync.Mutex // guards the field below
+	all strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
 }
 
 // Somebody who may write the znodes writes nonsense.

@@ -31,6 +31,7 @@ type write struct {
 	ops   []any
 	parts []part
 	put   int // the op that writes the row
+	bytes int // of all ops, about
 }
 
 // part says what an op is there for.
@@ -56,6 +57,8 @@ const (
 	mostBytes = 1_000_000
 	mostRow   = 900_000
 	opBytes   = 64 // beside value and path
+	// large is what a write is above that servers which take less in a request may have cut off.
+	large = 8 << 10
 )
 
 // skipped is a version at which a znode does not stay: at -1 there would be no comparison, for that
@@ -114,6 +117,7 @@ func (w *write) build() error {
 		size += len(l.value) + opBytes + len(path)
 		w.op(deaf, l.node, &zk.SetDataRequest{Path: p.mail(l.node), Data: []byte(l.value), Version: -1})
 	}
+	w.bytes = size
 	return nil
 }
 
@@ -130,12 +134,23 @@ func (w *write) commit(ctx context.Context) (failed *part, err error) {
 		}
 		return &w.parts[i], nil
 	case i < 0 && errors.Is(err, backend.ErrUnavailable):
-		return nil, w.resolve(ctx, err)
+		return nil, w.cutOff(ctx, w.resolve(ctx, err))
 	case err != nil:
 		return nil, settled(err)
 	}
 	w.written(placeOf(results[w.put].Stat))
 	return nil, nil
+}
+
+// cutOff says of a large write during which the connection has ended which one it was: servers end
+// it without a word over more than their jute.maxbuffer, and nothing tells what that is.
+func (w *write) cutOff(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || w.bytes <= large {
+		return err
+	}
+	w.s.t.Log.Warn("the connection with ZooKeeper has ended during a large write; if that goes on, raise jute.maxbuffer of its servers",
+		"lock", w.name, "bytes", w.bytes, "err", err)
+	return fmt.Errorf("%w; the request had %d bytes: see whether jute.maxbuffer of the servers is less", err, w.bytes)
 }
 
 // written notes that the row stands there now.
