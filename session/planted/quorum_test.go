@@ -83,7 +83,7 @@ var quorumBugs = []bug{
 	},
 	{
 		name: "a write over ZooKeeper whose answer was lost is not looked up", file: "backend/zookeeper/write.go",
-		old: "return nil, w.resolve(ctx, err)", new: "return nil, err",
+		old: "return nil, w.cutOff(ctx, w.resolve(ctx, err))", new: "return nil, err",
 		test: zookeeper, run: "^TestLostAnswer$",
 	},
 }
