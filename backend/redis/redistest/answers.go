@@ -11,6 +11,23 @@ import (
 // the same reply to whatever it sends. It returns its address, and ends with the test.
 func Answers(t testing.TB, reply string) string {
 	t.Helper()
+	return listen(t, func(c net.Conn) {
+		defer c.Close()
+		for buf := make([]byte, 64<<10); ; {
+			n, err := c.Read(buf)
+			if err != nil {
+				return
+			}
+			if _, err := c.Write([]byte(answer(string(buf[:n]), reply))); err != nil {
+				return
+			}
+		}
+	})
+}
+
+// listen has serve take each connection to the address that it returns, until the test ends.
+func listen(t testing.TB, serve func(net.Conn)) string {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("listen: %v", err)
@@ -22,18 +39,7 @@ func Answers(t testing.TB, reply string) string {
 			if err != nil {
 				return // closed
 			}
-			conns.Go(func() {
-				defer c.Close()
-				for buf := make([]byte, 64<<10); ; {
-					n, err := c.Read(buf)
-					if err != nil {
-						return
-					}
-					if _, err := c.Write([]byte(answer(string(buf[:n]), reply))); err != nil {
-						return
-					}
-				}
-			})
+			conns.Go(func() { serve(c) })
 		}
 	})
 	t.Cleanup(func() { // after the clients are closed, which were made later

@@ -24,29 +24,13 @@ var (
 // as changed makes them. It returns its address, and ends with the test.
 func Heedless(t testing.TB, addr string, changed *strings.Replacer) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("listen: %v", err)
-	}
 	h := &heedless{to: addr, changed: changed, shas: map[string]string{}}
-	var conns sync.WaitGroup
-	conns.Go(func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return // closed
-			}
-			conns.Go(func() { h.serve(c) })
-		}
-	})
-	t.Cleanup(func() { // after the clients are closed, which were made later
-		_ = ln.Close()
-		conns.Wait()
+	t.Cleanup(func() { // once nobody is connected any more
 		if len(h.shas) == 0 {
 			t.Error("no script was changed: what it looks at has another text by now")
 		}
 	})
-	return ln.Addr().String()
+	return listen(t, h.serve)
 }
 
 type heedless struct {

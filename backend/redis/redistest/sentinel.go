@@ -51,15 +51,13 @@ func ask(t testing.TB, sentinel *Server) *goredis.SentinelClient {
 
 func (w *Watched) sentinel(quorum int) *Server {
 	dir := w.t.TempDir()
-	s := &Server{
-		Socket: filepath.Join(dir, "redis.sock"), t: w.t, dir: dir, config: filepath.Join(dir, "sentinel.conf"), args: []string{"--sentinel"},
-	}
+	config := filepath.Join(dir, "sentinel.conf")
 	text := fmt.Sprintf("sentinel monitor %[1]s 127.0.0.1 %[2]s %[3]d\nsentinel down-after-milliseconds %[1]s 1500\nsentinel failover-timeout %[1]s 3000\n",
 		MasterName, w.Master.port(), quorum)
-	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	start(s)
+	s := start(w.t, dir, config, []string{"--sentinel"})
 	// Its periods are made for machines, not for tests. Not the one of PING: what it
 	// knows of a replica counts for five of these once the master is down.
 	if err := s.control().Do(w.t.Context(), "sentinel", "debug", "info-period", 500, "ask-period", 200, "publish-period", 500).Err(); err != nil {

@@ -4,7 +4,6 @@ package redistest
 
 import (
 	"bufio"
-	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -20,21 +19,17 @@ import (
 	"github.com/lockgw/lockgw/backend/servertest"
 )
 
-const (
-	startTries = 5 // another process may take the free port first
-)
+const startTries = 5 // another process may take the free port first
 
 // Server is a redis-server process of its own.
 type Server struct {
+	servertest.Keeper
 	Addr   string // host:port, on loopback
 	Socket string // path of its Unix socket
 
-	t      testing.TB
-	dir    string
 	config string // a file that comes before all else; "": none
 	args   []string
 	ctl    *goredis.Client // of this package's own
-	proc   *servertest.Process
 }
 
 // Start starts a redis-server that keeps nothing on disk and waits until it
@@ -51,19 +46,20 @@ func StartWith(t testing.TB, prepare func(dir string), args ...string) *Server {
 	t.Helper()
 	dir := t.TempDir()
 	prepare(dir)
-	return start(&Server{Socket: filepath.Join(dir, "redis.sock"), t: t, dir: dir, args: args})
+	return start(t, dir, "", args)
 }
 
-// Dir is where the server's files are.
-func (s *Server) Dir() string { return s.dir }
-
-func start(s *Server) *Server {
-	t := s.t
+func start(t testing.TB, dir, config string, args []string) *Server {
 	t.Helper()
+	s := &Server{Socket: filepath.Join(dir, "redis.sock"), config: config, args: args}
+	s.Keeper = servertest.Keeper{T: t, Dir: dir, Product: "redis-server", Command: s.command, Answers: func() bool { return answers(s.Addr) }}
 	t.Cleanup(s.Kill)
 	for try := 1; ; try++ {
 		s.Addr = servertest.FreeAddrs(t, 1)[0]
-		err := s.launch()
+		err := s.Launch()
+		if err == nil {
+			err = s.Ready()
+		}
 		if err == nil {
 			return s
 		}
@@ -95,7 +91,7 @@ func (s *Server) Client() *goredis.Client {
 		ContextTimeoutEnabled:    true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	s.t.Cleanup(func() { _ = c.Close() })
+	s.T.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
@@ -107,83 +103,35 @@ func (s *Server) control() *goredis.Client {
 	return s.ctl
 }
 
-// Kill ends the server at once, as kill -9 does, and waits until it is gone.
-func (s *Server) Kill() { s.proc.Kill() }
-
-// Restart kills the server and starts it again at the same addresses, empty.
-func (s *Server) Restart() {
-	s.t.Helper()
-	s.Kill()
-	if err := s.launch(); err != nil {
-		s.t.Fatalf("restart redis-server: %v", err)
-	}
-}
-
 // RestartEmpty is Restart for a server that keeps something on its disk, which is lost.
 func (s *Server) RestartEmpty() {
-	s.t.Helper()
-	s.Kill()
-	s.empty()
-	s.Restart()
-}
-
-func (s *Server) empty() {
-	s.t.Helper()
-	entries, err := os.ReadDir(s.dir)
-	for _, e := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, e.Name())))
-	}
-	if err != nil {
-		s.t.Fatalf("empty the directory of redis-server: %v", err)
-	}
+	s.T.Helper()
+	s.Restore(s.T.TempDir())
 }
 
 // Copy kills the server, copies what it has on its disk, and starts it again: a directory for
 // Restore.
 func (s *Server) Copy() string {
-	s.t.Helper()
+	s.T.Helper()
 	s.Kill()
 	_ = os.Remove(s.Socket) // it is no file that can be copied
-	dir := filepath.Join(s.t.TempDir(), "copy")
-	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
-		s.t.Fatal(err)
-	}
+	dir := s.Keeper.Copy()
 	s.Restart()
 	return dir
 }
 
-// Restore is Restart with what was copied.
-func (s *Server) Restore(from string) {
-	s.t.Helper()
-	s.Kill()
-	s.empty()
-	if err := os.CopyFS(s.dir, os.DirFS(from)); err != nil {
-		s.t.Fatal(err)
-	}
-	s.Restart()
-}
-
-// Pause stops the server's process; its connections stay open.
-func (s *Server) Pause() { s.t.Helper(); s.proc.Pause(s.t) }
-
-// Resume continues a paused server.
-func (s *Server) Resume() { s.t.Helper(); s.proc.Resume(s.t) }
-
-func (s *Server) launch() error {
+func (s *Server) command() (*exec.Cmd, error) {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
-		s.t.Fatal("these tests need a Redis server: apt-get install redis-server")
+		s.T.Fatal("these tests need a Redis server: apt-get install redis-server")
 	}
-	args := []string{"--bind", "127.0.0.1", "--port", s.port(), "--unixsocket", s.Socket, "--dir", s.dir}
+	args := []string{"--bind", "127.0.0.1", "--port", s.port(), "--unixsocket", s.Socket, "--dir", s.Dir}
 	if s.config == "" {
 		args = append(args, "--save", "", "--appendonly", "no", "--enable-debug-command", "local")
 	} else {
 		args = append([]string{s.config}, args...)
 	}
-	if s.proc, err = servertest.Launch(exec.Command(path, append(args, s.args...)...)); err != nil {
-		return err
-	}
-	return s.proc.Ready(func() bool { return answers(s.Addr) })
+	return exec.Command(path, append(args, s.args...)...), nil
 }
 
 // answers: any reply will do, for one that asks for a password is ready too.
