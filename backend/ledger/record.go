@@ -109,6 +109,14 @@ type Caller struct {
 	About string `json:"about,omitempty"`
 }
 
+// Hold is the one with that id, 0 of a program outside lockgw; nil: there is none.
+func (r *Record) Hold(id backend.Fence) *Hold {
+	if i := slices.IndexFunc(r.Holds, func(h Hold) bool { return h.ID == id }); i >= 0 {
+		return &r.Holds[i]
+	}
+	return nil
+}
+
 // Firm is the hold of node; nil: it has none.
 func (r *Record) Firm(node string) *Hold { return r.find(node, false) }
 

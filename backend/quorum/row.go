@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,7 +99,8 @@ func Decode(value string) (Row, error) {
 
 // Holds: the row has the hold id, and it can be renewed.
 func (r *Row) Holds(id backend.Fence) bool {
-	return id != 0 && slices.ContainsFunc(r.Record.Holds, func(h ledger.Hold) bool { return h.ID == id && !h.Offered })
+	h := r.Record.Hold(id)
+	return id != 0 && h != nil && !h.Offered
 }
 
 // InUse: somebody holds the name or waits for it.

@@ -36,14 +36,6 @@ func readRow(name string, server int, r ledger.Reply) (*row, error) {
 	return x, nil
 }
 
-// hold of the row that has this id; nil: there is none.
-func (r *row) hold(id backend.Fence) *ledger.Hold {
-	if i := slices.IndexFunc(r.record.Holds, func(h ledger.Hold) bool { return h.ID == id }); i >= 0 {
-		return &r.record.Holds[i]
-	}
-	return nil
-}
-
 // locked: the row has the same locks as was, which nobody has deleted or taken since.
 func (r *row) locked(was *row) bool {
 	return slices.EqualFunc(r.record.Holds, was.record.Holds, func(a, b ledger.Hold) bool { return a.ID == b.ID })
@@ -125,7 +117,7 @@ func (a *acceptor) accept(ctx context.Context, b ballot, v *value) (unheard []st
 		}
 		s := ledger.Swap{Record: v.record.Clone(), Absolute: true, Effects: ledger.Effects{Stamps: slices.Clone(v.stamps), Ended: v.ended, Messages: v.messages, Frees: v.frees}}
 		for _, h := range s.Record.Holds {
-			was := r.hold(h.ID)
+			was := r.record.Hold(h.ID)
 			if was == nil && v.first == r.first && slices.Contains(r.holds, h.ID) { // somebody may have seen the version without it
 				return ledger.Swap{}, vote{}, errOwn
 			}
@@ -133,7 +125,7 @@ func (a *acceptor) accept(ctx context.Context, b ballot, v *value) (unheard []st
 				s.Effects.Stamps = append(s.Effects.Stamps, ledger.Stamp{ID: h.ID, TTL: v.rest[h.ID]}) // this server has missed it, or its renewals
 			}
 		}
-		switch outside := r.hold(0); {
+		switch outside := r.record.Hold(0); {
 		case outside == nil:
 		case v.evicts != nil && v.evicts[a.server] != "":
 			s.Effects.Evicts, s.Seen = true, v.evicts[a.server]
@@ -176,7 +168,7 @@ func (a *acceptor) write(ctx context.Context, next func(*row) (ledger.Swap, vote
 		s.Record.Vote = v.String()
 		for _, h := range s.Record.Holds {
 			// A record whose leases are long over is about to be forgotten.
-			if x := was.hold(h.ID); h.ID != 0 && x != nil && x.End < -remembered && !stamped(s.Effects.Stamps, h.ID) {
+			if x := was.record.Hold(h.ID); h.ID != 0 && x != nil && x.End < -remembered && !stamped(s.Effects.Stamps, h.ID) {
 				s.Effects.Stamps = append(s.Effects.Stamps, ledger.Stamp{ID: h.ID, TTL: time.Millisecond})
 			}
 		}

@@ -101,8 +101,6 @@ func (t *Table) wait(ctx context.Context, results <-chan result, enough func(*an
 	return a
 }
 
-func always(*answers) bool { return true }
-
 // overtaken is at how many servers somebody else was faster: they would answer another round.
 func overtaken(errs []error) (n int) {
 	for _, err := range errs {

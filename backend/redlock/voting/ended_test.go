@@ -130,7 +130,7 @@ func writeThatIsGivenUp(t *testing.T, there bool) {
 	}
 	next, effects := ledger.Step(first.Record, ledger.Op{Node: "b", Want: 1, Turns: 4, TTL: time.Minute}, 0)
 	b := &proposal{t: open("b", 2), name: "x", swap: &ledger.Swap{Name: "x", Base: first.Version, Record: next, Effects: effects}}
-	rows := b.t.look(t.Context(), "x").rows
+	rows := b.t.look(t.Context(), "x", b.t.agreed).rows
 	x := read(rows, newest(rows), 3)
 	b.value, b.sent, b.above = x.value(ballot{50, "b"}, b.swap), true, 50
 	one := acceptor{table: memory.OpenTable(stores[2], "b"), name: "x", server: 2}

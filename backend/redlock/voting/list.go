@@ -1,6 +1,7 @@
 package voting
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
+// hasFailed stands for a server in a cursor.
+const hasFailed = 'x'
+
 // List implements ledger.Table. It lists one server after the other: what a majority has is
 // on each majority of them. A name is told with the first server that has it, as it stands
 // on a majority. One that reaches a server only after that was listed, because its write was
@@ -21,17 +25,14 @@ import (
 // The cursor is the server, what stands for those that have failed, and that server's own
 // cursor.
 func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]ledger.Named, string, error) {
-	server, failed := 0, make([]bool, len(t.tables))
+	server, failed := 0, []byte(strings.Repeat(".", len(t.tables)))
 	if cursor != "" {
 		parts := strings.SplitN(cursor, " ", 3)
 		n, err := strconv.Atoi(parts[0])
 		if err != nil || n < 0 || n >= len(t.tables) || len(parts) != 3 || len(parts[1]) != len(failed) {
 			return nil, "", fmt.Errorf("%w: %q is no cursor", backend.ErrInvalid, cursor)
 		}
-		server, cursor = n, parts[2]
-		for i := range failed {
-			failed[i] = parts[1][i] == 'x'
-		}
+		server, failed, cursor = n, []byte(parts[1]), parts[2]
 	}
 	var rows []ledger.Named
 	var errs []error
@@ -40,7 +41,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	for server < len(t.tables) && len(rows) < limit {
 		found, next, err := t.listOne(ctx, server, prefix, cursor, limit-len(rows))
 		if cursor = next; err != nil && !errors.Is(err, backend.ErrPartly) {
-			failed[server], cursor = true, ""
+			failed[server], cursor = hasFailed, ""
 			errs = append(errs, fmt.Errorf("server %d: %w", server+1, err))
 		}
 		found = slices.DeleteFunc(found, func(n ledger.Named) bool {
@@ -53,18 +54,10 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 			}
 		}
 	}
-	state, good := "", 0
-	for _, f := range failed {
-		if f {
-			state += "x"
-		} else {
-			state += "."
-			good++
-		}
-	}
+	good := len(failed) - bytes.Count(failed, []byte{hasFailed})
 	switch {
 	case server < len(t.tables):
-		return rows, fmt.Sprint(server, " ", state, " ", cursor), nil
+		return rows, fmt.Sprintf("%d %s %s", server, failed, cursor), nil
 	case good < t.quorum:
 		err := fmt.Errorf("%w: %d of %d servers have told which names they have, and %d are needed", backend.ErrPartly, good, len(t.tables), t.quorum)
 		return rows, "", errors.Join(append([]error{err}, errs...)...)
@@ -80,14 +73,14 @@ func (t *Table) listOne(ctx context.Context, server int, prefix, cursor string, 
 
 // stand reads the names that were found, and leaves out those that an earlier call has told
 // of: on those servers they are, unless the server has failed. So all of them are asked.
-func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []bool) []ledger.Named {
+func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []byte) []ledger.Named {
 	var mu sync.Mutex
 	var out []ledger.Named
 	_ = backend.Each(len(found), func(i int) error {
 		name := found[i].Name
-		a := t.lookUntil(ctx, name, func(a *answers) bool { return t.agreed(a) && a.from(failed) })
+		a := t.look(ctx, name, func(a *answers) bool { return t.agreed(a) && a.from(failed) })
 		for _, r := range a.results {
-			if r.server < len(failed) && !failed[r.server] && len(r.row.record.Holds)+len(r.row.record.Queue) > 0 {
+			if r.server < len(failed) && failed[r.server] != hasFailed && len(r.row.record.Holds)+len(r.row.record.Queue) > 0 {
 				return nil
 			}
 		}
@@ -107,9 +100,9 @@ func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []bool) 
 }
 
 // from: all of the first servers have answered but those that have failed.
-func (a *answers) from(failed []bool) bool {
+func (a *answers) from(failed []byte) bool {
 	for i, f := range failed {
-		if !f && !slices.ContainsFunc(a.results, func(r result) bool { return r.server == i }) {
+		if f != hasFailed && !slices.ContainsFunc(a.results, func(r result) bool { return r.server == i }) {
 			return false
 		}
 	}

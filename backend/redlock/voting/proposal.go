@@ -183,7 +183,7 @@ func (p *proposal) accept(ctx context.Context, b ballot, v *value, results <-cha
 	if results == nil {
 		results = t.ask(ctx, p.name, func(ctx context.Context, a *acceptor) ([]string, error) { return a.accept(ctx, b, v) })
 	}
-	done := t.wait(ctx, results, always)
+	done := t.wait(ctx, results, func(*answers) bool { return true })
 	if len(done.rows) < t.quorum {
 		if v == p.value && !refusedByAll(done, len(t.tables)) {
 			p.sent = true
@@ -192,7 +192,7 @@ func (p *proposal) accept(ctx context.Context, b ballot, v *value, results <-cha
 	}
 	x := read(done.rows, done.rows[0].vote, len(t.tables))
 	r = x.reply()
-	if holdOf(&r.Record, 0) == nil && v.outsider != nil { // not all that have it have answered
+	if r.Record.Hold(0) == nil && v.outsider != nil { // not all that have it have answered
 		r.Record.Holds = append(r.Record.Holds, *v.outsider)
 	}
 	if v != p.value {

@@ -84,13 +84,13 @@ func read(rows []*row, v vote, servers int) reading {
 				x.rest[h.ID], left[h.ID] = max(h.End, last), max(now, left[h.ID])
 			}
 		}
-		x.deleted = x.deleted || r.first == v.first && slices.ContainsFunc(r.holds, func(id backend.Fence) bool { return r.hold(id) == nil })
+		x.deleted = x.deleted || r.first == v.first && slices.ContainsFunc(r.holds, func(id backend.Fence) bool { return r.record.Hold(id) == nil })
 		if r.accepted != v.accepted {
 			continue
 		}
 		x.record.Top = max(x.record.Top, r.record.Top)
 		for _, h := range x.record.Holds {
-			if r.hold(h.ID) == nil {
+			if r.record.Hold(h.ID) == nil {
 				missing[h.ID]++
 			}
 		}
@@ -160,7 +160,7 @@ func (t *Table) lost(rows []*row) bool {
 	v := newest(rows)
 	have := slices.DeleteFunc(slices.Clone(rows), func(r *row) bool { return r.accepted != v.accepted })
 	return len(have) < t.quorum && slices.ContainsFunc(v.holds, func(id backend.Fence) bool {
-		return !slices.ContainsFunc(have, func(r *row) bool { return r.hold(id) != nil })
+		return !slices.ContainsFunc(have, func(r *row) bool { return r.record.Hold(id) != nil })
 	})
 }
 
@@ -190,7 +190,7 @@ const between = "\n"
 // version: who has seen this one without them does not know whether they are written again. Where
 // there is no record it is an empty one.
 func (x *reading) same(first ballot) *value {
-	v := &value{first: x.first, past: x.past, record: inside(x.record), outsider: holdOf(&x.record, 0), rest: x.rest, frees: true}
+	v := &value{first: x.first, past: x.past, record: inside(x.record), outsider: x.record.Hold(0), rest: x.rest, frees: true}
 	if x.deleted || x.accepted == (ballot{}) {
 		v.first, v.past = first, x.after()
 	}
@@ -213,25 +213,16 @@ func (x *reading) carriesOut(s *ledger.Swap) bool {
 		return false
 	}
 	for _, id := range s.Effects.Ended { // what lasted when its server was read may have been renewed since
-		if holdOf(&x.record, id) != nil && x.rest[id] > 0 {
+		if x.record.Hold(id) != nil && x.rest[id] > 0 {
 			return false
 		}
 	}
 	for _, h := range s.Record.Holds { // one that goes on has to be there still
-		if h.ID <= x.record.Top && holdOf(&x.record, h.ID) == nil && s.Base != "" && !s.Absolute {
+		if h.ID <= x.record.Top && x.record.Hold(h.ID) == nil && s.Base != "" && !s.Absolute {
 			return false
 		}
 	}
-	return s.Effects.Evicts || (holdOf(&s.Record, 0) != nil) == (holdOf(&x.record, 0) != nil)
-}
-
-func holdOf(r *ledger.Record, id backend.Fence) *ledger.Hold {
-	for i := range r.Holds {
-		if r.Holds[i].ID == id {
-			return &r.Holds[i]
-		}
-	}
-	return nil
+	return s.Effects.Evicts || (s.Record.Hold(0) != nil) == (x.record.Hold(0) != nil)
 }
 
 // value is what s puts in place of what was read.
@@ -246,7 +237,7 @@ func (x *reading) value(first ballot, s *ledger.Swap) *value {
 	if s.Effects.Evicts {
 		v.evicts = strings.Split(s.Seen, between)
 	} else {
-		v.outsider = holdOf(&x.record, 0)
+		v.outsider = x.record.Hold(0)
 	}
 	top, add := x.record.Top, backend.Fence(0)
 	switch {

@@ -45,7 +45,7 @@ func (t *Table) mend(ctx context.Context, r ledger.Renewal) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", backend.ErrUnavailable, err.Error())
 	}
-	if holdOf(&there.Record, r.ID) == nil {
+	if there.Record.Hold(r.ID) == nil {
 		return backend.ErrNotHeld
 	}
 	counts, err := t.prolong(ctx, []ledger.Renewal{r})

@@ -115,7 +115,7 @@ func (t *Table) who() string { return t.nonce + strconv.FormatUint(t.rounds.Add(
 
 // Look implements ledger.Table.
 func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
-	a := t.look(ctx, name)
+	a := t.look(ctx, name, t.agreed)
 	if v, ok := common(a.rows, t.quorum); ok {
 		x := read(a.rows, v, len(t.tables))
 		return x.reply(), nil
@@ -124,16 +124,11 @@ func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
 		return ledger.Reply{}, t.trouble(name, a.errs, false)
 	}
 	p := &proposal{t: t, name: name}
-	r, err := p.run(ctx)
-	return r, err
+	return p.run(ctx)
 }
 
-// look reads a name on the servers, of which the answers may differ.
-func (t *Table) look(ctx context.Context, name string) *answers {
-	return t.lookUntil(ctx, name, t.agreed)
-}
-
-func (t *Table) lookUntil(ctx context.Context, name string, enough func(*answers) bool) *answers {
+// look reads a name on the servers, of which the answers may differ, until enough have answered.
+func (t *Table) look(ctx context.Context, name string, enough func(*answers) bool) *answers {
 	results := t.ask(ctx, name, func(ctx context.Context, a *acceptor) ([]string, error) { return nil, a.look(ctx) })
 	return t.wait(ctx, results, enough)
 }
@@ -148,7 +143,7 @@ func (t *Table) agreed(a *answers) bool {
 func (t *Table) settled(a *answers) bool {
 	outside := 0
 	for _, r := range a.rows {
-		if r.hold(0) != nil {
+		if r.record.Hold(0) != nil {
 			outside++
 		}
 	}
@@ -183,31 +178,15 @@ func exclusive(r *ledger.Record) error {
 	return nil
 }
 
-// tries bounds how often a join loses against other writes.
-const tries = 16
-
 // Join implements ledger.Table.
 func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, floor backend.Fence) (ledger.Reply, error) {
 	if err := exclusive(&ledger.Record{Queue: []ledger.Entry{e}}); err != nil {
 		return ledger.Reply{}, err
 	}
-	r, err := t.Look(ctx, name)
-	for range tries {
-		if err != nil {
-			return ledger.Reply{}, err
-		}
-		row := ledger.Row{Version: r.Version, Record: r.Record}
-		ms, changed := row.Join(e, "next")
-		if !changed {
-			return r, nil
-		}
-		s := ledger.Swap{Name: name, Base: r.Version, Record: row.Record, Effects: ledger.Effects{Messages: ms}, Floor: floor}
-		if r, err = t.Swap(ctx, s); r.Written {
-			r.Written = false
-			return r, nil
-		}
-	}
-	return ledger.Reply{}, fmt.Errorf("%w: %s: %w", backend.ErrRefused, name, errBusy)
+	return ledger.JoinBySwap(ctx, name, e, t.Look, func(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+		s.Floor = floor
+		return t.Swap(ctx, s)
+	})
 }
 
 // Send implements ledger.Table. Every server passes the messages on: to which of them the
