@@ -10,7 +10,6 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // ring wakes the nodes that ms are for, which have mail, and returns those that do not hear.
@@ -181,7 +180,7 @@ func (t *Table) fetch(ctx context.Context, box *mailbox) error {
 // the table can forge one: a record that cannot be read is left out.
 func (t *Table) message(k ledger.Kind, raw, body string, a answer) (ledger.Addressed, bool) {
 	name, ok := strings.CutPrefix(raw, t.KeyPrefix)
-	m, valid := sqltable.NewMessage(t.Node(), name, k, body)
+	m, valid := ledger.NewMessage(t.Node(), name, k, body)
 	if valid && k != ledger.Tell && k != ledger.Told && a.version != 0 {
 		if r, err := a.reply(raw); err == nil {
 			m.Reply = &r

@@ -51,8 +51,8 @@ func FuzzRow(f *testing.F) {
 // Whoever may connect to the database can send a message.
 func FuzzMessage(f *testing.F) {
 	for _, s := range []string{
-		"", "1", "1 1 ", "1 -1 a", "99 1 a", heading(ledger.Tell, "a b") + " {}", heading(ledger.Told, "a") + " text",
-		heading(ledger.Look, "nightly") + ` {"Version":7,"Clock":1795192571579323,"IDs":[1],"Ends":[1795192571579323],"Record":` + seedRecord + `}`,
+		"", "1", "1 1 ", "1 -1 a", "99 1 a", ledger.Heading(ledger.Tell, "a b") + " {}", ledger.Heading(ledger.Told, "a") + " text",
+		ledger.Heading(ledger.Look, "nightly") + ` {"Version":7,"Clock":1795192571579323,"IDs":[1],"Ends":[1795192571579323],"Record":` + seedRecord + `}`,
 	} {
 		f.Add(s)
 	}

@@ -4,38 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
-	"github.com/lockgw/lockgw/backend/sqltable"
 )
-
-// heading is how the payload of a message begins. The text of the message may follow, or the
-// record. The length is told because a name may have spaces in it.
-func heading(k ledger.Kind, name string) string {
-	return fmt.Sprintf("%d %d %s", k, len(name), name)
-}
 
 // parseMessage reads a message to node. Anybody who may connect can forge one: a record that
 // cannot be read is left out, and one that can is only ever compared with.
 func parseMessage(payload, node string) (ledger.Addressed, bool) {
-	kind, rest, _ := strings.Cut(payload, " ")
-	length, rest, _ := strings.Cut(rest, " ")
-	number, err := strconv.Atoi(kind)
-	n, errN := strconv.Atoi(length)
-	if err != nil || errN != nil || n <= 0 || n > len(rest) {
-		return ledger.Addressed{}, false
-	}
-	name, text := rest[:n], strings.TrimPrefix(rest[n:], " ")
-	k := ledger.Kind(number)
-	if k == ledger.Tell || k == ledger.Told {
-		return sqltable.NewMessage(node, name, k, text)
-	}
-	m, ok := sqltable.NewMessage(node, name, k, "")
+	m, text, ok := ledger.ParseMessage(payload, node)
 	var with struct {
 		Version, Clock int64
 		IDs, Ends      []int64
@@ -55,7 +35,7 @@ func parseMessage(payload, node string) (ledger.Addressed, bool) {
 func (t *Table) telling(raw, name string, ms []ledger.Message) statement {
 	nodes, heads := make([]string, len(ms)), make([]string, len(ms))
 	for i, m := range ms {
-		nodes[i], heads[i] = m.Node, heading(m.Kind, name)
+		nodes[i], heads[i] = m.Node, ledger.Heading(m.Kind, name)
 	}
 	return newStatement(tellSQL, raw, nodes, heads)
 }
@@ -99,7 +79,7 @@ func readUnheard(got rows) (unheard []string, err error) {
 func (t *Table) send(ctx context.Context, ms []ledger.Addressed) error {
 	channels, payloads := make([]string, len(ms)), make([]string, len(ms))
 	for i, m := range ms {
-		channels[i], payloads[i] = channelPrefix+m.Node, heading(m.Kind, m.Name)
+		channels[i], payloads[i] = channelPrefix+m.Node, ledger.Heading(m.Kind, m.Name)
 		if m.Text != "" {
 			payloads[i] += " " + m.Text
 		}

@@ -69,7 +69,7 @@ func (t *Table) write(s ledger.Swap, run string) (write, error) {
 
 // payload is the message m with what w writes, up to the time, which the database knows.
 func (w *write) payload(m ledger.Message, ids []int64, record []byte) string {
-	return fmt.Sprintf(`%s {"version":%d,"ids":[%s],"record":%s,"clock":`, heading(m.Kind, w.Name), w.next, strings.Trim(string(encode(ids)), "{}"), record)
+	return fmt.Sprintf(`%s {"version":%d,"ids":[%s],"record":%s,"clock":`, ledger.Heading(m.Kind, w.Name), w.next, strings.Trim(string(encode(ids)), "{}"), record)
 }
 
 // reply is what is there once w was carried out.

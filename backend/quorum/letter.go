@@ -41,9 +41,7 @@ func About(name string, ms []ledger.Message) []ledger.Addressed {
 	return out
 }
 
-// Message is the one that n is to node; false: none that anybody sends. Whoever may write there
-// can forge one, so that a record that comes with it is only ever compared with.
-func (n Note) Message(node string) (m ledger.Addressed, ok bool) {
-	ok = n.Kind >= ledger.Look && n.Kind <= ledger.Told && n.Kind != ledger.Resync && len(n.Text) <= ledger.MaxText && n.Name != ""
-	return ledger.Addressed{Name: n.Name, Message: ledger.Message{Node: node, Kind: n.Kind, Text: n.Text}}, ok
+// Message is the one that n is to node; see ledger.NewMessage.
+func (n Note) Message(node string) (ledger.Addressed, bool) {
+	return ledger.NewMessage(node, n.Name, n.Kind, n.Text)
 }

@@ -52,11 +52,11 @@ func FuzzMessage(f *testing.F) {
 	for _, text := range seedStored {
 		f.Add(fmt.Sprintf("1 7 nightly 1795192571 579323 %s", text))
 	}
-	for _, text := range []string{"", "1", "1 1 ", "1 -1 a", "99 1 a", heading(ledger.Tell, "a b") + " {}", heading(ledger.Told, "a") + " text"} {
+	for _, text := range []string{"", "1", "1 1 ", "1 -1 a", "99 1 a", ledger.Heading(ledger.Tell, "a b") + " {}", ledger.Heading(ledger.Told, "a") + " text"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, payload string) {
-		m, ok := parseMessage(payload, "me")
+		m, ok := ParseMessage(payload, "me")
 		if !ok {
 			return
 		}

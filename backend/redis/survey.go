@@ -5,7 +5,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/servers"
 )
@@ -66,9 +65,3 @@ func (b *site) Channels(name string) Channels {
 
 // ProbePrefix begins a message by which a node finds out whether it hears itself.
 const ProbePrefix = servers.ProbePrefix
-
-// ParseMessage reads a message to a node; ok is false if that is none of a lock.
-func ParseMessage(payload string) (name string, k ledger.Kind, ok bool) {
-	k, name, _, ok = parseHeading(payload)
-	return name, k, ok
-}

@@ -157,7 +157,7 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, floor bac
 	m.AddNumber(int64(floor))
 	m.AddBytes(ledger.Encode(empty))
 	m.Add(channelOfNode)
-	m.Add(heading(ledger.Waits, name))
+	m.Add(ledger.Heading(ledger.Waits, name))
 	v, err := t.requests.Eval(ctx, raw, joinScript, m)
 	return t.readAndFollow(ctx, name, v, err)
 }

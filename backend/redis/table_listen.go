@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
@@ -14,43 +13,15 @@ import (
 // channelOfNode and the id of a node are the channel of its messages.
 const channelOfNode = "lockgw:node:"
 
-// heading is how a message begins. The text of the message may follow, or the clock and the
-// record.
-// The length is told because a name may have spaces in it.
-func heading(k ledger.Kind, name string) string {
-	return fmt.Sprintf("%d %d %s", k, len(name), name)
-}
-
-// parseHeading reads a message; rest is what follows the heading.
-func parseHeading(payload string) (k ledger.Kind, name, rest string, ok bool) {
-	kind, payload, _ := strings.Cut(payload, " ")
-	length, payload, _ := strings.Cut(payload, " ")
-	n, err := strconv.Atoi(length)
-	if err != nil || n <= 0 || n > len(payload) {
-		return 0, "", "", false
-	}
-	number, err := strconv.Atoi(kind)
-	k = ledger.Kind(number)
-	return k, payload[:n], strings.TrimPrefix(payload[n:], " "), err == nil && k >= ledger.Look && k <= ledger.Told && k != ledger.Resync
-}
-
-// parseMessage reads a message to node. Anybody can forge one: a record that cannot be
+// ParseMessage reads a message to node. Anybody can forge one: a record that cannot be
 // read, or is not that of its version, is left out.
-func parseMessage(payload, node string) (ledger.Addressed, bool) {
-	k, name, rest, ok := parseHeading(payload)
-	if !ok {
-		return ledger.Addressed{}, false
-	}
-	m := ledger.Addressed{Name: name, Message: ledger.Message{Node: node, Kind: k}}
-	if k == ledger.Tell || k == ledger.Told {
-		m.Text = rest
-		return m, len(rest) <= ledger.MaxText
-	}
+func ParseMessage(payload, node string) (ledger.Addressed, bool) {
+	m, with, ok := ledger.ParseMessage(payload, node)
 	var seconds, us int64
-	if n, _ := fmt.Sscan(rest, &seconds, &us); n != 2 {
-		return m, true
+	if n, _ := fmt.Sscan(with, &seconds, &us); !ok || n != 2 {
+		return m, ok
 	}
-	_, text, _ := strings.Cut(rest, " ")
+	_, text, _ := strings.Cut(with, " ")
 	_, text, _ = strings.Cut(text, " ")
 	if s, err := parseStored(text); err == nil && s.version != "" && s.sealed(text) {
 		r := s.reply(outsider{state: lockOurs}, micros(seconds, us))
@@ -63,7 +34,7 @@ func parseMessage(payload, node string) (ledger.Addressed, bool) {
 func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.told = f
 	t.subscriber.Start(func(payload string) {
-		if m, ok := parseMessage(payload, t.cfg.Node.ID); ok {
+		if m, ok := ParseMessage(payload, t.cfg.Node.ID); ok {
 			f(m)
 		}
 	}, func() {
@@ -84,7 +55,7 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 		if err != nil {
 			return err
 		}
-		return conn.Outcome(c.Publish(ctx, channelOfNode+ms[i].Node, heading(ms[i].Kind, ms[i].Name)+" "+ms[i].Text).Err())
+		return conn.Outcome(c.Publish(ctx, channelOfNode+ms[i].Node, ledger.Heading(ms[i].Kind, ms[i].Name)+" "+ms[i].Text).Err())
 	})
 }
 

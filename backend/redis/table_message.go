@@ -105,7 +105,7 @@ func (t *Table) swapMessage(s ledger.Swap, next string, text []byte) *requests.M
 	}
 	for _, told := range s.Effects.Messages {
 		m.Add(channelOfNode, told.Node)
-		m.Add(heading(told.Kind, s.Name))
+		m.Add(ledger.Heading(told.Kind, s.Name))
 	}
 	for _, f := range lock.fields {
 		m.Add(f)

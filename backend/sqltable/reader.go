@@ -124,10 +124,3 @@ func WrongEnds(raw string, holds, ends int) error {
 
 // Duration of so many microseconds.
 func Duration(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
-
-// NewMessage is a message to node about a name; false: it is none that anybody sends. Whoever may
-// write to the database can forge one, so that its record is only ever compared with.
-func NewMessage(node, name string, kind ledger.Kind, text string) (ledger.Addressed, bool) {
-	ok := kind >= ledger.Look && kind <= ledger.Told && kind != ledger.Resync && name != "" && len(text) <= ledger.MaxText
-	return ledger.Addressed{Name: name, Message: ledger.Message{Node: node, Kind: kind, Text: text}}, ok
-}

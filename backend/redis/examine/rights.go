@@ -176,8 +176,8 @@ func (p *probe) look(ctx context.Context) (err error) {
 // take makes the lock that was passed on to the second node its own.
 func (p *probe) take(ctx context.Context) error {
 	err := p.hear(ctx, func(payload string) bool {
-		name, k, ok := redis.ParseMessage(payload)
-		return ok && name == p.name && k == ledger.Look
+		m, ok := redis.ParseMessage(payload, p.second)
+		return ok && m.Name == p.name && m.Kind == ledger.Look
 	})
 	if err != nil {
 		return fmt.Errorf("hear that a lock was passed on: %w", err)
