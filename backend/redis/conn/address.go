@@ -163,11 +163,11 @@ func CheckURL(rawurl string) error {
 	if !one && (kind != "redis" && kind != "rediss" || server != "sentinel" && server != "cluster") {
 		return fmt.Errorf("redis address: unknown scheme %q, want redis, rediss, redis+unix, redis+sentinel or redis+cluster", scheme)
 	}
-	if err := check(withoutFiles(rawurl)); err != nil {
+	if _, _, err := Open(withoutFiles(rawurl)); err != nil {
 		return err
 	}
 	_, query, _ := strings.Cut(rawurl, "?")
-	q, _ := url.ParseQuery(query) // check has read it
+	q, _ := url.ParseQuery(query) // Open has read it
 	if err := tlsFiles(q).check(kind == "rediss"); err != nil {
 		return fmt.Errorf("redis address: %w", err)
 	}
@@ -195,17 +195,18 @@ func withoutFiles(rawurl string) string {
 	return head + "?" + q.Encode()
 }
 
-// check reads the address as whoever connects does.
-func check(rawurl string) error {
-	scheme, _, _ := strings.Cut(rawurl, "://")
-	var err error
-	switch scheme {
+// Open reads an address of any kind. What makes clients by it is one, of a single server or the
+// master that Sentinels name, or all, of a cluster; the other one is nil.
+func Open(rawurl string) (one func() *goredis.Client, all func() *goredis.ClusterClient, err error) {
+	switch scheme, _, _ := strings.Cut(rawurl, "://"); scheme {
 	case "redis+sentinel", "rediss+sentinel":
-		_, err = SentinelOptions(rawurl)
+		opt, err := SentinelOptions(rawurl)
+		return func() *goredis.Client { return NewMaster(opt) }, nil, err
 	case "redis+cluster", "rediss+cluster":
-		_, err = ClusterAddress(rawurl)
+		a, err := ClusterAddress(rawurl)
+		return nil, func() *goredis.ClusterClient { return a.New() }, err
 	default:
-		_, err = Options(rawurl)
+		opt, err := Options(rawurl)
+		return func() *goredis.Client { return New(opt) }, nil, err
 	}
-	return err
 }

@@ -105,11 +105,11 @@ func TestSeveralRefuses(t *testing.T) {
 		{"redis+cluster://h1?colour=sesame", "colour"},
 		{"redis+ring://u:sesame@h1", "unknown scheme"},
 	} {
-		err := check(tt.url)
+		_, _, err := Open(tt.url)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("check(%q): err = %v, want one with %q", tt.url, err, tt.want)
+			t.Errorf("Open(%q): err = %v, want one with %q", tt.url, err, tt.want)
 		} else if strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "ame@") {
-			t.Errorf("check(%q): error tells the password: %v", tt.url, err)
+			t.Errorf("Open(%q): error tells the password: %v", tt.url, err)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -92,16 +91,9 @@ func (s single) Listen(channel string, watched Publishing, log *slog.Logger) Sub
 
 // Open reads backend.url and returns what makes clients for it.
 func Open(rawurl string) (func() Set, error) {
-	scheme, _, _ := strings.Cut(rawurl, "://")
-	switch scheme {
-	case "redis+sentinel", "rediss+sentinel":
-		opt, err := conn.SentinelOptions(rawurl)
-		return func() Set { return single{conn.NewMaster(opt)} }, err
-	case "redis+cluster", "rediss+cluster":
-		a, err := conn.ClusterAddress(rawurl)
-		return func() Set { return &cluster{ClusterClient: a.New()} }, err
-	default:
-		opt, err := conn.Options(rawurl)
-		return func() Set { return single{conn.New(opt)} }, err
+	one, all, err := conn.Open(rawurl)
+	if all != nil {
+		return func() Set { return &cluster{ClusterClient: all()} }, err
 	}
+	return func() Set { return single{one()} }, err
 }
