@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/requests"
 	"github.com/lockgw/lockgw/backend/redis/servers"
 )
@@ -14,10 +13,15 @@ import (
 //go:embed record.lua
 var recordLua string
 
+// strangerLua tells what a lock of a program without lockgw is from another.
+//
+//go:embed stranger.lua
+var strangerLua string
+
 //go:embed there.lua
 var thereAloneLua string
 
-var thereLua = strings.Replace(thereAloneLua, "--STRANGER--", conn.StrangerLua, 1)
+var thereLua = strings.Replace(thereAloneLua, "--STRANGER--", strangerLua, 1)
 
 //go:embed evict.lua
 var evictLua string
@@ -62,7 +66,7 @@ func newSwaps(tellBy servers.Publishing, fenceTTL time.Duration) swaps {
 	return swaps{
 		prolong: requests.NewScript("allow-oom", fmt.Sprintf("local fence_ttl = %d\n", fenceTTL.Milliseconds()), prolongLua),
 		lua:     lua, plain: requests.NewScript("allow-oom", lua), grant: requests.NewScript("", lua), grantIfKnown: requests.NewScript("", ifKnownLua, lua),
-		evict: requests.NewScript("allow-oom", head, conn.StrangerLua, evictLua, rest),
+		evict: requests.NewScript("allow-oom", head, strangerLua, evictLua, rest),
 	}
 }
 
