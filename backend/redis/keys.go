@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
@@ -43,7 +44,7 @@ const markOfServer = "lockgw:mark:{0}"
 
 // markKey is where the mark of the slot of raw is; see record.lua.
 func (t *Table) markKey(raw string) string {
-	if !clustered(t.cfg.URL) {
+	if !conn.Clustered(t.cfg.URL) {
 		return markOfServer
 	}
 	return "lockgw:mark:{" + tagsOfSlots()[t.servers.Slot(raw)] + "}"

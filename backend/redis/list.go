@@ -172,7 +172,7 @@ func (t *Table) Newest(ctx context.Context) (newest backend.Fence, err error) {
 	}
 	for _, c := range masters {
 		keys := []string{markOfServer}
-		if clustered(t.cfg.URL) {
+		if conn.Clustered(t.cfg.URL) {
 			if keys, err = marks(ctx, c); err != nil {
 				return 0, err
 			}

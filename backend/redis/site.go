@@ -1,15 +1,14 @@
 package redis
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
@@ -32,7 +31,7 @@ func openSite(cfg Config, channel string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	publish, err := servers.ReadPublishing(cfg.Publish, clustered(cfg.URL))
+	publish, err := servers.ReadPublishing(cfg.Publish, conn.Clustered(cfg.URL))
 	if err != nil {
 		return nil, err
 	}
@@ -49,14 +48,6 @@ func openSite(cfg Config, channel string) (*site, error) {
 	s.subscriber = s.servers.Listen(channel, publish, cfg.Log)
 	return s, nil
 }
-
-func clustered(rawurl string) bool {
-	scheme, _, _ := strings.Cut(rawurl, "://")
-	return strings.HasSuffix(scheme, "+cluster")
-}
-
-// disconnect closes the connections. The subscriber has to be closed already.
-func (s *site) disconnect() error { return errors.Join(s.servers.Close(), s.renewals.Close()) }
 
 // ProbeAge is how long ago messages from Redis were last known to arrive; very long
 // if they never were.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -91,7 +92,7 @@ func (t *Table) close() error {
 	t.trust.stop()
 	t.requests.Close()
 	t.renewRequests.Close()
-	return t.disconnect()
+	return errors.Join(t.servers.Close(), t.renewals.Close())
 }
 
 // Swap implements ledger.Table.

@@ -10,6 +10,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
@@ -71,14 +72,14 @@ func (s *trials) failed(c *goredis.Client) error {
 	return x.unfit
 }
 
-// known is what came of it, if that counts still.
-func (x *trial) known() (passed bool, err error) {
+// known is what came of it, if that counts still, after so many doubts.
+func (x *trial) known() (passed bool, doubts int, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.unfit != nil && time.Now().Before(x.until) {
-		return false, x.unfit
+		return false, x.doubts, x.unfit
 	}
-	return x.passed, nil
+	return x.passed, x.doubts, nil
 }
 
 // doubt has what is known forgotten, and what a try finds that is under way.
@@ -87,12 +88,6 @@ func (x *trial) doubt() {
 	defer x.mu.Unlock()
 	x.passed, x.unfit = false, nil
 	x.doubts++
-}
-
-func (x *trial) doubted() int {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.doubts
 }
 
 // learn notes what came of a try that began when there were so many doubts. news: it is unfit, and
@@ -119,7 +114,7 @@ func (t *Table) Try(ctx context.Context, c *goredis.Client) error { return t.tri
 // compare-and-set works. An error is an ErrRefused.
 func (t *Table) tried(ctx context.Context, c *goredis.Client, raw string) error {
 	x := t.trials.trial(c)
-	if passed, err := x.known(); passed || err != nil {
+	if passed, _, err := x.known(); passed || err != nil {
 		return err
 	}
 	select {
@@ -128,16 +123,15 @@ func (t *Table) tried(ctx context.Context, c *goredis.Client, raw string) error 
 	case <-ctx.Done():
 		return fmt.Errorf("%w: its compare-and-set was not tried in time", backend.ErrUnreachable)
 	}
-	if passed, err := x.known(); passed || err != nil {
+	passed, doubts, err := x.known()
+	if passed || err != nil {
 		return err
 	}
 	node, ok := t.trialNode(ctx, c, raw)
 	if !ok {
 		return nil // before its first grant there is a name to try it by
 	}
-	doubts := x.doubted()
-	err := t.lacking(ctx, node)
-	if err == nil {
+	if err = t.lacking(ctx, node); err == nil {
 		err = selftest.Run(ctx, selftest.Store{Look: t.Look, Swap: t.Swap}, node)
 	}
 	if x.learn(doubts, err) {
@@ -157,7 +151,7 @@ func (t *Table) tried(ctx context.Context, c *goredis.Client, raw string) error 
 // key of c, or "". false: there is no such slot among those that were looked at.
 func (t *Table) trialNode(ctx context.Context, c *goredis.Client, raw string) (string, bool) {
 	node := t.cfg.Node.ID
-	if !clustered(t.cfg.URL) {
+	if !conn.Clustered(t.cfg.URL) {
 		return node, true
 	}
 	for i := range guardKeyTries {

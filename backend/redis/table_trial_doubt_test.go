@@ -16,17 +16,18 @@ func TestDoubtWhileTried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x := s.trial(c)
 			s.met(c, "one")
-			began := x.doubted()
+			_, began, _ := x.known()
 			doubt()
 			if s.trial(c) != x {
 				t.Error("it is tried a second time at once")
 			}
 			x.learn(began, nil)
-			if passed, _ := x.known(); passed {
+			if passed, _, _ := x.known(); passed {
 				t.Error("what was found before the doubt counts")
 			}
-			x.learn(x.doubted(), nil)
-			if passed, _ := x.known(); !passed {
+			_, now, _ := x.known()
+			x.learn(now, nil)
+			if passed, _, _ := x.known(); !passed {
 				t.Error("what was found after it does not count")
 			}
 			if s.forget(); s.failed(c) != nil {
