@@ -29,25 +29,23 @@ func (b *site) Eviction(ctx context.Context) (Eviction, error) {
 	if err != nil {
 		return Eviction{}, err
 	}
-	all := make([]Eviction, len(masters))
-	unanswered := make([]bool, len(masters))
-	err = conn.Each(masters, func(i int, c *goredis.Client) (err error) {
-		all[i], err = evictionOf(ctx, c)
-		if len(masters) > 1 && all[i].Err() != nil {
-			all[i].Server = c.Options().Addr
+	all := make([]*Eviction, len(masters)) // nil: no answer
+	err = conn.Each(masters, func(i int, c *goredis.Client) error {
+		said, err := evictionOf(ctx, c)
+		if err != nil {
+			return err
 		}
-		unanswered[i] = err != nil
-		return err
+		if len(masters) > 1 && said.Err() != nil {
+			said.Server = c.Options().Addr
+		}
+		all[i] = &said
+		return nil
 	})
-	if !slices.Contains(unanswered, false) {
+	all = slices.DeleteFunc(all, func(e *Eviction) bool { return e == nil })
+	if len(all) == 0 {
 		return Eviction{}, err
 	}
-	for i := len(all) - 1; i >= 0; i-- {
-		if unanswered[i] {
-			all = slices.Delete(all, i, i+1)
-		}
-	}
-	return slices.MaxFunc(all, func(a, b Eviction) int { return cmp.Compare(a.rank(), b.rank()) }), nil
+	return *slices.MaxFunc(all, func(a, b *Eviction) int { return cmp.Compare(a.rank(), b.rank()) }), nil
 }
 
 // Err says that the server may drop locks, why and how to mend it; nil if it does

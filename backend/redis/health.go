@@ -25,15 +25,10 @@ func (t *Table) Ping(ctx context.Context) error {
 		return fmt.Errorf("redis: %w", err)
 	}
 	t.lookAtServers(false)
-	h := health{masters: masters, wrong: make([]error, len(masters))}
-	err = conn.Each(masters, func(i int, c *goredis.Client) error {
-		h.wrong[i] = t.serves(ctx, c)
-		return h.wrong[i]
-	})
-	if h.hopeless() {
+	h, err := t.health(ctx, masters, func(c *goredis.Client) error { return t.serves(ctx, c) })
+	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
-	h.shares = t.servers.Shares(ctx, h.best())
 	return h.err()
 }
 
@@ -85,6 +80,20 @@ type health struct {
 	shares  map[string]int // slots by address; nil: not known, or there are none
 }
 
+// health is what ask says of each master; an error if it is hopeless.
+func (b *site) health(ctx context.Context, masters []*goredis.Client, ask func(*goredis.Client) error) (health, error) {
+	h := health{masters: masters, wrong: make([]error, len(masters))}
+	err := conn.Each(masters, func(i int, c *goredis.Client) error {
+		h.wrong[i] = ask(c)
+		return h.wrong[i]
+	})
+	if h.hopeless() {
+		return h, err
+	}
+	h.shares = b.servers.Shares(ctx, h.best())
+	return h, nil
+}
+
 // best is a master that serves, or the first.
 func (h health) best() *goredis.Client {
 	for i, err := range h.wrong {
@@ -105,8 +114,7 @@ func (h health) err() error {
 	err := h.lacking()
 	left := time.Duration(0)
 	for _, wrong := range h.wrong {
-		var later *backend.Later
-		if errors.As(wrong, &later) {
+		if later, ok := errors.AsType[*backend.Later](wrong); ok {
 			left = max(left, later.After)
 		}
 	}
@@ -148,8 +156,8 @@ func reason(err error) string {
 }
 
 func quarantined(err error) bool {
-	var later *backend.Later
-	return errors.As(err, &later)
+	_, ok := errors.AsType[*backend.Later](err)
+	return ok
 }
 
 // missing is how many slots no master has that serves; 0 too if that is not known, as

@@ -24,22 +24,16 @@ func (b *site) Survey(ctx context.Context) (Survey, error) {
 	if err != nil {
 		return Survey{}, err
 	}
-	h := health{masters: all, wrong: make([]error, len(all))}
-	err = conn.Each(all, func(i int, c *goredis.Client) error {
-		h.wrong[i] = conn.Outcome(c.Ping(ctx).Err())
-		return h.wrong[i]
-	})
-	if h.hopeless() {
+	h, err := b.health(ctx, all, func(c *goredis.Client) error { return conn.Outcome(c.Ping(ctx).Err()) })
+	if err != nil {
 		return Survey{}, err
 	}
-	var s Survey
+	s := Survey{Lacking: h.err()}
 	for i, c := range all {
 		if h.wrong[i] == nil {
 			s.Masters = append(s.Masters, c)
 		}
 	}
-	h.shares = b.servers.Shares(ctx, h.best())
-	s.Lacking = h.err()
 	return s, nil
 }
 

@@ -229,9 +229,9 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 		return untrusted(id, err), nil
 	}
 	err = t.guard.met(ctx, c, id, false)
-	var later *backend.Later
+	later, isLater := errors.AsType[*backend.Later](err)
 	switch {
-	case errors.As(err, &later):
+	case isLater:
 		return &verdict{id: id, later: err, until: time.Now().Add(min(rest, later.After))}, nil
 	case err != nil:
 		return nil, notAsked(err)

@@ -134,8 +134,7 @@ func (t *Table) trouble(name string, errs []error, unknown bool) error {
 func (t *Table) later(err error, errs []error) error {
 	var waits []time.Duration
 	for _, e := range errs {
-		var later *backend.Later
-		if errors.As(e, &later) {
+		if later, ok := errors.AsType[*backend.Later](e); ok {
 			waits = append(waits, later.After)
 		}
 	}
