@@ -6,14 +6,14 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
-// State of a breaker, for people and graphs.
+// State of a breaker, for people and graphs, to which its number is told.
 type State int
 
-// The states.
+// The states, the worst one last.
 const (
-	Closed   State = iota // the store is asked
-	HalfOpen              // a few requests try whether it is back
-	Open                  // a new lock is refused at once
+	Closed   = State(gobreaker.StateClosed)   // the store is asked
+	HalfOpen = State(gobreaker.StateHalfOpen) // a few requests try whether it is back
+	Open     = State(gobreaker.StateOpen)     // a new lock is refused at once
 )
 
 // StateOf is the state of t, which New or Parts has made, and how often it
@@ -27,18 +27,7 @@ func StateOf(t ledger.Table) (now State, opened uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range b.all {
-		s, n := c.state()
-		now, opened = max(now, s), opened+n
+		now, opened = max(now, State(c.cb.State())), opened+c.opened.Load()
 	}
 	return now, opened
-}
-
-func (c *circuit) state() (now State, opened uint64) {
-	switch c.cb.State() {
-	case gobreaker.StateOpen:
-		now = Open
-	case gobreaker.StateHalfOpen:
-		now = HalfOpen
-	}
-	return now, c.opened.Load()
 }

@@ -15,8 +15,7 @@ type Part func(ctx context.Context, name string) string
 // table is a Table with a circuit for each part of the store.
 type table struct {
 	ledger.Table
-	part Part
-	log  *slog.Logger
+	log *slog.Logger
 
 	mu  sync.Mutex // guards the field below
 	all map[string]*circuit
@@ -30,9 +29,9 @@ func New(t ledger.Table, log *slog.Logger) ledger.Table {
 // Parts is New for a store of which a part may fail alone, as a master of a
 // Redis Cluster: the names of the other parts are not gated then.
 func Parts(t ledger.Table, part Part, log *slog.Logger) ledger.Table {
-	b := &table{part: part, log: log, all: map[string]*circuit{}}
+	b := &table{log: log, all: map[string]*circuit{}}
 	b.Table = gate.New(t, func(ctx context.Context, name string) (func(error), error) {
-		return b.of(b.part(ctx, name)).allow(ctx)
+		return b.of(part(ctx, name)).allow(ctx)
 	})
 	return b
 }
