@@ -13,15 +13,15 @@ import (
 // the name. No name begins with lockgw:.
 func recordKey(raw string) string {
 	before, after := recordAround(raw)
-	return before + raw + after
+	return "lockgw:" + before + raw + after
 }
 
-// recordAround is what stands before and behind raw in recordKey.
+// recordAround is around, but that one which brings its tag shows that.
 func recordAround(raw string) (before, after string) {
-	if bringsTag(raw) {
-		return "lockgw:lockgw:", ""
+	if before, after = around(raw); before == "" {
+		before = "lockgw:"
 	}
-	return "lockgw:{", "}"
+	return before, after
 }
 
 // recordPattern matches the keys of all records, and some others.
@@ -68,26 +68,19 @@ var tagsOfSlots = sync.OnceValue(func() []string {
 func channelOf(raw string) string { return "redisson_lock__channel:" + tagged(raw) }
 
 // counterOf is Redisson's fence counter.
-func counterOf(raw string) string {
-	before, after := counterAround(raw)
+func counterOf(raw string) string { return counterPrefix + tagged(raw) }
+
+const counterPrefix = "redisson_lock_token:"
+
+func tagged(raw string) string {
+	before, after := around(raw)
 	return before + raw + after
 }
 
-// counterAround is what stands before and behind raw in counterOf.
-func counterAround(raw string) (before, after string) {
-	if bringsTag(raw) {
-		return "redisson_lock_token:", ""
+// around is the braces by which a cluster finds the slot of raw, unless it brings its own.
+func around(raw string) (before, after string) {
+	if strings.Contains(raw, "{") {
+		return "", ""
 	}
-	return "redisson_lock_token:{", "}"
+	return "{", "}"
 }
-
-// tagged puts raw into braces, by which a cluster finds the slot, unless it
-// brings its own.
-func tagged(raw string) string {
-	if bringsTag(raw) {
-		return raw
-	}
-	return "{" + raw + "}"
-}
-
-func bringsTag(raw string) bool { return strings.Contains(raw, "{") }

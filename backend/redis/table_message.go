@@ -61,14 +61,14 @@ func (t *Table) message(raw string, args int) *requests.Message {
 }
 
 func addCounter(m *requests.Message, raw string) {
-	before, after := counterAround(raw)
-	m.Add(before, raw, after)
+	before, after := around(raw)
+	m.Add(counterPrefix, before, raw, after)
 }
 
 // addKeys adds those that a name has while it is held.
 func addKeys(m *requests.Message, raw string) {
 	before, after := recordAround(raw)
-	m.Add(before, raw, after)
+	m.Add("lockgw:", before, raw, after)
 	m.Add(raw)
 }
 
