@@ -65,7 +65,8 @@ func (s *Scheme) Parse(raw string) (a Address, err error) {
 	if err := a.hosts(rest, s.Port); err != nil {
 		return a, err
 	}
-	return a, a.settings(query, s)
+	err = a.settings(query, s)
+	return a, err
 }
 
 func (a *Address) login(userinfo string) error {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
@@ -27,7 +25,10 @@ const (
 type address struct {
 	hosts  []string
 	maxTTL time.Duration
-	common goredis.Options // of every node, but for Addr
+	login  *url.Userinfo // nil: none
+	db     uint64
+	tls    bool
+	ca     string // a file; "": the system's roots
 }
 
 // parseAddress reads
@@ -36,8 +37,8 @@ type address struct {
 //
 // with, in the query, max_ttl, tls=true and ca_file. It does not use package url
 // for the hosts, of which that knows one. An error never contains the password.
-func parseAddress(raw string) (address, error) {
-	a := address{maxTTL: DefaultMaxTTL}
+func parseAddress(raw string) (a address, err error) {
+	a = address{maxTTL: DefaultMaxTTL}
 	rest, ok := strings.CutPrefix(raw, "redlock://")
 	if !ok {
 		return a, errors.New("redlock address: write it like redlock://host1:6379,host2:6379,host3:6379")
@@ -45,37 +46,35 @@ func parseAddress(raw string) (address, error) {
 	rest, query, _ := strings.Cut(rest, "?")
 	rest, db, _ := strings.Cut(rest, "/")
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		if err := a.login(rest[:at]); err != nil {
+		if a.login, err = readLogin(rest[:at]); err != nil {
 			return a, err
 		}
 		rest = rest[at+1:]
 	}
 	if db != "" {
-		n, err := strconv.ParseUint(db, 10, 31)
-		if err != nil {
+		if a.db, err = strconv.ParseUint(db, 10, 31); err != nil {
 			return a, errors.New("redlock address: what follows the / has to be a database number, " +
 				"and a / in a password is written as %2F")
 		}
-		a.common.DB = int(n)
 	}
 	if err := a.nodes(rest); err != nil {
 		return a, err
 	}
-	return a, a.settings(query)
+	err = a.settings(query)
+	return a, err
 }
 
-func (a *address) login(userinfo string) error {
+func readLogin(userinfo string) (*url.Userinfo, error) {
 	user, password, _ := strings.Cut(userinfo, ":")
-	var errs [2]error
-	a.common.Username, errs[0] = url.PathUnescape(user)
-	a.common.Password, errs[1] = url.PathUnescape(password)
-	if errors.Join(errs[:]...) != nil { // whose words quote the password
-		return errors.New("redlock address: special characters in user and password have to be percent-encoded")
+	user, err := url.PathUnescape(user)
+	password, err2 := url.PathUnescape(password)
+	switch {
+	case err != nil || err2 != nil: // whose words quote the password
+		return nil, errors.New("redlock address: special characters in user and password have to be percent-encoded")
+	case password == "": // go-redis would log in as the default user
+		return nil, errors.New("redlock address: there is an @, but no password before it")
 	}
-	if a.common.Password == "" { // go-redis would log in as the default user
-		return errors.New("redlock address: there is an @, but no password before it")
-	}
-	return nil
+	return url.UserPassword(user, password), nil
 }
 
 func (a *address) nodes(list string) error {
@@ -128,19 +127,14 @@ func (a *address) settings(query string) error {
 			return fmt.Errorf("redlock address: unknown setting %q; there are max_ttl, tls and ca_file", name)
 		}
 	}
-	return a.secure(q.Get("tls") == "true", q.Get("ca_file"))
-}
-
-// secure has the connections use TLS, trusting the system's roots or those in ca.
-func (a *address) secure(on bool, ca string) error {
-	switch {
-	case !on && ca != "":
-		return errors.New("redlock address: ca_file needs tls=true")
-	case !on:
+	a.tls, a.ca = q.Get("tls") == "true", q.Get("ca_file")
+	if a.ca == "" {
 		return nil
 	}
-	a.common.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	if _, err := (conn.TLSFiles{CA: ca}).Open(a.common.TLSConfig); err != nil {
+	if !a.tls {
+		return errors.New("redlock address: ca_file needs tls=true")
+	}
+	if _, err := (conn.TLSFiles{CA: a.ca}).Open(&tls.Config{MinVersion: tls.VersionTLS12}); err != nil {
 		return fmt.Errorf("redlock address: %w", err)
 	}
 	return nil
@@ -153,17 +147,12 @@ func Servers(rawurl string) (urls []string, longest time.Duration, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	_, query, _ := strings.Cut(rawurl, "?")
-	q, _ := url.ParseQuery(query) // parseAddress has read it
-	u := url.URL{Scheme: "redis", Path: fmt.Sprintf("/%d", a.common.DB)}
-	if a.common.TLSConfig != nil {
+	u := url.URL{Scheme: "redis", User: a.login, Path: fmt.Sprintf("/%d", a.db)}
+	if a.tls {
 		u.Scheme = "rediss"
-		if file := q.Get("ca_file"); file != "" {
-			u.RawQuery = url.Values{"ca_file": {file}}.Encode()
-		}
 	}
-	if a.common.Password != "" {
-		u.User = url.UserPassword(a.common.Username, a.common.Password)
+	if a.ca != "" {
+		u.RawQuery = url.Values{"ca_file": {a.ca}}.Encode()
 	}
 	for _, u.Host = range a.hosts {
 		urls = append(urls, u.String())

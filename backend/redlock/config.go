@@ -11,7 +11,7 @@ import (
 type Config struct {
 	URL       string        // redlock://h1,h2,h3
 	KeyPrefix string        // before every lock name
-	FenceTTL  time.Duration // how long a fence counter outlives its last use; 0: for ever
+	FenceTTL  time.Duration // how long a fence counter outlives its last use; 0: none is made
 	Node      backend.Node
 	Log       *slog.Logger // nil: none
 }
