@@ -27,10 +27,6 @@ const (
 	// row: a gateway with few callers never has enough for a share.
 	enough = 20
 	inRow  = 5
-
-	// patience is how long a store may take before a caller's deadline that ends
-	// the wait says something about the store.
-	patience = 500 * time.Millisecond
 )
 
 // What a request tells about the store.
@@ -89,16 +85,16 @@ func (c *circuit) allow(ctx context.Context) (done func(err error), refused erro
 		return nil, c.refusal()
 	}
 	began := time.Now()
-	return func(err error) { report(c.judge(ctx, err, time.Since(began))) }, nil
+	return func(err error) { report(c.judge(ctx, err, began)) }, nil
 }
 
 // judge tells what err says about the store.
-func (c *circuit) judge(ctx context.Context, err error, took time.Duration) error {
+func (c *circuit) judge(ctx context.Context, err error, began time.Time) error {
 	if !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, backend.ErrUnreachable) {
 		c.inRow.Store(0)
 		return nil
 	}
-	if gaveUp := ctx.Err(); errors.Is(gaveUp, context.Canceled) || gaveUp != nil && took < patience {
+	if backend.GaveUp(ctx, began) {
 		return errNothing
 	}
 	c.why.Store(err.Error())

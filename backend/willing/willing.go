@@ -29,9 +29,6 @@ const (
 	about = 1400
 	// again is for how long the answer counts.
 	again = time.Second
-	// patience is how long a store may take before a caller's deadline that ends the wait
-	// says something about the store.
-	patience = 500 * time.Millisecond
 )
 
 // table is a Table whose store is tried once it has refused a new lock, or has not answered.
@@ -87,12 +84,9 @@ func (t *table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 }
 
 // notice is told what became of a request that began then. Ping may have an answer where that one
-// had none, as it asks for less. What the caller gave up, or had no time for, says nothing.
+// had none, as it asks for less.
 func (t *table) notice(ctx context.Context, err error, began time.Time) {
-	switch gaveUp := ctx.Err(); {
-	case !errors.Is(err, backend.ErrRefused) && !errors.Is(err, backend.ErrUnavailable):
-	case errors.Is(gaveUp, context.Canceled), gaveUp != nil && time.Since(began) < patience:
-	default:
+	if (errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnavailable)) && !backend.GaveUp(ctx, began) {
 		t.doubtful.Store(true)
 	}
 }
