@@ -3,8 +3,11 @@ package servertest
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -72,17 +75,38 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Kill ends it at once, as kill -9 does, and then others that belong to it, and waits until it
-// is gone.
-func (p *Process) Kill(others ...int) {
+// Kill ends it at once, as kill -9 does, and then the processes that it has started, and waits
+// until they are gone.
+func (p *Process) Kill() {
 	if p == nil {
 		return
 	}
+	children := p.children()
 	_ = p.cmd.Process.Kill() // fails only when it is gone already
-	for _, pid := range others {
+	for _, pid := range children {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	<-p.exited
+	for _, pid := range children { // memory that they share is in use until then
+		for i := 0; !Over(pid) && i < 1000; i++ {
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+}
+
+// children are the processes that it has started, each of which may have a process group of its
+// own. They are not known but on Linux.
+func (p *Process) children() (pids []int) {
+	if !p.Running() {
+		return nil
+	}
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", p.Pid()))
+	for field := range strings.FieldsSeq(string(text)) {
+		if n, err := strconv.Atoi(field); err == nil {
+			pids = append(pids, n)
+		}
+	}
+	return pids
 }
 
 // Ended waits until it has ended by itself, or by a signal.
@@ -106,24 +130,25 @@ func (p *Process) Signal(t testing.TB, sig syscall.Signal) {
 
 func (p *Process) name() string { return filepath.Base(p.cmd.Path) }
 
-// Pause has it stand still, with others that belong to it; connections stay open. It returns
-// when no thread runs any more: a thread may run on for a while, and even answer a request.
-func (p *Process) Pause(t testing.TB, others ...int) {
+// Pause has it stand still, with the processes that it has started; connections stay open. It
+// returns when no thread runs any more: a thread may run on for a while, and even answer a request.
+func (p *Process) Pause(t testing.TB) {
 	t.Helper()
 	p.Signal(t, syscall.SIGSTOP)
-	for _, pid := range others {
+	children := p.children()
+	for _, pid := range children {
 		_ = syscall.Kill(pid, syscall.SIGSTOP) // it may have ended by itself
 	}
-	for _, pid := range append(others, p.Pid()) {
+	for _, pid := range append(children, p.Pid()) {
 		AwaitStop(t, pid)
 	}
 }
 
 // Resume has it go on, and the others.
-func (p *Process) Resume(t testing.TB, others ...int) {
+func (p *Process) Resume(t testing.TB) {
 	t.Helper()
 	p.Signal(t, syscall.SIGCONT)
-	for _, pid := range others {
+	for _, pid := range p.children() {
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}
 }

@@ -22,15 +22,11 @@ import (
 	"github.com/lockgw/lockgw/backend/servertest"
 )
 
-const (
-	startTimeout = time.Minute
-	startTries   = 5 // another process may take a free port first
-)
+const startTimeout = time.Minute
 
 // Server is an etcd process of its own.
 type Server struct {
 	servertest.Keeper
-	Addr string // host:port for clients, on loopback
 
 	name string
 	peer string // host:port for the other members
@@ -77,17 +73,16 @@ func StartEnsemble(t testing.TB, n int, args ...string) []*Server {
 	return ensemble(t, n, args, nil, nothing)
 }
 
-func ensemble(t testing.TB, n int, args []string, tls func() *tls.Config, prepare func(dir string)) []*Server {
+func ensemble(t testing.TB, n int, args []string, tls func() *tls.Config, prepare func(dir string)) (servers []*Server) {
 	t.Helper()
-	for try := 1; ; try++ {
-		servers, err := start(t, n, args, tls, prepare)
-		if err == nil {
-			return servers
-		}
-		if try == startTries {
-			t.Fatalf("start etcd: %v", err)
-		}
+	err := servertest.Tries(func() (err error) {
+		servers, err = start(t, n, args, tls, prepare)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("start etcd: %v", err)
 	}
+	return servers
 }
 
 func start(t testing.TB, n int, args []string, tls func() *tls.Config, prepare func(dir string)) (servers []*Server, err error) {
@@ -95,19 +90,19 @@ func start(t testing.TB, n int, args []string, tls func() *tls.Config, prepare f
 	ports := servertest.FreeAddrs(t, 2*n)
 	var all []string
 	for i := range n {
-		s := &Server{Addr: ports[2*i], peer: ports[2*i+1], name: fmt.Sprintf("m%d", i), args: args, tls: tls}
-		s.Keeper = servertest.Keeper{T: t, Product: "etcd", Dir: filepath.Join(t.TempDir(), "data"), Command: s.command, Answers: s.answers}
+		s := &Server{peer: ports[2*i+1], name: fmt.Sprintf("m%d", i), args: args, tls: tls}
+		s.Keeper = servertest.Keeper{T: t, Product: "etcd", Addr: ports[2*i], Data: filepath.Join(t.TempDir(), "data"), Command: s.command, Answers: s.answers}
 		all = append(all, s.name+"=http://"+s.peer)
 		servers = append(servers, s)
 	}
 	for _, s := range servers {
 		s.all = strings.Join(all, ",")
 		t.Cleanup(s.Kill)
-		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		if err := os.MkdirAll(s.Data, 0o700); err != nil {
 			return nil, err
 		}
-		prepare(s.Dir)
-		if err := s.Launch(); err != nil {
+		prepare(s.Data)
+		if err := s.Begin(); err != nil {
 			return nil, err
 		}
 	}
@@ -184,7 +179,7 @@ func (s *Server) command() (*exec.Cmd, error) {
 	}
 	client, peer := s.url(), "http://"+s.peer
 	args := append([]string{
-		"--name", s.name, "--data-dir", s.Dir, "--logger", "zap", "--log-level", "error",
+		"--name", s.name, "--data-dir", s.Data, "--logger", "zap", "--log-level", "error",
 		"--listen-client-urls", client, "--advertise-client-urls", client,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", s.all,
 		// So that a lease may be as short as a second.

@@ -7,133 +7,71 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
-	"testing"
+
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 // variable names a program of MySQL's in place of MariaDB's.
 const variable = "LOCKGW_MYSQLD"
 
-// program is the server, and the directory that it makes of which each one gets a copy.
-var program struct {
-	sync.Mutex        // guards the fields below
-	path       string // "": it was not looked for
-	maria      bool
-	template   string
-}
-
-// RemoveTemplate is called at the end of the tests that start servers.
-func RemoveTemplate() {
-	program.Lock()
-	defer program.Unlock()
-	if program.template != "" {
-		_ = os.RemoveAll(program.template)
-		program.template = ""
-	}
-}
-
-func (s *Server) fill() error {
-	program.Lock()
-	defer program.Unlock()
-	if program.path == "" {
-		if err := find(); err != nil {
-			return err
-		}
-	}
-	if program.template == "" {
-		dir, err := makeTemplate()
-		if err != nil {
-			return err
-		}
-		program.template = dir
-	}
-	if err := copyDir(filepath.Join(program.template, "data"), s.data(), s.whole); err != nil {
+// template is what a server makes.
+var template = servertest.Template{Make: func(dir string) error {
+	path, err := program()
+	if err != nil {
 		return err
 	}
-	return os.RemoveAll(filepath.Join(s.data(), "auto.cnf")) // the UUID of a MySQL, which makes one
+	args, err := usual(dir)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(path, append(args, "--initialize-insecure")...)
+	if !Real() {
+		cmd = exec.Command("mariadb-install-db", append(args, "--auth-root-authentication-method=normal", "--skip-test-db")...)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", cmd, err, out)
+	}
+	return nil
+}}
+
+// RemoveTemplate is called at the end of the tests that start servers.
+func RemoveTemplate() { template.Remove() }
+
+func fill(data, holes string) error {
+	if err := template.CopyTo(data, holes); err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(data, "auto.cnf")) // the UUID of a MySQL, which makes one
 }
 
-func find() error {
-	path := os.Getenv(variable)
-	if path == "" {
-		var err error
-		if path, err = exec.LookPath("mariadbd"); err != nil {
-			path = "/usr/sbin/mariadbd" // where Debian has it, which need not be in PATH
+// program is the path of the server.
+func program() (string, error) {
+	if Real() {
+		return os.Getenv(variable), nil
+	}
+	for _, name := range []string{"mariadbd", "/usr/sbin/mariadbd"} { // where Debian has it, which need not be in PATH
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
 		}
 	}
-	version, err := exec.Command(path, "--no-defaults", "--version").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("these tests need a MariaDB server (apt-get install mariadb-server): %w: %s", err, version)
-	}
-	program.path, program.maria = path, strings.Contains(string(version), "MariaDB")
-	return nil
+	return "", errors.New("these tests need a MariaDB server: apt-get install mariadb-server")
 }
 
-// usual settings: small, and nothing waits for a disk.
-func usual() []string {
-	all := []string{"--innodb-buffer-pool-size=24M", "--innodb-flush-method=nosync"}
+// usual are the settings of a server in dir: small, and nothing waits for a disk. It has its temporary
+// tables there, too: one that starts deletes those that it finds, also if they are of another one.
+func usual(dir string) ([]string, error) {
+	temp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(temp, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	all := []string{"--no-defaults", "--tmpdir=" + temp, "--datadir=" + filepath.Join(dir, "data"), "--innodb-buffer-pool-size=24M", "--innodb-flush-method=nosync"}
 	if os.Getuid() == 0 {
 		all = append(all, "--user=root")
 	}
-	if program.maria {
-		return append(all, "--innodb-log-file-size=8M", "--debug-no-sync", "--plugin-maturity=unknown")
+	if !Real() {
+		return append(all, "--innodb-log-file-size=8M", "--debug-no-sync", "--plugin-maturity=unknown"), nil
 	}
-	return append(all, "--innodb-redo-log-capacity=8M", "--mysqlx=OFF", "--secure-file-priv=NULL", "--disable-log-bin")
-}
-
-func makeTemplate() (string, error) {
-	dir, err := os.MkdirTemp("", "lockgw-mysqltest-template-")
-	if err != nil {
-		return "", err
-	}
-	data := "--datadir=" + filepath.Join(dir, "data")
-	own, err := ownTemp(dir)
-	if err != nil {
-		return "", err
-	}
-	args := append(append([]string{"--no-defaults", own}, usual()...), data)
-	cmd := exec.Command(program.path, append(args, "--initialize-insecure")...)
-	if program.maria {
-		args = append(args, "--auth-root-authentication-method=normal", "--skip-test-db")
-		cmd = exec.Command("mariadb-install-db", args...)
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", errors.Join(fmt.Errorf("%s: %w: %s", cmd, err, out), os.RemoveAll(dir))
-	}
-	return dir, nil
-}
-
-// ownTemp is a setting by which a server has its temporary tables in dir: one that starts
-// deletes those that it finds, also if they are of another one.
-func ownTemp(dir string) (string, error) {
-	dir = filepath.Join(dir, "tmp")
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", err
-	}
-	return "--tmpdir=" + dir, nil
-}
-
-func copyDir(from, to string, whole bool) error {
-	sparse := "--sparse=always"
-	if whole {
-		sparse = "--sparse=never"
-	}
-	if out, err := exec.Command("cp", "-a", sparse, from, to).CombinedOutput(); err != nil {
-		return fmt.Errorf("copy %s: %w: %s", from, err, out)
-	}
-	return nil
-}
-
-// newDir has a short path: sockets are made in it.
-func newDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "lockgw-mysqltest-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
+	return append(all, "--innodb-redo-log-capacity=8M", "--mysqlx=OFF", "--secure-file-priv=NULL", "--disable-log-bin"), nil
 }
 
 // Replicates are settings of a server that others follow, or that follows others.

@@ -8,80 +8,29 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/lockgw/lockgw/backend/servertest"
 )
 
-// template is a cluster as initdb makes it, of which each server gets a copy.
-var template struct {
-	sync.Mutex        // guards made
-	made       string // its path; "": there is none
-}
-
-func makeTemplate() (string, error) {
-	dir, err := os.MkdirTemp("", "lockgw-pgtest-template-")
-	if err != nil {
-		return "", err
-	}
+// template is a cluster as initdb makes it.
+var template = servertest.Template{Make: func(dir string) error {
 	if err := own(dir); err != nil {
-		return "", err
+		return err
 	}
 	cmd, err := find("initdb", "-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--wal-segsize=1")
 	if err != nil {
-		return "", err
+		return err
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("initdb: %w: %s", err, out)
-	}
-	return filepath.Join(dir, "data"), nil
-}
-
-// RemoveTemplate is called at the end of the tests that start servers.
-func RemoveTemplate() {
-	template.Lock()
-	defer template.Unlock()
-	if template.made != "" {
-		_ = os.RemoveAll(filepath.Dir(template.made))
-		template.made = ""
-	}
-}
-
-func (s *Server) fill() error {
-	template.Lock()
-	defer template.Unlock()
-	if template.made == "" {
-		made, err := makeTemplate()
-		if err != nil {
-			return err
-		}
-		template.made = made
-	}
-	return copyDir(template.made, s.data())
-}
-
-func copyDir(from, to string) error {
-	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
-		return fmt.Errorf("copy %s: %w: %s", from, err, out)
+		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
 	return nil
-}
+}}
 
-// newDir is one that the server's user can get at, which is not so below t.TempDir.
-func newDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "lockgw-pgtest-")
-	if err == nil {
-		err = own(dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
+// RemoveTemplate is called at the end of the tests that start servers.
+func RemoveTemplate() { template.Remove() }
 
 func command(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()

@@ -19,7 +19,7 @@ func DiskIsFull(t *testing.T, s *servertest.Keeper, a, b *Client) {
 	granted := []string{"before"}
 	before := a.TakeFor("before", time.Hour)
 	held := before.Record.Firm(a.Node()).ID
-	free := servertest.Fill(t, s.Dir, 64<<10)
+	free := servertest.Fill(t, s.Data, 64<<10)
 	var full error
 	for i, end := 0, time.Now().Add(Patience); s.Running() && time.Now().Before(end); i++ { // a busy one may be late once
 		name := fmt.Sprint("n-", i)

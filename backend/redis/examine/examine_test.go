@@ -167,7 +167,7 @@ func TestServersWithoutServer(t *testing.T) {
 	gone := redistest.Start(t)
 	gone.Kill()
 	full := redistest.StartWith(t, func(dir string) { servertest.SmallDisk(t, dir, "1m") }, "--save", "3600 1")
-	servertest.Fill(t, full.Dir, 0)
+	servertest.Fill(t, full.Data, 0)
 	full.Client().Set(t.Context(), "k", "v", 0)
 	full.Client().BgSave(t.Context())
 	redistest.Await(t, "a snapshot that fails", func() bool { return full.Client().Ping(t.Context()).Err() != nil })

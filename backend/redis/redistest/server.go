@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,12 +20,9 @@ import (
 	"github.com/lockgw/lockgw/backend/servertest"
 )
 
-const startTries = 5 // another process may take the free port first
-
 // Server is a redis-server process of its own.
 type Server struct {
 	servertest.Keeper
-	Addr   string // host:port, on loopback
 	Socket string // path of its Unix socket
 
 	config string // a file that comes before all else; "": none
@@ -52,21 +50,14 @@ func StartWith(t testing.TB, prepare func(dir string), args ...string) *Server {
 func start(t testing.TB, dir, config string, args []string) *Server {
 	t.Helper()
 	s := &Server{Socket: filepath.Join(dir, "redis.sock"), config: config, args: args}
-	s.Keeper = servertest.Keeper{T: t, Dir: dir, Product: "redis-server", Command: s.command, Answers: func() bool { return answers(s.Addr) }}
-	t.Cleanup(s.Kill)
-	for try := 1; ; try++ {
-		s.Addr = servertest.FreeAddrs(t, 1)[0]
-		err := s.Launch()
-		if err == nil {
-			err = s.Ready()
-		}
-		if err == nil {
-			return s
-		}
-		if try == startTries {
-			t.Fatalf("start redis-server: %v", err)
-		}
+	s.Keeper = servertest.Keeper{
+		T: t, Data: dir, Product: "redis-server", StopBy: syscall.SIGTERM,
+		Command: s.command,
+		Answers: func() bool { return answers(s.Addr) },
+		Fill:    func() error { return os.Mkdir(dir, 0o755) },
 	}
+	s.Start()
+	return s
 }
 
 // URL is the server's address as go-redis and lockgw take it.
@@ -103,12 +94,6 @@ func (s *Server) control() *goredis.Client {
 	return s.ctl
 }
 
-// RestartEmpty is Restart for a server that keeps something on its disk, which is lost.
-func (s *Server) RestartEmpty() {
-	s.T.Helper()
-	s.Restore(s.T.TempDir())
-}
-
 // Copy kills the server, copies what it has on its disk, and starts it again: a directory for
 // Restore.
 func (s *Server) Copy() string {
@@ -125,7 +110,7 @@ func (s *Server) command() (*exec.Cmd, error) {
 	if err != nil {
 		s.T.Fatal("these tests need a Redis server: apt-get install redis-server")
 	}
-	args := []string{"--bind", "127.0.0.1", "--port", s.port(), "--unixsocket", s.Socket, "--dir", s.Dir}
+	args := []string{"--bind", "127.0.0.1", "--port", s.port(), "--unixsocket", s.Socket, "--dir", s.Data}
 	if s.config == "" {
 		args = append(args, "--save", "", "--appendonly", "no", "--enable-debug-command", "local")
 	} else {

@@ -20,8 +20,8 @@ type Server interface {
 	Launch()
 	Restart() // by a crash
 	RestartEmpty()
-	Copy()    // its data, while it is stopped
-	Restore() // what was copied
+	Copy() string        // its data, while it is stopped
+	Restore(from string) // kills it, and starts it with what was copied
 }
 
 // Store is a kind of servers, and of tables over them.
@@ -42,24 +42,25 @@ type Guard struct {
 // Quarantine wants that nothing is granted by a server that may have forgotten what it had
 // granted, for as long as a lease lasts.
 func Quarantine(t *testing.T, store Store) {
-	for name, happens := range map[string]func(Server){
-		"crashed":         Server.Restart,
-		"empty":           Server.RestartEmpty,
-		"restarted":       func(s Server) { s.Stop(); s.Launch() },
-		"an earlier copy": func(s Server) { s.Stop(); s.Restore(); s.Launch() },
+	for name, happens := range map[string]func(s Server, earlier string){
+		"crashed":         func(s Server, _ string) { s.Restart() },
+		"empty":           func(s Server, _ string) { s.RestartEmpty() },
+		"restarted":       func(s Server, _ string) { s.Stop(); s.Launch() },
+		"an earlier copy": func(s Server, earlier string) { s.Stop(); s.Restore(earlier) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := store.Start(t)
 			table := store.Open(t, s.URL(), "a", Guard{On: true})
 			Held(t, table, "before")
+			earlier := ""
 			if name == "an earlier copy" {
 				s.Stop()
-				s.Copy()
+				earlier = s.Copy()
 				s.Launch()
 			}
 			lives := Granted(t, table, "n")
-			happens(s)
+			happens(s, earlier)
 			Refuses(t, table, lives)
 		})
 	}

@@ -18,7 +18,6 @@ import (
 
 const (
 	startTimeout = 60 * time.Second
-	startTries   = 5 // another process may take a free port first
 
 	// Tick of the servers, in milliseconds.
 	tick = 200
@@ -38,7 +37,6 @@ const (
 // Server is a ZooKeeper process of its own.
 type Server struct {
 	servertest.Keeper
-	Addr string // host:port for clients, on loopback
 
 	id     int
 	secure bool // Addr speaks TLS
@@ -156,15 +154,15 @@ func ensemble(n int, config string, prepare func(dir string)) (servers []*Server
 	if _, err := os.Stat(program); err != nil {
 		return nil, errors.New("these tests need ZooKeeper: apt-get install libzookeeper-java default-jre-headless")
 	}
-	for range startTries {
-		if servers, err = start(n, config, prepare); err == nil {
-			return servers, nil
+	err = servertest.Tries(func() (err error) {
+		if servers, err = start(n, config, prepare); err != nil {
+			for _, s := range servers {
+				s.remove()
+			}
 		}
-		for _, s := range servers {
-			s.remove()
-		}
-	}
-	return nil, err
+		return err
+	})
+	return servers, err
 }
 
 func start(n int, config string, prepare func(dir string)) (servers []*Server, err error) {
@@ -179,8 +177,8 @@ func start(n int, config string, prepare func(dir string)) (servers []*Server, e
 		if err != nil {
 			return servers, err
 		}
-		s := &Server{Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), id: i + 1, base: base, secure: strings.Contains(config, "ssl.")}
-		s.Keeper = servertest.Keeper{Product: "ZooKeeper", Dir: filepath.Join(base, "data"), Command: s.command, Answers: s.answers}
+		s := &Server{id: i + 1, base: base, secure: strings.Contains(config, "ssl.")}
+		s.Keeper = servertest.Keeper{Product: "ZooKeeper", Addr: fmt.Sprintf("127.0.0.1:%d", ports[3*i]), Data: filepath.Join(base, "data"), Command: s.command, Answers: s.answers}
 		if servers = append(servers, s); i == 0 {
 			s.release = release
 		}
@@ -194,12 +192,12 @@ func start(n int, config string, prepare func(dir string)) (servers []*Server, e
 			port = "secureClientPort"
 		}
 		s.config = fmt.Sprintf("tickTime=%d\ninitLimit=50\nsyncLimit=10\ndataDir=%s\nmaxSessionTimeout=60000\n%s=%d\n%sAddress=127.0.0.1\nadmin.enableServer=false\n"+
-			"4lw.commands.whitelist=*\nmaxClientCnxns=0\nforceSync=no\n%s%s", tick, s.Dir, port, ports[3*i], port, all, config)
-		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+			"4lw.commands.whitelist=*\nmaxClientCnxns=0\nforceSync=no\n%s%s", tick, s.Data, port, ports[3*i], port, all, config)
+		if err := os.MkdirAll(s.Data, 0o700); err != nil {
 			return servers, err
 		}
-		prepare(s.Dir)
-		if err := s.Launch(); err != nil {
+		prepare(s.Data)
+		if err := s.Begin(); err != nil {
 			return servers, err
 		}
 	}
@@ -220,11 +218,11 @@ func (s *Server) remove() {
 }
 
 func (s *Server) command() (*exec.Cmd, error) {
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return nil, err
 	}
 	cfg := filepath.Join(s.base, "zoo.cfg")
-	err := errors.Join(os.WriteFile(cfg, []byte(s.config), 0o600), os.WriteFile(filepath.Join(s.Dir, "myid"), fmt.Append(nil, s.id), 0o600))
+	err := errors.Join(os.WriteFile(cfg, []byte(s.config), 0o600), os.WriteFile(filepath.Join(s.Data, "myid"), fmt.Append(nil, s.id), 0o600))
 	if err != nil {
 		return nil, err
 	}

@@ -53,11 +53,11 @@ var disks = map[string]func(t *testing.T) disk{
 	},
 	"redis/append-only": func(t *testing.T) disk {
 		s := redistest.StartWith(t, small(t, "8m"), "--appendonly", "yes")
-		return disk{url: s.URL(), dirs: []string{s.Dir}, room: some, says: "cannot save to disk"}
+		return disk{url: s.URL(), dirs: []string{s.Data}, room: some, says: "cannot save to disk"}
 	},
 	"redis/append-only, always": func(t *testing.T) disk {
 		s := redistest.StartWith(t, small(t, "8m"), "--appendonly", "yes", "--appendfsync", "always")
-		return disk{url: s.URL(), dirs: []string{s.Dir}, room: some, says: gone, ends: true, free: s.Restart}
+		return disk{url: s.URL(), dirs: []string{s.Data}, room: some, says: gone, ends: true, free: s.Restart}
 	},
 	"redis/snapshots": func(t *testing.T) disk {
 		s := redistest.StartWith(t, small(t, "8m"), "--save", "3600 1")
@@ -66,23 +66,23 @@ var disks = map[string]func(t *testing.T) disk{
 				t.Fatal(err)
 			}
 		}
-		return disk{url: s.URL(), dirs: []string{s.Dir}, says: "cannot save to disk", full: save, free: save}
+		return disk{url: s.URL(), dirs: []string{s.Data}, says: "cannot save to disk", full: save, free: save}
 	},
 	"redlock": func(t *testing.T) disk { // a majority
 		var hosts, dirs []string
 		for range 3 {
 			s := redistest.StartWith(t, small(t, "8m"), "--appendonly", "yes")
-			hosts, dirs = append(hosts, s.Addr), append(dirs, s.Dir)
+			hosts, dirs = append(hosts, s.Addr), append(dirs, s.Data)
 		}
 		return disk{url: "redlock://" + strings.Join(hosts, ","), dirs: dirs[1:], room: some, says: "cannot save to disk"}
 	},
 	"etcd": func(t *testing.T) disk {
 		s := etcdtest.StartWith(t, small(t, "160m"))
-		return disk{url: etcdtest.URL(s), dirs: []string{s.Dir}, room: some, says: gone, ends: true, free: s.Restart}
+		return disk{url: etcdtest.URL(s), dirs: []string{s.Data}, room: some, says: gone, ends: true, free: s.Restart}
 	},
 	"zookeeper": func(t *testing.T) disk {
 		s := zktest.StartWith(t, small(t, "96m"))
-		return disk{url: "zookeeper://" + s.Addr + "?tick=200ms", dirs: []string{s.Dir}, room: some, says: gone, ends: true, free: s.Restart}
+		return disk{url: "zookeeper://" + s.Addr + "?tick=200ms", dirs: []string{s.Data}, room: some, says: gone, ends: true, free: s.Restart}
 	},
 }
 
