@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 const (
@@ -139,8 +140,8 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 		if err != nil {
 			return err
 		}
-		for _, r := range readers(got[0]) {
-			l.signs.raise(r.Number())
+		for _, row := range got[0] {
+			l.signs.raise(sqltable.NewReader(row).Number())
 		}
 	}
 	return fmt.Errorf("%w: the row of the gateway in lockgw_nodes does not change", backend.ErrRefused)

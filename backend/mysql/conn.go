@@ -86,11 +86,11 @@ func (c *conn) hello(ctx context.Context) error {
 	s.variables = map[string]string{}
 	for _, one := range got[:3] {
 		for _, row := range one {
-			s.variables[strings.ToLower(row[0].text)] = row[1].text
+			s.variables[strings.ToLower(string(row[0]))] = string(row[1])
 		}
 	}
-	s.tls = len(got[2]) == 1 && got[2][0][1].text != ""
-	r := reader(got[3][0])
+	s.tls = len(got[2]) == 1 && len(got[2][0][1]) > 0
+	r := sqltable.NewReader(got[3][0])
 	c.thread = uint64(r.Number())
 	s.version = r.Text()
 	host, port, id, started := r.Text(), r.Number(), r.Number(), r.Number()
@@ -102,17 +102,8 @@ func (c *conn) hello(ctx context.Context) error {
 	return errors.Join(r.Err, s.serves())
 }
 
-// value of a column; null: there is none.
-type value struct {
-	text string
-	null bool
-}
-
-// rows are what a statement tells.
-type rows [][]value
-
 // query carries out statements and returns the rows of those that tell any.
-func (c *conn) query(ctx context.Context, sql string, args ...any) (all []rows, err error) {
+func (c *conn) query(ctx context.Context, sql string, args ...any) (all []sqltable.Rows, err error) {
 	defer func() { c.see(err, strings.HasPrefix(sql, begin)) }()
 	q := strings.ReplaceAll(sql, "{guard}", c.guard)
 	got, err := c.Conn.(driver.QueryerContext).QueryContext(ctx, q, named(args))
@@ -143,7 +134,7 @@ func (c *conn) query(ctx context.Context, sql string, args ...any) (all []rows, 
 	}
 }
 
-func readAll(from driver.Rows) (got rows, err error) {
+func readAll(from driver.Rows) (got sqltable.Rows, err error) {
 	n := len(from.Columns())
 	if n == 0 {
 		return nil, nil
@@ -155,22 +146,23 @@ func readAll(from driver.Rows) (got rows, err error) {
 		} else if err != nil {
 			return nil, err
 		}
-		row := make([]value, n)
+		row := make([][]byte, n)
 		for i, v := range into {
-			row[i] = valueOf(v)
+			row[i] = textOf(v)
 		}
 		got = append(got, row)
 	}
 }
 
-func valueOf(v driver.Value) value {
+// textOf is a value; the driver goes on to use what it is in.
+func textOf(v driver.Value) []byte {
 	switch v := v.(type) {
 	case nil:
-		return value{null: true}
+		return nil
 	case []byte:
-		return value{text: string(v)}
+		return append([]byte{}, v...)
 	default:
-		return value{text: fmt.Sprint(v)}
+		return fmt.Append(nil, v)
 	}
 }
 
@@ -212,18 +204,6 @@ func named(args []any) []driver.NamedValue {
 			}
 		}
 		all[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
-	}
-	return all
-}
-
-func reader(row []value) *sqltable.Reader {
-	return sqltable.NewReader(len(row), func(i int) (string, bool) { return row[i].text, row[i].null })
-}
-
-func readers(of rows) []*sqltable.Reader {
-	all := make([]*sqltable.Reader, len(of))
-	for i, row := range of {
-		all[i] = reader(row)
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 const (
@@ -45,12 +46,12 @@ var (
 const commitMost = 2
 
 // waits: the thread of which row tells, of SHOW PROCESSLIST, waits for room.
-func waits(row []value) bool {
+func waits(row [][]byte) bool {
 	const seconds, state = 5, 6 // the columns
 	if len(row) <= state {
 		return false
 	}
-	is, since := strings.ToLower(row[state].text), reader(row[seconds:])
+	is, since := strings.ToLower(string(row[state])), sqltable.NewReader(row[seconds:])
 	return is == waitForRoom || slices.Contains(commits, is) && since.Number() >= commitMost
 }
 

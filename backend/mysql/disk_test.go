@@ -115,7 +115,7 @@ func TestWaits(t *testing.T) {
 		{"7", "waiting for handler commit", true},
 		{"7", "User lock", false},
 	} {
-		if got := waits([]value{{text: "1"}, {}, {}, {}, {}, {text: tt.seconds}, {text: tt.state}, {}}); got != tt.want {
+		if got := waits([][]byte{[]byte("1"), nil, nil, nil, nil, []byte(tt.seconds), []byte(tt.state), nil}); got != tt.want {
 			t.Errorf("%s for %s s: %v", tt.state, tt.seconds, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/selftest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // page is where people read on.
@@ -52,8 +53,7 @@ func settings(ctx context.Context, c *conn) []backend.Finding {
 	if err != nil || len(got) != 1 || len(got[0]) != 1 {
 		return []backend.Finding{selftest.Failure("settings", outcome(err), page)}
 	}
-	r := reader(got[0][0])
-	packet := r.Number()
+	packet := sqltable.NewReader(got[0][0]).Number()
 	f := backend.Finding{Check: "requests", Detail: "max_allowed_packet " + strconv.FormatInt(packet, 10)}
 	if packet < maxPacket {
 		f.Warned, f.Remedy = true, fmt.Sprintf("SET GLOBAL max_allowed_packet = %d, and put it into the server's configuration: a lock for which many gateways wait could not be written", maxPacket)

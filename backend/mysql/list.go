@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -11,22 +12,22 @@ import (
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
-func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]*sqltable.Reader, error) {
+func (t *Table) list(ctx context.Context, prefix, after string, limit int) (sqltable.Rows, error) {
 	got, err := t.requests.query(ctx, listSQL, []byte(prefix), []byte(prefix+"\xff"), []byte(after), limit)
 	if err != nil {
 		return nil, t.noticed(err)
 	}
-	slices.SortFunc(got[0], func(a, b []value) int { return strings.Compare(a[0].text, b[0].text) })
-	return readers(got[0]), nil
+	slices.SortFunc(got[0], func(a, b [][]byte) int { return bytes.Compare(a[0], b[0]) })
+	return got[0], nil
 }
 
 // rows are those of one statement.
-func (t *Table) rows(ctx context.Context, sql string, args ...any) ([]*sqltable.Reader, error) {
+func (t *Table) rows(ctx context.Context, sql string, args ...any) (sqltable.Rows, error) {
 	got, err := t.requests.query(ctx, sql, args...)
 	if err != nil || len(got) == 0 { // it tells none
 		return nil, t.noticed(err)
 	}
-	return readers(got[0]), nil
+	return got[0], nil
 }
 
 // goneTogether is how many rows one request deletes at most, so that it holds up nobody for long.
@@ -51,8 +52,8 @@ func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
 func (t *Table) listening(ctx context.Context) (nodes map[string]bool, err error) {
 	rows, err := t.rows(ctx, listeningSQL)
 	nodes = map[string]bool{}
-	for _, r := range rows {
-		nodes[r.Text()] = true
+	for _, row := range rows {
+		nodes[sqltable.NewReader(row).Text()] = true
 	}
 	return nodes, err
 }
@@ -74,7 +75,8 @@ func (t *Table) sweepSome(ctx context.Context, us int64, after string, listening
 	}
 	var gone []idleRow
 	top := backend.Fence(0)
-	for _, r := range rows {
+	for _, row := range rows {
+		r := sqltable.NewReader(row)
 		g := idleRow{name: r.Text(), version: r.Number()}
 		last = g.name
 		record, err := ledger.Decode([]byte(r.Text()))

@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -10,13 +11,15 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // ring wakes the nodes that ms are for, which have mail, and returns those that do not hear.
 // bells are where they sleep. Where nobody can be woken the mail is found within seconds.
-func (t *Table) ring(ctx context.Context, c *conn, ms []ledger.Message, bells rows) (unheard []string) {
+func (t *Table) ring(ctx context.Context, c *conn, ms []ledger.Message, bells sqltable.Rows) (unheard []string) {
 	asleep := map[string]uint64{}
-	for _, r := range readers(bells) {
+	for _, row := range bells {
+		r := sqltable.NewReader(row)
 		if node, server := r.Text(), r.Text(); server == c.server.identity {
 			asleep[node] = uint64(r.Number())
 		}
@@ -156,10 +159,11 @@ func (t *Table) fetch(ctx context.Context, box *mailbox) error {
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(got[0], func(a, b []value) int { // digits alone
-			return cmp.Or(cmp.Compare(len(a[0].text), len(b[0].text)), cmp.Compare(a[0].text, b[0].text))
+		slices.SortFunc(got[0], func(a, b [][]byte) int { // digits alone
+			return cmp.Or(cmp.Compare(len(a[0]), len(b[0])), bytes.Compare(a[0], b[0]))
 		})
-		for _, r := range readers(got[0]) {
+		for _, row := range got[0] {
+			r := sqltable.NewReader(row)
 			id, kind, raw, body := uint64(r.Number()), ledger.Kind(r.Number()), r.Text(), r.Text()
 			a := readThere(r)
 			if r.Err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
 	"github.com/lockgw/lockgw/backend/servertest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
 
@@ -51,7 +52,7 @@ func open(t *testing.T, url, node string, with ...func(*Config)) *Table {
 }
 
 // sql carries out statements as the administrator, and returns what the last one tells.
-func sql(t *testing.T, s *mysqltest.Server, statements ...string) (told rows) {
+func sql(t *testing.T, s *mysqltest.Server, statements ...string) (told sqltable.Rows) {
 	t.Helper()
 	a, err := parseAddress(s.At("root", "mysql"))
 	if err != nil {

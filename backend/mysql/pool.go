@@ -74,7 +74,7 @@ func (p *pool) with(ctx context.Context, f func(*conn) error) error {
 }
 
 // query sends statements over any connection.
-func (p *pool) query(ctx context.Context, sql string, args ...any) (got []rows, err error) {
+func (p *pool) query(ctx context.Context, sql string, args ...any) (got []sqltable.Rows, err error) {
 	err = p.with(ctx, func(c *conn) (err error) {
 		got, err = c.query(ctx, sql, args...)
 		return err

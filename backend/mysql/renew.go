@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 var (
@@ -57,8 +58,8 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 		return err
 	}
 	free := map[string]bool{}
-	for _, r := range readers(got[0]) {
-		free[r.Text()] = true
+	for _, row := range got[0] {
+		free[string(row[0])] = true
 	}
 	locked := func(i int) bool { return !free[t.Raw(rs[i].Name)] }
 	if now := slices.DeleteFunc(slices.Clone(group), locked); len(now) > 0 {
@@ -78,7 +79,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 }
 
 // renewing sends a request on the way of renewals.
-func (t *Table) renewing(ctx context.Context, sql string, args []any) (got []rows, err error) {
+func (t *Table) renewing(ctx context.Context, sql string, args []any) (got []sqltable.Rows, err error) {
 	err = again(ctx, func() (err error) {
 		got, err = t.renewals.query(ctx, sql, args...)
 		if is(err, noneToSpare...) { // those for requests may have been made before
@@ -98,7 +99,8 @@ func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, err
 	if err != nil {
 		return err
 	}
-	for _, r := range readers(got[0]) {
+	for _, row := range got[0] {
+		r := sqltable.NewReader(row)
 		i := at[r.Text()]
 		ends, now, same := r.Text(), r.Number(), readLeads(r)
 		end, there := endOf(ends, firmTag(rs[i].ID))

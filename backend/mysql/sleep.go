@@ -116,7 +116,7 @@ func keep(ctx context.Context, c *conn, at *place) error {
 		return fmt.Errorf("%w: two connections have led to different servers", backend.ErrRefused)
 	}
 	got, err := c.query(ctx, fmt.Sprintf(napSQL, at.nap))
-	if err == nil && (len(got) != 1 || len(got[0]) != 1 || got[0][0][0].text != "1") {
+	if err == nil && (len(got) != 1 || len(got[0]) != 1 || string(got[0][0][0]) != "1") {
 		err = fmt.Errorf("%w: somebody else has the lock %s of the server (GET_LOCK), which is the gateway's", backend.ErrRefused, at.nap)
 	}
 	return err
@@ -172,9 +172,9 @@ func (l *sleeper) sleep(ctx context.Context, c *conn, at *place, box *mailbox) e
 		return nil
 	case err != nil || len(got[0]) == 0: // there is mail
 		return err
-	case got[0][0][0].null:
+	case got[0][0][0] == nil:
 		signal(l.woken)
-	case got[0][0][0].text == "1":
+	case string(got[0][0][0]) == "1":
 		return errors.New("the connection is gone that keeps the gateway asleep")
 	}
 	return nil

@@ -83,7 +83,7 @@ func TestPolls(t *testing.T) {
 	if err := a.Ping(t.Context()); !errors.Is(err, backend.ErrPartly) {
 		t.Errorf("ping = %v, want %v", err, backend.ErrPartly)
 	}
-	if got := sql(t, s, "SELECT thread FROM locks.lockgw_nodes"); len(got) != 1 || got[0][0].text != "0" {
+	if got := sql(t, s, "SELECT thread FROM locks.lockgw_nodes"); len(got) != 1 || string(got[0][0]) != "0" {
 		t.Errorf("the others know %v, want that nobody can wake it", got)
 	}
 	sqltest.Hears(t, told, ledger.Resync)
@@ -202,7 +202,7 @@ func TestLateSign(t *testing.T) {
 	known := func(who *Table) {
 		t.Helper()
 		want := fmt.Sprint(who.sleeper.place.Load().thread)
-		if got := sql(t, s, "SELECT thread FROM locks.lockgw_nodes"); len(got) != 1 || got[0][0].text != want {
+		if got := sql(t, s, "SELECT thread FROM locks.lockgw_nodes"); len(got) != 1 || string(got[0][0]) != want {
 			t.Errorf("the node sleeps at %s, and is known to do so at %v", want, got)
 		}
 	}

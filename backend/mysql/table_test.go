@@ -11,6 +11,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
@@ -85,11 +86,11 @@ func TestWriteIsEndedByForce(t *testing.T) {
 			_, err := a.Swap(t.Context(), ledger.Swap{Name: table, Base: seen.Version, Record: next, Effects: effects})
 			done <- err
 		}()
-		var waits rows
+		var waits sqltable.Rows
 		for ; len(waits) == 0; sqltest.Pause(t, time.Millisecond) {
 			waits = sql(t, s, "SELECT id FROM information_schema.PROCESSLIST WHERE state LIKE '%metadata lock%'")
 		}
-		sql(t, s, "KILL QUERY "+waits[0][0].text)
+		sql(t, s, "KILL QUERY "+string(waits[0][0]))
 		if _, err := lock.query(t.Context(), "UNLOCK TABLES"); err != nil {
 			t.Fatal(err)
 		}

@@ -50,7 +50,7 @@ func (t *Table) seen(ctx context.Context, c *conn) (s sqltable.Seen, of string, 
 	if err != nil {
 		return s, "", 0, err
 	}
-	r, err := sqltable.One(readers(got[0]), nil)
+	r, err := sqltable.One(got[0], nil)
 	if err != nil {
 		return s, "", 0, err
 	}

@@ -145,11 +145,11 @@ type answer struct {
 	strange bool     // it was not asked: it is another server than the one that is trusted
 }
 
-func readAnswer(got rows, wrote bool) (answer, error) {
+func readAnswer(got sqltable.Rows, wrote bool) (answer, error) {
 	if len(got) != 1 {
 		return answer{}, fmt.Errorf("%w: the server has told %d rows, and not one", backend.ErrUnavailable, len(got))
 	}
-	r := reader(got[0])
+	r := sqltable.NewReader(got[0])
 	written := wrote && r.Is()
 	a := readThere(r)
 	a.written = written

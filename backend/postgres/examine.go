@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/selftest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // page is where people read on.
@@ -54,7 +55,7 @@ func settings(ctx context.Context, c *pgconn.PgConn) (found []backend.Finding) {
 	if got.Err != nil || len(got.Rows) != 1 {
 		return []backend.Finding{selftest.Failure("settings", outcome(got.Err), page)}
 	}
-	r := reader(got.Rows[0])
+	r := sqltable.NewReader(got.Rows[0])
 	fsync, commit, queue := r.Text(), r.Text(), r.Float()
 	f := backend.Finding{Check: "durability", Detail: "fsync " + fsync + ", synchronous_commit " + commit}
 	if fsync == "off" || commit == "off" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 const seedRecord = `{"v":1,"base":0,"top":64,"holds":[{"node":"a","count":1,"id":1,"block":1}],"queue":[{"node":"b","want":1}]}`
@@ -32,8 +33,8 @@ func FuzzRow(f *testing.F) {
 				columns[i] = nil
 			}
 		}
-		a, err := readAnswer(rows{columns})
-		_, _ = readUnheard(rows{columns})
+		a, err := readAnswer(sqltable.Rows{columns})
+		_, _ = readUnheard(sqltable.Rows{columns})
 		if err != nil {
 			return
 		}

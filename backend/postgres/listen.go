@@ -131,8 +131,8 @@ func (t *Table) sweep(ctx context.Context, idle time.Duration) error {
 			return err
 		}
 		gone = 0
-		for _, r := range rows {
-			gone = r.Number()
+		for _, row := range rows {
+			gone = sqltable.NewReader(row).Number()
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // parseMessage reads a message to node. Anybody who may connect can forge one: a record that
@@ -62,9 +63,9 @@ func (t *Table) afterwards(ctx context.Context, name string, s statement) []stri
 	return unheard
 }
 
-func readUnheard(got rows) (unheard []string, err error) {
+func readUnheard(got sqltable.Rows) (unheard []string, err error) {
 	for _, row := range got {
-		r := reader(row)
+		r := sqltable.NewReader(row)
 		node, _, hears := r.Text(), r.Text(), r.Is()
 		if !hears {
 			unheard = append(unheard, node)

@@ -134,7 +134,7 @@ func newStatement(sql string, args ...any) statement {
 
 // send carries out statements in one transaction, and returns the rows of each. They count
 // only if the error is nil: it is that of the commit, too.
-func (p *pool) send(ctx context.Context, ss ...statement) (out []rows, err error) {
+func (p *pool) send(ctx context.Context, ss ...statement) (out []sqltable.Rows, err error) {
 	err = p.With(ctx, func(c *conn) (err error) {
 		out, err = p.over(ctx, c, ss)
 		return err
@@ -142,7 +142,7 @@ func (p *pool) send(ctx context.Context, ss ...statement) (out []rows, err error
 	return out, err
 }
 
-func (p *pool) over(ctx context.Context, c *conn, ss []statement) ([]rows, error) {
+func (p *pool) over(ctx context.Context, c *conn, ss []statement) ([]sqltable.Rows, error) {
 	batch, pooled := &pgconn.Batch{}, p.pooled.Load()
 	if pooled {
 		batch.ExecParams(readCommitted, nil, nil, nil, nil)
@@ -168,7 +168,7 @@ func (p *pool) over(ctx context.Context, c *conn, ss []statement) ([]rows, error
 		}
 		return nil, outcome(err)
 	}
-	out := make([]rows, len(ss))
+	out := make([]sqltable.Rows, len(ss))
 	for i, r := range results[len(results)-len(ss):] {
 		out[i] = r.Rows
 	}

@@ -191,19 +191,15 @@ func (t *Table) renew(ctx context.Context, sql string, rs []ledger.Renewal, grou
 // mostName is more characters than a name has.
 const mostName = 256
 
-func (t *Table) list(ctx context.Context, prefix, after string, limit int) ([]*sqltable.Reader, error) {
+func (t *Table) list(ctx context.Context, prefix, after string, limit int) (sqltable.Rows, error) {
 	return t.rows(ctx, listSQL, prefix, prefix+strings.Repeat("\U0010ffff", mostName), after, limit)
 }
 
 // rows are those of one statement.
-func (t *Table) rows(ctx context.Context, sql string, args ...any) ([]*sqltable.Reader, error) {
+func (t *Table) rows(ctx context.Context, sql string, args ...any) (sqltable.Rows, error) {
 	got, err := t.requests.send(ctx, newStatement(sql, args...))
 	if err != nil {
 		return nil, t.noticed(err)
 	}
-	all := make([]*sqltable.Reader, len(got[0]))
-	for i, row := range got[0] {
-		all[i] = reader(row)
-	}
-	return all, nil
+	return got[0], nil
 }

@@ -47,13 +47,6 @@ func array[T any](all []T, one func([]byte, T) []byte) []byte {
 	return append(b, '}')
 }
 
-// rows are what a statement tells, as text; nil is NULL.
-type rows [][][]byte
-
-func reader(row [][]byte) *sqltable.Reader {
-	return sqltable.NewReader(len(row), func(i int) (string, bool) { return string(row[i]), row[i] == nil })
-}
-
 // numbers reads an array.
 func numbers(r *sqltable.Reader) (all []int64) {
 	text := r.Text()

@@ -92,11 +92,11 @@ type answer struct {
 	clock            int64
 }
 
-func readAnswer(got rows) (answer, error) {
+func readAnswer(got sqltable.Rows) (answer, error) {
 	if len(got) != 1 {
 		return answer{}, fmt.Errorf("%w: PostgreSQL has told %d rows, and not one", backend.ErrUnavailable, len(got))
 	}
-	r := reader(got[0])
+	r := sqltable.NewReader(got[0])
 	a := answer{written: r.Is(), trusted: r.Is()}
 	a.read(r)
 	return a, r.Err

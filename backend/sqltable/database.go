@@ -63,10 +63,10 @@ type Database struct {
 	Send  func(ctx context.Context, ms []ledger.Addressed) error
 	// List tells the rows of names in use, in their order: of those that begin with prefix and
 	// come after one. Reply reads such a row behind its name.
-	List  func(ctx context.Context, prefix, after string, limit int) ([]*Reader, error)
+	List  func(ctx context.Context, prefix, after string, limit int) (Rows, error)
 	Reply func(raw string, r *Reader) (ledger.Reply, error)
 	// Rows are those of one statement. That of Newest tells the newest fence of all names.
-	Rows   func(ctx context.Context, sql string, args ...any) ([]*Reader, error)
+	Rows   func(ctx context.Context, sql string, args ...any) (Rows, error)
 	Newest string
 
 	// Listen has the node hear until that ends; listened: it could. Beat says that it listens.

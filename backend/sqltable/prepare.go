@@ -110,7 +110,8 @@ func (t *Table) layout(ctx context.Context) (int64, error) {
 	case err != nil || len(rows) == 0:
 		return 0, err
 	}
-	return rows[0].Number(), rows[0].Err
+	r := NewReader(rows[0])
+	return r.Number(), r.Err
 }
 
 // Decide finds out whether the server is trusted. nil: it is. A *backend.Later: not yet.

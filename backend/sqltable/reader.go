@@ -10,37 +10,37 @@ import (
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
+// Rows are what a statement tells, as text; nil is NULL.
+type Rows [][][]byte
+
 // Reader reads the columns of one row, and remembers the first that it could not read.
 type Reader struct {
-	Err    error
-	width  int
-	column func(int) (text string, null bool)
-	at     int
+	Err error
+	row [][]byte
+	at  int
 }
 
-// NewReader is of a row that has so many columns.
-func NewReader(width int, column func(int) (text string, null bool)) *Reader {
-	return &Reader{width: width, column: column}
-}
+// NewReader reads row.
+func NewReader(row [][]byte) *Reader { return &Reader{row: row} }
 
 // One is the one row that the table with the state has.
-func One(rows []*Reader, err error) (*Reader, error) {
+func One(rows Rows, err error) (*Reader, error) {
 	switch {
 	case err != nil:
 		return nil, err
 	case len(rows) != 1:
 		return nil, fmt.Errorf("%w: the table with the state has %d rows, and not one", backend.ErrRefused, len(rows))
 	}
-	return rows[0], nil
+	return NewReader(rows[0]), nil
 }
 
-func (r *Reader) next() (text string, null bool) {
-	if r.at >= r.width {
+func (r *Reader) next() []byte {
+	if r.at >= len(r.row) {
 		r.Fail("a column more", "")
-		return "", true
+		return nil
 	}
 	r.at++
-	return r.column(r.at - 1)
+	return r.row[r.at-1]
 }
 
 // Fail notes that the column which was read last has text in the place of what it should have.
@@ -51,10 +51,7 @@ func (r *Reader) Fail(what, text string) {
 }
 
 // Text is "" of NULL.
-func (r *Reader) Text() string {
-	text, _ := r.next()
-	return text
-}
+func (r *Reader) Text() string { return string(r.next()) }
 
 // Number is 0 of NULL.
 func (r *Reader) Number() int64 { return read(r, parseInt) }
@@ -69,13 +66,13 @@ func parseInt(text string) (int64, error)     { return strconv.ParseInt(text, 10
 func parseFloat(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
 
 func read[T any](r *Reader, parse func(string) (T, error)) T {
-	text, null := r.next()
-	if null {
+	text := r.next()
+	if text == nil {
 		return *new(T)
 	}
-	v, err := parse(text)
+	v, err := parse(string(text))
 	if err != nil {
-		r.Fail(fmt.Sprintf("a value of type %T", v), text)
+		r.Fail(fmt.Sprintf("a value of type %T", v), string(text))
 	}
 	return v
 }

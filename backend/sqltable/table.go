@@ -201,12 +201,13 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	var broken error
 	last := ""
 	for _, row := range rows {
-		last = row.Text()
+		r := NewReader(row)
+		last = r.Text()
 		name := strings.TrimPrefix(last, t.KeyPrefix)
 		if hidden(name) {
 			continue
 		}
-		if reply, err := t.db.Reply(last, row); err != nil {
+		if reply, err := t.db.Reply(last, r); err != nil {
 			broken = fmt.Errorf("%w: %w", backend.ErrPartly, err)
 		} else {
 			found = append(found, ledger.Named{Name: name, Reply: reply})

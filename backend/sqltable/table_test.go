@@ -13,13 +13,11 @@ import (
 func TestListIsPartial(t *testing.T) {
 	t.Parallel()
 	const prefix = "p:"
-	row := func(name string) *Reader {
-		return NewReader(1, func(int) (string, bool) { return prefix + name, false })
-	}
+	row := func(name string) [][]byte { return [][]byte{[]byte(prefix + name)} }
 	table, err := New(Config{Node: backend.Node{ID: "a"}, KeyPrefix: prefix}, Database{
 		MaxNode: 1,
-		List: func(context.Context, string, string, int) ([]*Reader, error) {
-			return []*Reader{row("a"), row("later"), row("z")}, nil
+		List: func(context.Context, string, string, int) (Rows, error) {
+			return Rows{row("a"), row("later"), row("z")}, nil
 		},
 		Reply: func(raw string, _ *Reader) (ledger.Reply, error) {
 			if raw == prefix+"later" {
