@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 const (
@@ -38,14 +40,14 @@ func (m *mailbox) add(id uint64) {
 	m.mu.Lock()
 	m.ids[id] = true
 	m.mu.Unlock()
-	signal(m.more)
+	backend.Signal(m.more)
 }
 
 func (m *mailbox) deleted(ids map[uint64]bool) {
 	m.mu.Lock()
 	maps.DeleteFunc(m.ids, func(id uint64, _ bool) bool { return ids[id] })
 	m.mu.Unlock()
-	signal(m.less)
+	backend.Signal(m.less)
 }
 
 func (m *mailbox) fetched() map[uint64]bool {
@@ -81,15 +83,15 @@ func (m *mailbox) clean(ctx context.Context, burn func(context.Context, map[uint
 			return
 		case <-m.more:
 		}
-		wait(ctx, cleanAfter)
+		backend.Wait(ctx, cleanAfter)
 		ids := m.fetched()
 		burning, cancel := context.WithTimeout(ctx, cleanMost)
 		err := burn(burning, ids)
 		cancel()
 		if err == nil {
 			m.deleted(ids)
-		} else if wait(ctx, 10*cleanAfter) {
-			signal(m.more)
+		} else if backend.Wait(ctx, 10*cleanAfter) {
+			backend.Signal(m.more)
 		}
 	}
 }
@@ -113,11 +115,4 @@ func listOf(ids map[uint64]bool) string {
 		fmt.Fprintf(&b, ", %d", id)
 	}
 	return b.String()
-}
-
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -70,7 +70,7 @@ func (t *Table) watchDisk(ctx context.Context) {
 			} else if was && !full {
 				t.Log.Info("the server lets commits wait no more")
 			}
-			if !full || !wait(ctx, fullAgain) {
+			if !full || !backend.Wait(ctx, fullAgain) {
 				break
 			}
 		}

@@ -113,7 +113,7 @@ func (t *Table) noticed(err error) error {
 	case is(err, readOnlyErrors...), errors.Is(err, errReadOnly): // it took writes when the connection was made
 		t.Reset()
 	case errors.Is(err, context.DeadlineExceeded) && errors.Is(err, backend.ErrUnavailable):
-		signal(t.disk.asks)
+		backend.Signal(t.disk.asks)
 		if t.disk.full.Load() {
 			err = fmt.Errorf("%w: %s", backend.ErrUnavailable, waitWords)
 		}

@@ -160,7 +160,7 @@ func (l *sleeper) read(ctx context.Context, c *conn, at *place) error {
 // sleep is over when there is mail, or after a while.
 func (l *sleeper) sleep(ctx context.Context, c *conn, at *place, box *mailbox) error {
 	if at.polls.Load() {
-		wait(ctx, pollEach)
+		backend.Wait(ctx, pollEach)
 		return nil
 	}
 	at.naps.Add(1)
@@ -168,12 +168,12 @@ func (l *sleeper) sleep(ctx context.Context, c *conn, at *place, box *mailbox) e
 	at.naps.Add(1)
 	switch {
 	case is(err, 1317): // by KILL QUERY
-		signal(l.woken)
+		backend.Signal(l.woken)
 		return nil
 	case err != nil || len(got[0]) == 0: // there is mail
 		return err
 	case got[0][0][0] == nil:
-		signal(l.woken)
+		backend.Signal(l.woken)
 	case string(got[0][0][0]) == "1":
 		return errors.New("the connection is gone that keeps the gateway asleep")
 	}

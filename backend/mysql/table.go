@@ -69,7 +69,7 @@ func (t *Table) wrong() error {
 // again does f again as long as others were before it. It has changed nothing then.
 func again(ctx context.Context, f func() error) (err error) {
 	for try := range racesMost {
-		if err = f(); !raced(err) || !wait(ctx, rand.N(time.Duration(try+1)*time.Millisecond)) {
+		if err = f(); !raced(err) || !backend.Wait(ctx, rand.N(time.Duration(try+1)*time.Millisecond)) {
 			break
 		}
 	}
@@ -192,14 +192,4 @@ func lookBy(ctx context.Context, c *conn, raw string) (a answer, err error) {
 		a, err = readAnswer(got[0], false)
 	}
 	return a, err
-}
-
-// wait is false if ctx is over before.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -69,10 +69,7 @@ func (l *Listening[S]) Run(life context.Context, serve func(first bool) (began b
 			told = append(told, err.Error())
 			l.cfg.Log.Error(l.cfg.Store+" is not used", "why", err)
 		}
-		select {
-		case <-life.Done():
-		case <-time.After(RetryAfter):
-		}
+		backend.Wait(life, RetryAfter)
 	}
 }
 
@@ -120,10 +117,7 @@ func (l *Listening[S]) Lost(n S) {
 		return
 	}
 	l.present = none
-	select {
-	case l.kick <- struct{}{}:
-	default:
-	}
+	backend.Signal(l.kick)
 }
 
 // Kicked has an element when the present one was lost, and its end is awaited.

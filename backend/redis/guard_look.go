@@ -102,10 +102,8 @@ func (b *site) unused(ctx context.Context, masters []*goredis.Client) bool {
 		case bare == 0, time.Now().After(end):
 			return false
 		}
-		select {
-		case <-ctx.Done():
+		if !backend.Wait(ctx, markEvery) {
 			return false
-		case <-time.After(markEvery):
 		}
 	}
 }

@@ -108,10 +108,7 @@ func (g *TableGate) Listen(f func(ledger.Addressed)) {
 	g.wg.Go(func() { g.watch(ctx) })
 	g.Table.Listen(func(m ledger.Addressed) {
 		if m.Kind == ledger.Resync {
-			select {
-			case g.again <- struct{}{}:
-			default:
-			}
+			backend.Signal(g.again)
 		}
 		f(m)
 	})

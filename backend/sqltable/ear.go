@@ -114,24 +114,13 @@ func (e *Ear) run(ctx context.Context, listen func(context.Context) (listened bo
 				e.log.Warn("messages from "+e.product+" do not arrive; trying again", "err", err)
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
+		backend.Wait(ctx, wait)
 		wait = min(2*wait, relistenMost)
 	}
 }
 
-// beatNow has beat do what it does now.
-func (e *Ear) beatNow() {
-	select {
-	case e.beats <- struct{}{}:
-	default:
-	}
-}
-
-// beat calls say, which says that the node listens, each period and when beatNow was called,
-// until ctx is over; and sweep after so many beats, of which calls by beatNow are none.
+// beat calls say, which says that the node listens, each period and when beats has an element,
+// until ctx is over; and sweep after so many periods.
 func (e *Ear) beat(ctx context.Context, period time.Duration, sweepEach int, say, sweep func(context.Context) error) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()

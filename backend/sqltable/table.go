@@ -183,7 +183,7 @@ func (t *Table) Deliver(m ledger.Addressed) { t.told(m) }
 // the same one that has forgotten.
 func (t *Table) Listens() {
 	t.Ear.hasTried()
-	t.Ear.beatNow()
+	backend.Signal(t.Ear.beats)
 	t.PrepareAgain()
 	t.told(ledger.Addressed{Message: ledger.Message{Node: t.Node(), Kind: ledger.Resync}})
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/quorum"
 )
@@ -86,10 +87,7 @@ func (e *ear) hear(ctx context.Context) error {
 		case isGone(err) || err == nil && w.st.EphemeralOwner != e.owner:
 			return errDeleted
 		case err != nil:
-			select {
-			case <-ctx.Done():
-			case <-time.After(quorum.RetryAfter):
-			}
+			backend.Wait(ctx, quorum.RetryAfter)
 			continue
 		}
 		o := e.inbox.open(e.session, w.value, w.st)
@@ -128,10 +126,7 @@ func (e *ear) probe(ctx context.Context) error {
 		case err == nil:
 			e.touched.Store(int64(begin))
 			if owed > e.heard.Load() {
-				select {
-				case e.again <- struct{}{}:
-				default:
-				}
+				backend.Signal(e.again)
 			}
 			owed = there
 		case isGone(err) || errors.Is(err, errBack) || errors.Is(err, errDeleted):

@@ -86,10 +86,8 @@ func (r *Router) Follow(ctx context.Context, s *Script, m *Message, why error) (
 		if !Elsewhere(err) {
 			return cmd.Val(), afterAll(err)
 		}
-		select {
-		case <-ctx.Done():
+		if !backend.Wait(ctx, stillMoving) {
 			return nil, afterAll(err)
-		case <-time.After(stillMoving):
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 // watch is a channel that somebody wants to hear.
@@ -37,7 +39,7 @@ func (h *subscriber) count(channel string, f func(), n int) {
 		delete(h.watches, channel)
 	}
 	h.changed[channel] = true
-	nudge(h.dirty)
+	backend.Signal(h.dirty)
 }
 
 // subscribe to the watched channels and to our own; once that is confirmed, all are.
@@ -92,7 +94,7 @@ func (h *subscriber) moved(channel string) {
 	h.mu.Lock()
 	h.changed[channel] = true
 	h.mu.Unlock()
-	nudge(h.dirty)
+	backend.Signal(h.dirty)
 }
 
 // watcher is nil if nobody watches channel.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 // subscribers listens on every master of a cluster, by a subscriber each. A script can tell from
@@ -114,18 +116,11 @@ func (h *subscribers) count(channel string, f func(), n int) {
 		h.watches[channel] = w
 	}
 	w.refs = max(w.refs+n, 0)
-	nudge(h.dirty)
+	backend.Signal(h.dirty)
 }
 
 // lookAgain has the masters looked for now.
-func (h *subscribers) lookAgain() { nudge(h.again) }
-
-func nudge(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (h *subscribers) lookAgain() { backend.Signal(h.again) }
 
 // Close is subscriber.Close, for all.
 func (h *subscribers) Close() {
@@ -152,17 +147,9 @@ func (h *subscribers) run(ctx context.Context) {
 				stay = false
 			case <-h.again:
 				stay = false
-				h.pause(ctx)
+				backend.Wait(ctx, lookPause) // while a server is down, many who miss it say so
 			}
 		}
-	}
-}
-
-// pause: while a server is down, many who miss it say so.
-func (h *subscribers) pause(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(lookPause):
 	}
 }
 
