@@ -27,11 +27,5 @@ import "github.com/lockgw/lockgw/backend/sqltable"
 // Config of a Table. URL is a mysql:// one.
 type Config = sqltable.Config
 
-// What Config.Guard may say.
-const (
-	GuardNone       = sqltable.GuardNone
-	GuardQuarantine = sqltable.GuardQuarantine
-)
-
 // product is what people know the database as; a MariaDB says what it is where that matters.
 const product = "MySQL"

@@ -8,6 +8,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
@@ -22,7 +23,7 @@ func BenchmarkTable(b *testing.B) {
 	}
 	tabletest.Bench{
 		Open: func(node string) (_ ledger.Table, err error) {
-			some, err = OpenTable(Config{URL: s.URL(), Node: backend.Node{ID: node}, Guard: GuardQuarantine, Lease: time.Second})
+			some, err = OpenTable(Config{URL: s.URL(), Node: backend.Node{ID: node}, Guard: sqltable.GuardQuarantine, Lease: time.Second})
 			return some, err
 		},
 		Trip:  do("DO 1"),

@@ -9,10 +9,11 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql/mysqltest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
 
-func guarded(c *Config) { c.Guard, c.Lease = GuardQuarantine, sqltest.Lease }
+func guarded(c *Config) { c.Guard, c.Lease = sqltable.GuardQuarantine, sqltest.Lease }
 
 func TestQuarantine(t *testing.T) { sqltest.Quarantine(t, store) }
 

@@ -30,11 +30,5 @@ import "github.com/lockgw/lockgw/backend/sqltable"
 // Config of a Table. URL is a postgres:// one.
 type Config = sqltable.Config
 
-// What Config.Guard may say.
-const (
-	GuardNone       = sqltable.GuardNone
-	GuardQuarantine = sqltable.GuardQuarantine
-)
-
 // product is what people know the database as.
 const product = "PostgreSQL"

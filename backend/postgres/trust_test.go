@@ -7,10 +7,11 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
 )
 
-func guarded(c *Config) { c.Guard, c.Lease = GuardQuarantine, sqltest.Lease }
+func guarded(c *Config) { c.Guard, c.Lease = sqltable.GuardQuarantine, sqltest.Lease }
 
 func TestQuarantine(t *testing.T) { sqltest.Quarantine(t, store) }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/mysql"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/bench/callers"
 	"github.com/lockgw/lockgw/bench/rig"
 )
@@ -36,7 +37,7 @@ func serveMySQL(ctx context.Context, r *rig.Rig) (*served, error) {
 	s := &served{
 		url: url, trip: each(m.trip), write: each(m.write),
 		table: func(node string) (ledger.Table, error) {
-			return mysql.OpenTable(mysql.Config{URL: url, Node: backend.Node{ID: node}, Guard: mysql.GuardQuarantine, Lease: callers.TTL})
+			return mysql.OpenTable(mysql.Config{URL: url, Node: backend.Node{ID: node}, Guard: sqltable.GuardQuarantine, Lease: callers.TTL})
 		},
 		others: []other{
 			{name: "GET_LOCK, one connection each", open: m.getLock},

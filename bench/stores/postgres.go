@@ -18,6 +18,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/postgres"
+	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/bench/callers"
 	"github.com/lockgw/lockgw/bench/rig"
 )
@@ -32,7 +33,7 @@ func servePostgres(ctx context.Context, r *rig.Rig) (*served, error) {
 	s := &served{
 		url: url, trip: each(p.trip), write: each(p.write),
 		table: func(node string) (ledger.Table, error) {
-			return postgres.OpenTable(postgres.Config{URL: url, Node: backend.Node{ID: node}, Guard: postgres.GuardQuarantine, Lease: callers.TTL})
+			return postgres.OpenTable(postgres.Config{URL: url, Node: backend.Node{ID: node}, Guard: sqltable.GuardQuarantine, Lease: callers.TTL})
 		},
 		others: []other{
 			{name: "pg_advisory_lock, one connection each", open: p.advisory},

@@ -20,7 +20,7 @@ func TestStormOnMySQL(t *testing.T) {
 				t.Parallel()
 				id := fmt.Sprintf("%s-%v:", name, faults)
 				runStorm(t, mode, faults, func(node string) ledger.Table {
-					table, err := mysql.OpenTable(mysql.Config{URL: s.URL() + "&pool_max_conns=4", KeyPrefix: id, Node: backend.Node{ID: id + node}, Guard: mysql.GuardNone})
+					table, err := mysql.OpenTable(mysql.Config{URL: s.URL() + "&pool_max_conns=4", KeyPrefix: id, Node: backend.Node{ID: id + node}})
 					if err != nil {
 						t.Fatal(err)
 					}

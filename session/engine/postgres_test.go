@@ -20,7 +20,7 @@ func TestStormOnPostgres(t *testing.T) {
 				t.Parallel()
 				url := fmt.Sprintf("%s&pool_max_conns=4&schema=%s_%v", s.URL(), name, faults)
 				runStorm(t, mode, faults, func(node string) ledger.Table {
-					table, err := postgres.OpenTable(postgres.Config{URL: url, Node: backend.Node{ID: name + node + fmt.Sprint(faults)}, Guard: postgres.GuardNone})
+					table, err := postgres.OpenTable(postgres.Config{URL: url, Node: backend.Node{ID: name + node + fmt.Sprint(faults)}})
 					if err != nil {
 						t.Fatal(err)
 					}
