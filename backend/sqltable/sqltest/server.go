@@ -16,6 +16,8 @@ import (
 type Server interface {
 	URL() string
 	Dir() string // its own, in one of the test
+	Pause()
+	Resume()
 	Stop()
 	Launch()
 	Restart() // by a crash

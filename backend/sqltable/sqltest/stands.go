@@ -20,12 +20,8 @@ func Hangs(t *testing.T, store Store) {
 	s := store.Start(t)
 	met, fresh := store.Open(t, s.URL()+"&pool_max_conns=1", "a", Guard{On: true}), store.Open(t, s.URL(), "b", Guard{On: true})
 	Held(t, met, "n")
-	hangs := s.(interface {
-		Pause()
-		Resume()
-	})
-	hangs.Pause()
-	defer hangs.Resume()
+	s.Pause()
+	defer s.Resume()
 	var wg sync.WaitGroup
 	for _, table := range []ledger.Table{met, fresh} {
 		for i := range 4 {
@@ -45,10 +41,7 @@ func Hangs(t *testing.T, store Store) {
 
 // StandsStill wants of a table that it notices that its server stands still, and that it goes
 // on.
-func StandsStill(t *testing.T, table ledger.Table, server interface {
-	Pause()
-	Resume()
-}) {
+func StandsStill(t *testing.T, table ledger.Table, server Server) {
 	t.Helper()
 	id := Held(t, table, "n")
 	server.Pause()

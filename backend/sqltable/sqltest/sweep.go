@@ -21,16 +21,9 @@ type fenced interface {
 func Sweep(t *testing.T, table fenced, sweep func(ctx context.Context, idle time.Duration) error) {
 	t.Helper()
 	kept := Held(t, table, "kept")
-	high := backend.Fence(1 << 51)
-	r, err := Step(t, table, "gone", ledger.Op{Want: 1, Floor: high})
-	if err != nil || !r.Written {
-		t.Fatal(r, err)
-	}
-	if _, err := Step(t, table, "gone", ledger.Op{Verb: ledger.Leave, Hold: r.Record.Firm(table.Node()).ID}); err != nil {
-		t.Fatal(err)
-	}
-	if newest, err := table.Newest(t.Context()); err != nil || newest < r.Record.Top {
-		t.Errorf("the newest fence is %d, %v, although %d is reserved", newest, err, r.Record.Top)
+	top := Left(t, table, "gone")
+	if newest, err := table.Newest(t.Context()); err != nil || newest < top {
+		t.Errorf("the newest fence is %d, %v, although %d is reserved", newest, err, top)
 	}
 	if err := sweep(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
@@ -121,10 +114,13 @@ func SweepBesideSpoilt(t *testing.T, table ledger.Table, sweep func(ctx context.
 	}
 }
 
-// Left leaves a name that nobody uses, with the newest fence of it above every clock.
+// high is above every clock.
+const high = backend.Fence(1 << 51)
+
+// Left leaves a name that nobody uses, with fences above high, of which it tells the newest.
 func Left(t *testing.T, table ledger.Table, name string) backend.Fence {
 	t.Helper()
-	r, err := Step(t, table, name, ledger.Op{Want: 1, Floor: 1 << 51})
+	r, err := Step(t, table, name, ledger.Op{Want: 1, Floor: high})
 	if err != nil || !r.Written {
 		t.Fatal(r, err)
 	}
