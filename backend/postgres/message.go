@@ -41,14 +41,8 @@ func (t *Table) telling(raw, name string, ms []ledger.Message) statement {
 	return newStatement(tellSQL, raw, nodes, heads)
 }
 
-// tell sends the messages of a write that was carried out, and returns who does not hear
-// them. Where that fails they are lost, as messages may be.
-func (t *Table) tell(ctx context.Context, raw, name string, ms []ledger.Message) []string {
-	return t.afterwards(ctx, name, t.telling(raw, name, ms))
-}
-
-// afterwards carries out s, which says who does not hear the messages of a write that was
-// carried out.
+// afterwards carries out s, which sends the messages of a write that was carried out, unless they
+// were sent, and returns who does not hear them. Where that fails they are lost, as messages may be.
 func (t *Table) afterwards(ctx context.Context, name string, s statement) []string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -86,7 +86,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r le
 	case w.tells: // who gets the name has it by now
 		unheard = t.afterwards(ctx, w.Name, newStatement(hearsSQL, ms[0].Node))
 	case len(ms) > 0 && !w.relaxed:
-		unheard = t.tell(ctx, w.raw, w.Name, ms)
+		unheard = t.afterwards(ctx, w.Name, t.telling(w.raw, w.Name, ms))
 	}
 	r, err = w.reply(a)
 	r.Unheard = unheard
@@ -140,7 +140,7 @@ func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (ledger.R
 		}
 	}
 	if len(ms) > 0 {
-		t.tell(ctx, raw, name, ms)
+		t.afterwards(ctx, name, t.telling(raw, name, ms))
 	}
 	return r, nil
 }
