@@ -85,11 +85,11 @@ var (
 	// lostSQL has no run be trusted from before the names were lost.
 	lostSQL = "UPDATE lockgw_state SET run = 'lost', server = '' WHERE run <> '' AND NOT EXISTS (SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'lockgw_names')"
 
-	// lookSQL: name.
-	lookSQL = of(of("SELECT {there} FROM lockgw_state AS s LEFT JOIN lockgw_names AS n ON n.name = ? WHERE s.one = 1"))
+	// lookSQL: name. Nothing is written.
+	lookSQL = of(of("SELECT 0, {there} FROM lockgw_state AS s LEFT JOIN lockgw_names AS n ON n.name = ? WHERE s.one = 1"))
 
 	// wroteSQL follows a write of a name, in the same request.
-	wroteSQL = of(of("SELECT ROW_COUNT() = 1, {there} FROM lockgw_state AS s LEFT JOIN lockgw_names AS n ON n.name = ? WHERE s.one = 1"))
+	wroteSQL = strings.Replace(lookSQL, "0", "ROW_COUNT() = 1", 1)
 
 	// trustedSQL: id of the run that a write needs.
 	trustedSQL = of(" AND EXISTS (SELECT 1 FROM lockgw_state AS s WHERE s.run = ? AND s.until <= {clock})")

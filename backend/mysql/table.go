@@ -133,7 +133,7 @@ func (t *Table) carryOut(ctx context.Context, c *conn, w *write) (a answer, err 
 	if want := min(len(nodes), 1) + 1; len(got) != want {
 		return a, fmt.Errorf("%w: the server has told %d results, and not %d", backend.ErrUnavailable, len(got), want)
 	}
-	if a, err = readAnswer(got[0], true); err == nil && a.written && len(nodes) > 0 {
+	if a, err = readAnswer(got[0]); err == nil && a.written && len(nodes) > 0 {
 		a.unheard = t.ring(ctx, c, w.Effects.Messages, got[1])
 	}
 	return a, err
@@ -189,7 +189,7 @@ func (t *Table) look(ctx context.Context, raw string) (ledger.Reply, error) {
 func lookBy(ctx context.Context, c *conn, raw string) (a answer, err error) {
 	got, err := c.query(ctx, lookSQL, []byte(raw))
 	if err == nil {
-		a, err = readAnswer(got[0], false)
+		a, err = readAnswer(got[0])
 	}
 	return a, err
 }

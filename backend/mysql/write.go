@@ -145,12 +145,12 @@ type answer struct {
 	strange bool     // it was not asked: it is another server than the one that is trusted
 }
 
-func readAnswer(got sqltable.Rows, wrote bool) (answer, error) {
+func readAnswer(got sqltable.Rows) (answer, error) {
 	if len(got) != 1 {
 		return answer{}, fmt.Errorf("%w: the server has told %d rows, and not one", backend.ErrUnavailable, len(got))
 	}
 	r := sqltable.NewReader(got[0])
-	written := wrote && r.Is()
+	written := r.Is()
 	a := readThere(r)
 	a.written = written
 	return a, r.Err
