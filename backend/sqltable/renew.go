@@ -2,7 +2,6 @@ package sqltable
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +40,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 		})
 	}
 	wg.Wait()
-	if len(groups) == 1 && whole[0] != nil && !errors.Is(whole[0], backend.ErrNotHeld) {
+	if len(groups) == 1 && whole[0] != nil {
 		return nil, whole[0]
 	}
 	return errs, nil
