@@ -34,7 +34,7 @@ func (s *Session) cycle(w want, thread int64) error {
 		seen[next] = true
 		for _, l := range s.m.inTheWay(next) {
 			if holder == nil {
-				holder = &l.holder
+				holder = l.holderShown()
 			}
 			if l.s == s && l.thread == thread {
 				return &Error{Code: CodeConflict, Lock: w.name, Holder: holder, Detail: fmt.Sprintf(
@@ -79,16 +79,8 @@ func (s *Session) waitsOf(thread int64) []want {
 	return out
 }
 
-// holdingOf is a hold as another session sees it.
-type holdingOf struct {
-	s      *Session
-	thread int64
-	holder Holder
-}
-
 // inTheWay are the holds by sessions of this node that have to end before w is granted.
-func (m *Manager) inTheWay(w want) []holdingOf {
-	var alone, beside []holdingOf         // holds that let nobody in, and those that may let w in
+func (m *Manager) inTheWay(w want) (holds []*Lease) {
 	wanted := w.mode == backend.Exclusive // alone, by w or by somebody who comes before
 	m.engine.Find(w.name).See(func(c *contender.Contender, _ time.Duration) {
 		if q := c.Waiting(); len(q) > 0 && q[0].Mode == backend.Exclusive {
@@ -98,17 +90,10 @@ func (m *Manager) inTheWay(w want) []holdingOf {
 			if !x.Holds() || x.Kept { // what is kept ends by itself, and its session may be no more
 				continue
 			}
-			l := leaseOf(x)
-			h := holdingOf{l.s, l.thread, l.holderNow()}
-			if x.Mode == backend.Exclusive {
-				alone = append(alone, h)
-			} else {
-				beside = append(beside, h)
+			if wanted || x.Mode == backend.Exclusive {
+				holds = append(holds, leaseOf(x))
 			}
 		}
 	})
-	if wanted {
-		return append(alone, beside...)
-	}
-	return alone
+	return holds
 }
