@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -26,7 +25,7 @@ func (l *Lease) key() journal.Key {
 	if l.c.Mode == backend.Exclusive {
 		return journal.Key{Name: l.name}
 	}
-	return journal.Key{Name: l.name, Slot: strconv.FormatUint(uint64(l.c.Fence), 10)}
+	return journal.Together(l.name, uint64(l.c.Fence))
 }
 
 // turn is l in the journal. A change of its entries that is under way is not in there: should the

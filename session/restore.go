@@ -15,8 +15,6 @@ import (
 // as held until its deadline, but is in jeopardy until the store has confirmed it;
 // whatever else that process may have left in the store is given back.
 func (m *Manager) restore(past journal.State) {
-	m.forgetEnded(past)
-	past.Places = m.modern(past.Places)
 	byID := map[string]*Session{}
 	for _, c := range past.Sessions {
 		byID[c.ID] = m.adopt(c)
@@ -33,17 +31,6 @@ func (m *Manager) restore(past journal.State) {
 	}
 	for _, begin := range begins { // the end of one hold may end its session, and all holds of that
 		begin(!m.Info().Shared)
-	}
-}
-
-// forgetEnded drops the turns of sessions that have ended, of which that process did not come to
-// write that they are over: nobody else would.
-func (m *Manager) forgetEnded(past journal.State) {
-	for k, rec := range past.Places {
-		if t := rec.Turn; t != nil && !t.Kept && past.Sessions[t.Session] == nil {
-			m.cfg.Journal.Free(k)
-			rec.Turn = nil
-		}
 	}
 }
 
@@ -136,6 +123,24 @@ func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *S
 	l.c.Owner, l.c.About, l.holder.Since = l.holder.Owner, l.holder.record(), t.Since
 	s.keepHold(holdKey{l.name, l.thread}, l)
 	l.record(Step{Kind: StepResumed})
+}
+
+// superseded: the node has had a later hold of the name than that of t, so t is over.
+func (m *Manager) superseded(k journal.Key, t *journal.Turn, s *Session, c *journal.Session) {
+	if s == nil {
+		return
+	}
+	l := newLease(s, m, k.Name, t.Thread)
+	l.c.Fence, l.c.Mode = backend.Fence(t.Fence), backend.Mode(t.Mode)
+	m.cfg.Journal.Lost(k, s.id, l.loss(reasonGone))
+	if c.Losses == nil {
+		c.Losses = map[journal.Owner]journal.Lost{}
+	}
+	c.Losses[journal.Owner{Name: k.Name, Thread: t.Thread}] = l.loss(reasonGone) // for repeats
+	if k.Slot != "" {
+		m.cfg.Journal.Idle(k)
+	}
+	s.keepLost(holdKey{k.Name, t.Thread}, l.lostError(reasonGone))
 }
 
 // comeBack has the session live by what it lived by. A connection that does not come

@@ -123,6 +123,8 @@ func (j *Journal) begin() error {
 		j.state.Boot = boot
 		j.state.outlive()
 	}
+	j.state.forgetEnded()
+	j.state.modernize()
 	if err := j.rewrite(); err != nil && !j.startFull(err) {
 		return fmt.Errorf("state directory: %w", err)
 	}

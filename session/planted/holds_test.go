@@ -62,7 +62,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "holds of one name share a place in the journal", file: "session/record.go",
-		old: "if l.c.Mode == backend.Exclusive {\n		return journal.Key{Name: l.name}\n	}\n	", new: "_ = strconv.FormatUint\n	if true {\n		return journal.Key{Name: l.name}\n	}\n	",
+		old: "if l.c.Mode == backend.Exclusive {\n		return journal.Key{Name: l.name}\n	}\n	", new: "if true {\n		return journal.Key{Name: l.name}\n	}\n	",
 	},
 	{
 		name: "a reason of a forced end is not told", file: "session/owner.go",
