@@ -163,7 +163,7 @@ func (cl *claim) giveUp(ctx context.Context, hold *session.Lease, reason string)
 	case cl.own && cl.acquire.Key != "":
 		cl.sess.Retire(reason)
 	case cl.own:
-		cl.sess.Close(ctx, reason)
+		cl.sess.End(ctx, reason)
 	case hold != nil && cl.acquire.Key == "":
 		fence := hold.Fence() // once it is over, the same owner may have the name by another request
 		_, _ = cl.sess.ReleaseSeen(ctx, cl.names[0], cl.acquire.Thread, false, &fence, "")

@@ -176,7 +176,7 @@ func TestSessionEventsTooLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Close(t.Context(), "test")
+	s.End(t.Context(), "test")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, rec := ginContext(g.request(request{method: "GET", path: "/v1/sessions/self/events"}).WithContext(ctx))

@@ -273,7 +273,7 @@ func (s *Session) finish(l *Lease, err error) error {
 	}
 	s.mu.Unlock()
 	if err == nil && closed {
-		errand, left := l.end("its session has ended", nil) // if it is lost meanwhile, so much the better
+		errand, left := l.end("its session has ended") // if it is lost meanwhile, so much the better
 		errand.Launch()
 		if l.repeat != nil && (left == nil || left.Code != CodeDraining) {
 			// Nobody was told, and a repeat asks anew. What is left to the next process is held

@@ -138,7 +138,7 @@ func TestAnswersAreSwept(t *testing.T) {
 			t.Errorf("%d answers after 11 minutes, want none", n)
 		}
 		_, _ = pairs(t, s, "b", 10)
-		s.Close(t.Context(), "enough")
+		s.End(t.Context(), "enough")
 		if n := m.Stats().Answers; n != 0 {
 			t.Errorf("%d answers of a session that has ended", n)
 		}

@@ -113,7 +113,7 @@ func (m *Manager) ourHold(name string, fence backend.Fence) (l *Lease, ours bool
 // breakNow ends l by force, and waits for the store until ctx is done: the name is not
 // free before.
 func (l *Lease) breakNow(ctx context.Context) error {
-	errand, err := l.revoke(reasonBroken, nil)
+	errand, err := l.revoke(reasonBroken)
 	if l.kept() { // nobody has to be told
 		errand, err = l.n.Lose(&l.c, contender.ByForce), nil
 	}
@@ -136,7 +136,7 @@ func (l *Lease) kept() (kept bool) {
 }
 
 // revoke is end by force: what l had is lost.
-func (l *Lease) revoke(reason string, _ *receipt) (*engine.Errand, *Error) {
+func (l *Lease) revoke(reason string) (*engine.Errand, *Error) {
 	if err := l.see(func(*contender.Contender, time.Duration) {}); err != nil {
 		return nil, err
 	}

@@ -177,11 +177,11 @@ func caller(t *testing.T, c *cluster, w *weather, wit *witness, node, id, rounds
 		}
 		wit.leave(g.Lease)
 		if rng.IntN(10) == 0 {
-			s.Close(context.Background(), "died")
+			s.End(context.Background(), "died")
 			s = c.open(node)
 			continue
 		}
 		_, _ = s.Release(context.Background(), "x", 1, true, "") // an error says that it is lost
 	}
-	s.Close(context.Background(), "done")
+	s.End(context.Background(), "done")
 }

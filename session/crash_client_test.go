@@ -141,7 +141,7 @@ func (k *connection) leave() {
 		k.s.Detach("done")
 		return
 	}
-	k.s.Close(context.Background(), "done")
+	k.s.End(context.Background(), "done")
 }
 
 // hold counts on l for a while, and gives it back.

@@ -68,8 +68,8 @@ func TestCycleClosedByTwoAtOnce(t *testing.T) {
 			if d := time.Since(began); d > time.Second {
 				t.Fatalf("both waited for %v", d)
 			}
-			a.Close(t.Context(), "test")
-			b.Close(t.Context(), "test")
+			a.End(t.Context(), "test")
+			b.End(t.Context(), "test")
 			<-first
 		}
 	})
@@ -198,7 +198,7 @@ func TestKeptNameIsNoCycle(t *testing.T) {
 				mustAcquire(t, first, "kept", session.Acquire{MinHold: 30 * time.Second})
 				mustRelease(t, first, "kept")
 				if ends {
-					first.Close(t.Context(), "a test")
+					first.End(t.Context(), "a test")
 					p = p.restart()
 					first, _ = p.open(patient)
 				}

@@ -97,7 +97,9 @@ type Ended struct {
 	FreeBy  time.Duration
 }
 
-// End is Close, which waits for the store no longer than Config.Timeout.
+// End ends the session: its waits end with CodeSessionEnded and its holds are released. It
+// waits, until ctx is done and no longer than Config.Timeout, for the store to confirm.
+// reason is for people.
 func (s *Session) End(ctx context.Context, reason string) Ended {
 	return s.end(ctx, reason, giveBack)
 }
@@ -108,29 +110,17 @@ func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
 		_, left := l.longest()
 		e.FreeBy = max(e.FreeBy, left)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.m.cfg.Timeout)
-	defer cancel()
 	e.Released, e.Pending, _ = s.close(ctx, reason, then, nil)
 	return e
 }
 
-// Close ends the session: its waits end with CodeSessionEnded and its holds are
-// released. It returns the names it has released and waits, until ctx is done,
-// for the store to confirm. reason is for people.
-func (s *Session) Close(ctx context.Context, reason string) []string {
-	released, _, _ := s.close(ctx, reason, giveBack, nil)
-	return released
-}
-
-func (s *Session) closeSoon(reason string) { _ = s.closeIf(nil, reason) }
+func (s *Session) closeSoon(reason string) { s.closeIf(nil, reason) }
 
 // closeIf ends the session if still says so, which is asked under the lock under which
 // signs of life are accepted: what was accepted before is seen, what comes after is
 // refused. nil: in any case. The result is whether it has ended by this.
 func (s *Session) closeIf(still func() bool, reason string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), s.m.cfg.Timeout)
-	defer cancel()
-	_, _, closed := s.close(ctx, reason, giveBack, still)
+	_, _, closed := s.close(context.Background(), reason, giveBack, still)
 	return closed
 }
 
@@ -143,8 +133,8 @@ const (
 	keep                 // they stay in the store until their leases run out
 )
 
-// close is Close, for any fate. still: see closeIf. pending: the store has not confirmed
-// all of it.
+// close ends the session. still: see closeIf. released are the names that it holds no more.
+// pending: the store has not confirmed all of it until ctx was done.
 func (s *Session) close(ctx context.Context, reason string, then fate, still func() bool) (released []string, pending, closed bool) {
 	s.mu.Lock()
 	if s.closed || still != nil && !still() {
@@ -175,7 +165,7 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 	return released, pending, true
 }
 
-// endAll ends the leases and waits for the store until ctx is done. pending: it has not
+// endAll ends the leases and waits for the store, see settle, until ctx is done. pending: it has not
 // confirmed all of them.
 func endAll(ctx context.Context, leases []*Lease, reason string, then fate) (names []string, pending bool) {
 	var waits sync.WaitGroup
@@ -185,7 +175,7 @@ func endAll(ctx context.Context, leases []*Lease, reason string, then fate) (nam
 		if then == revoke {
 			end, reason = l.revoke, reasonEnded
 		}
-		errand, err := end(reason, nil)
+		errand, err := end(reason)
 		if err == nil {
 			names = append(names, l.name)
 		}
@@ -204,8 +194,8 @@ func endAll(ctx context.Context, leases []*Lease, reason string, then fate) (nam
 }
 
 // end gives l back. The errand has to be carried out by the caller, see settle.
-func (l *Lease) end(reason string, answer *receipt) (*engine.Errand, *Error) {
-	return l.endUnless(false, reason, answer)
+func (l *Lease) end(reason string) (*engine.Errand, *Error) {
+	return l.endUnless(false, reason, nil)
 }
 
 // errMore: nothing was given back, for the lease has more than one entry.

@@ -139,7 +139,7 @@ func TestSecondWatches(t *testing.T) {
 		first := wait(t, c.open(0), "x", session.Acquire{Wait: 5 * time.Minute})
 		second := wait(t, c.open(1), "x", session.Acquire{Wait: 5 * time.Minute})
 		c.nodes[2].Drain()
-		a.Close(t.Context(), "gone")
+		a.End(t.Context(), "gone")
 		if err := c.nodes[2].Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ func TestReleaseOfWhatWasLeftBehind(t *testing.T) {
 	if err := m.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Lease.end("released", nil); err == nil || err.Code != CodeDraining {
+	if _, err := g.Lease.end("released"); err == nil || err.Code != CodeDraining {
 		t.Errorf("the release: %v, want that the gateway is going away", err)
 	}
 }
@@ -55,7 +55,7 @@ func TestGrantAfterTheEnd(t *testing.T) {
 		if waits || err != nil {
 			t.Fatalf("waits: %v, %v", waits, err)
 		}
-		end, want := func() { s.Close(t.Context(), "done") }, CodeSessionEnded
+		end, want := func() { s.End(t.Context(), "done") }, CodeSessionEnded
 		if keeps {
 			end, want = func() { _ = m.Close(t.Context()) }, CodeDraining
 		}

@@ -26,7 +26,7 @@ func TestSessionEnds(t *testing.T) {
 		}()
 		synctest.Wait()
 		began := time.Now()
-		if names := a.Close(t.Context(), "enough"); len(names) != 2 {
+		if names := a.End(t.Context(), "enough").Released; len(names) != 2 {
 			t.Errorf("released %v, want x and y", names)
 		}
 		wantCode(t, <-ended, session.CodeSessionEnded)
@@ -51,7 +51,7 @@ func TestSessionEndsAtTheGrant(t *testing.T) {
 		clock := &jumpy{}
 		c := newCluster(t, 1, session.Config{Clock: clock.now}, nil)
 		s := c.open(0)
-		clock.when("(*Lease).tell", func() { s.Close(context.Background(), "gone") })
+		clock.when("(*Lease).tell", func() { s.End(context.Background(), "gone") })
 		_, err := s.Acquire(t.Context(), "x", session.Acquire{})
 		wantCode(t, err, session.CodeSessionEnded)
 		synctest.Wait()
@@ -76,7 +76,7 @@ func TestTokens(t *testing.T) {
 		if strings.Contains(token.String(), token.Secret()) || len(token.Secret()) != 43 {
 			t.Errorf("token prints as %s, has %d characters", token, len(token.Secret()))
 		}
-		s.Close(t.Context(), "because")
+		s.End(t.Context(), "because")
 		_, err = c.nodes[0].Lookup(token)
 		wantCode(t, err, session.CodeSessionEnded)
 		if !strings.Contains(err.Error(), "because") {
@@ -229,7 +229,7 @@ func TestLiveness(t *testing.T) {
 		if held(l) || !strings.Contains(s.Err().Error(), "process 12") {
 			t.Errorf("held %v, err %v, want released with the reason", held(l), s.Err())
 		}
-		c.open(0, session.Options{Alive: alive}).Close(t.Context(), "by hand") // its goroutine ends with it
+		c.open(0, session.Options{Alive: alive}).End(t.Context(), "by hand") // its goroutine ends with it
 	})
 }
 

@@ -471,7 +471,7 @@ func modesInBadWeather(t *testing.T, seed uint64) {
 				} else if !errors.As(err, new(*session.Error)) {
 					t.Errorf("acquire %s: %v", name, err)
 				}
-				s.Close(context.Background(), "done")
+				s.End(context.Background(), "done")
 			}
 		})
 	}

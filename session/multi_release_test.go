@@ -78,7 +78,7 @@ func TestReleaseAll(t *testing.T) {
 			t.Errorf("release of everything = %+v, %v, want b and c", done, err)
 		}
 		c.wantFree("b", "c")
-		s.Close(t.Context(), "test")
+		s.End(t.Context(), "test")
 		_, err = s.ReleaseAll(t.Context(), nil, 0, "")
 		wantCode(t, err, session.CodeSessionEnded)
 	})

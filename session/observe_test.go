@@ -185,7 +185,7 @@ func TestObserverEnds(t *testing.T) {
 		mustAcquire(t, s, "max_hold", session.Acquire{MaxHold: time.Second})
 		time.Sleep(2 * time.Second)
 		mustAcquire(t, s, "session", session.Acquire{})
-		s.Close(t.Context(), "its client is gone")
+		s.End(t.Context(), "its client is gone")
 		synctest.Wait()
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -452,7 +452,7 @@ func TestTokenOfAnEarlierSessionOfTheKey(t *testing.T) {
 		p := begin(t, memory.NewRows(), session.Config{})
 		o := session.Options{OneLock: true, MaxHold: time.Hour, Key: "job"}
 		s, old := p.open(o)
-		s.Close(t.Context(), "test")
+		s.End(t.Context(), "test")
 		_, token := p.open(o)
 		for range 2 {
 			if _, err := p.Lookup(old); err == nil {
@@ -757,7 +757,7 @@ func TestRestartAfterAll(t *testing.T) {
 		synctest.Wait()
 		gone, other := p.open(patient)
 		mustAcquire(t, gone, "z", session.Acquire{})
-		gone.Close(t.Context(), "done")
+		gone.End(t.Context(), "done")
 		synctest.Wait()
 		p.kill()
 		j, past, err := journal.Open(p.dir)
@@ -791,7 +791,7 @@ func TestStopLeavesNothing(t *testing.T) {
 			mustAcquire(t, s, name, session.Acquire{})
 			mustRelease(t, s, name)
 		}
-		s.Close(t.Context(), "done")
+		s.End(t.Context(), "done")
 		synctest.Wait()
 		if err := p.Close(t.Context()); err != nil {
 			t.Fatal(err)

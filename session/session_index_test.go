@@ -24,7 +24,7 @@ func TestIndexForgets(t *testing.T) {
 		if _, _, err := m.Open(Options{}); CodeOf(err) != CodeTooManySessions {
 			t.Fatalf("err = %v, want %s", err, CodeTooManySessions)
 		}
-		s.Close(t.Context(), "enough")
+		s.End(t.Context(), "enough")
 	}
 	for id, s := range m.index.byID.Range {
 		t.Errorf("%v is left: %v", id, s)

@@ -72,7 +72,7 @@ func TestSummaryOfAWaiter(t *testing.T) {
 		if sum := of(t, c.nodes[0], s); sum.Waits != 2 || !slices.Equal(sum.Queues, []string{"taken"}) || sum.Left != 10*time.Second || sum.Holds != 0 {
 			t.Errorf("summary = %+v, want two waits for taken, the whole keepalive left and no hold", sum)
 		}
-		s.Close(t.Context(), "enough")
+		s.End(t.Context(), "enough")
 		<-got
 		<-again
 	})
@@ -140,7 +140,7 @@ func TestSessionsPaged(t *testing.T) {
 		slices.Sort(want)
 		var got []string
 		for after, pages := "", 0; ; pages++ {
-			c.open(0, session.Options{Name: "other"}).Close(t.Context(), "goes")
+			c.open(0, session.Options{Name: "other"}).End(t.Context(), "goes")
 			page, next := c.nodes[0].Sessions(session.Query{Prefix: "stay", After: after, Limit: 7})
 			for _, sum := range page {
 				got = append(got, sum.ID)
@@ -192,7 +192,7 @@ func TestSessionsSeen(t *testing.T) {
 		if len(seen) != 2 || h.Holds != 1 || !slices.Equal(h.Locks, []string{"mine/a"}) || w.Waits != 1 || !slices.Equal(w.Queues, []string{"mine/a"}) {
 			t.Errorf("seen %+v, want the holder and the waiter of mine/a, and no other name", seen)
 		}
-		waiter.Close(t.Context(), "enough")
+		waiter.End(t.Context(), "enough")
 		<-got
 		<-hidden
 	})
@@ -240,7 +240,7 @@ func TestSessionsNotThere(t *testing.T) {
 		if page := all(c.nodes[0], session.Query{}); len(page) != 1 {
 			t.Errorf("%d sessions, want the one", len(page))
 		}
-		s.Close(t.Context(), "enough")
+		s.End(t.Context(), "enough")
 		if page := all(c.nodes[0], session.Query{}); len(page) != 0 {
 			t.Errorf("after the end: %+v, want none", page)
 		}
@@ -315,7 +315,7 @@ func TestEndNoSession(t *testing.T) {
 		var log bytes.Buffer
 		c := newCluster(t, 1, session.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, nil)
 		s := c.open(0)
-		s.Close(t.Context(), "enough")
+		s.End(t.Context(), "enough")
 		for _, id := range []string{"", "nobody", s.ID(), s.UUID(), strings.Repeat("x", 1000), "a\nb"} {
 			_, err := c.nodes[0].EndSession(t.Context(), id, "a test")
 			wantCode(t, err, session.CodeNoSession)

@@ -40,7 +40,7 @@ func TestShareOfAUser(t *testing.T) {
 		if len(all) != 120 || !strings.Contains(err.Error(), "limits.sessions_per_user") {
 			t.Errorf("%d sessions, then %v, want 120 and the limit named", len(all), err)
 		}
-		all[0].Close(t.Context(), "enough")
+		all[0].End(t.Context(), "enough")
 		if all, _ := fill(t, m, alice); len(all) != 1 {
 			t.Errorf("%d sessions in place of one that has ended", len(all))
 		}

@@ -91,7 +91,7 @@ func TestHistorianEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustAcquire(t, other, "x", session.Acquire{})
-		other.Close(t.Context(), "process 9 has exited")
+		other.End(t.Context(), "process 9 has exited")
 
 		var got []string
 		for _, s := range d.of("x") {

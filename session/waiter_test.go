@@ -126,7 +126,7 @@ func TestWaiterEnds(t *testing.T) {
 		"granted":     {func(t *testing.T, s scene) { mustRelease(t, s.holder, "x") }, ""},
 		"too late":    {func(*testing.T, scene) { time.Sleep(time.Minute) }, session.CodeWaitTimeout},
 		"hung up":     {func(_ *testing.T, s scene) { s.cancel() }, session.CodeInternal},
-		"session end": {func(t *testing.T, s scene) { s.waiter.Close(t.Context(), "test") }, session.CodeSessionEnded},
+		"session end": {func(t *testing.T, s scene) { s.waiter.End(t.Context(), "test") }, session.CodeSessionEnded},
 		"draining":    {func(_ *testing.T, s scene) { s.c.nodes[0].Drain() }, session.CodeDraining},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestWaiterBeforeThen(t *testing.T) {
 					cancel()
 					w.Look()
 				case "session end":
-					waiter.Close(t.Context(), "test")
+					waiter.End(t.Context(), "test")
 				case "draining":
 					c.nodes[0].Drain()
 				default:
@@ -221,7 +221,7 @@ func TestWaiterGrantedAndGone(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			p := park(t, ctx, waiter, session.Acquire{Wait: time.Minute})
 			go func() { cancel(); p.w.Look() }()
-			go waiter.Close(context.Background(), "test")
+			go waiter.End(context.Background(), "test")
 			mustRelease(t, holder, "x")
 			if o := p.now(); o.times != 1 {
 				t.Fatalf("told %d times", o.times)

@@ -2,7 +2,6 @@ package socket
 
 import (
 	"cmp"
-	"context"
 	"strings"
 
 	"github.com/lockgw/lockgw/session"
@@ -198,9 +197,7 @@ func sessionEnd(c *conn) error {
 	if s == nil {
 		return &session.Error{Code: session.CodeNoSession, Detail: "this connection has no session"}
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.srv.cfg.Manager.Config().Timeout)
-	defer cancel()
-	s.Close(ctx, "ended by its client")
+	s.End(c.ctx, "ended by its client")
 	c.leave("ended by its client")
 	c.w.Simple("OK")
 	return nil
