@@ -35,18 +35,18 @@ func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fenc
 	defer cancel()
 	switch l, ours := m.ourHold(name, fence); {
 	case l != nil && owner != "" && l.c.Owner != owner:
-		return heldByAnother(name)
+		return mismatch(name, otherOwner)
 	case l != nil:
 		return l.breakNow(ctx)
 	case ours:
-		return fenceMismatch(name)
+		return mismatch(name, otherFence)
 	}
 	is := func(a *engine.Answer) error { // holders outside lockgw, one after the other, have the same fence
 		if owner == "" {
 			return nil
 		}
 		if st := m.statusOf(name, a); st.Holder != nil && st.ownerOf(fence) != owner {
-			return heldByAnother(name)
+			return mismatch(name, otherOwner)
 		}
 		return nil
 	}
@@ -56,31 +56,24 @@ func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fenc
 	case errors.Is(err, backend.ErrConflict):
 		return &Error{Code: CodeConflict, Lock: name, Detail: "what the store has under this name is no lock that is known here, so it is left alone; whoever has made it has to delete it"}
 	case errors.Is(err, backend.ErrNotHeld):
-		return freeNow(name)
+		return mismatch(name, freeNow)
 	case errors.Is(err, backend.ErrFence):
-		return fenceMismatch(name)
+		return mismatch(name, otherFence)
 	case err != nil:
 		return &Error{Code: CodeUnavailable, Lock: name, RetryAfter: time.Second, Detail: "the lock may or may not have been broken: " + err.Error()}
 	}
 	return nil
 }
 
-func fenceMismatch(name string) *Error {
-	return &Error{
-		Code: CodeFenceMismatch, Lock: name, Detail: "the lock is held by another fence now; look again before you break it",
-	}
-}
+// Why a hold that was seen is not there to be broken.
+const (
+	otherFence = "the lock is held by another fence now; look again before you break it"
+	otherOwner = "another than the owner that was seen holds the lock now; look again before you break it"
+	freeNow    = "nobody holds the lock now, with this fence or another: the name is free, and there is nothing to break"
+)
 
-func freeNow(name string) *Error {
-	return &Error{
-		Code: CodeFenceMismatch, Lock: name, Detail: "nobody holds the lock now, with this fence or another: the name is free, and there is nothing to break",
-	}
-}
-
-func heldByAnother(name string) *Error {
-	return &Error{
-		Code: CodeFenceMismatch, Lock: name, Detail: "another than the owner that was seen holds the lock now; look again before you break it",
-	}
+func mismatch(name, why string) *Error {
+	return &Error{Code: CodeFenceMismatch, Lock: name, Detail: why}
 }
 
 // ownerOf is who has the hold with that fence.
@@ -118,7 +111,7 @@ func (l *Lease) breakNow(ctx context.Context) error {
 		errand, err = l.n.Lose(&l.c, contender.ByForce), nil
 	}
 	if err != nil { // released meanwhile
-		return freeNow(l.name)
+		return mismatch(l.name, freeNow)
 	}
 	if l.settle(context.Background(), ctx.Done(), errand) {
 		return nil

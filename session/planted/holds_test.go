@@ -147,7 +147,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "break of another owner than was seen", file: "session/break.go",
-		old: "	case l != nil && owner != \"\" && l.c.Owner != owner:\n		return heldByAnother(name)\n", new: "",
+		old: "	case l != nil && owner != \"\" && l.c.Owner != owner:\n		return mismatch(name, otherOwner)\n", new: "",
 	},
 	{
 		name: "the end of a session leaves its waits", file: "session/end.go",
