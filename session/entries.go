@@ -9,22 +9,22 @@ import (
 
 // reserve waits until nobody else changes how often l was entered.
 func (l *Lease) reserve(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for l.busy != nil {
+	for {
+		l.mu.Lock()
 		busy := l.busy
+		if busy == nil {
+			l.busy = make(chan struct{})
+		}
 		l.mu.Unlock()
+		if busy == nil {
+			return nil
+		}
 		select {
 		case <-busy:
 		case <-ctx.Done():
-		}
-		l.mu.Lock()
-		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	l.busy = make(chan struct{})
-	return nil
 }
 
 func (l *Lease) unreserve() {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,10 +193,7 @@ func (l *Lease) settle(parent context.Context, stop <-chan struct{}, errand *eng
 		return !l.n.Owed()
 	}
 	began := time.Now()
-	if parent == nil {
-		parent = context.Background()
-	}
-	errand.Do(parent)
+	errand.Do(cmp.Or(parent, context.Background()))
 	select {
 	case <-given:
 		return !l.n.Owed()

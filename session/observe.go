@@ -123,18 +123,15 @@ func (s *Session) decided(ctx context.Context, name string, a *Acquire, g Grant,
 	if err != nil {
 		s.recordRefusal(name, a, began, err)
 	}
-	if s.m.cfg.Observer != nil {
-		s.acquired(ctx, name, a, g, err, began)
+	o := s.m.cfg.Observer
+	if o == nil {
+		return
 	}
-}
-
-// acquired tells the Observer what became of an acquire that began then.
-func (s *Session) acquired(ctx context.Context, name string, a *Acquire, g Grant, err error, began time.Time) {
 	seen := Acquired{Name: name, Shared: a.Shared, Limit: a.Limit, Wait: time.Since(began), Err: err, Reentered: err == nil && !g.New}
 	if l := g.Lease; err == nil && g.New {
 		seen.Path, seen.Delay, seen.Ahead, seen.Owner, seen.Fence = l.wakePath(), time.Since(l.holderNow().Since), l.c.Ahead, l.c.Owner, l.Fence()
 	}
-	s.m.cfg.Observer.Acquired(ctx, seen)
+	o.Acquired(ctx, seen)
 }
 
 // release is surrender, observed.

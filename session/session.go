@@ -220,10 +220,7 @@ func (s *Session) live() {
 func (s *Session) checkSilence() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return
-	}
-	if !s.silentLocked() {
+	if s.closed || !s.silentLocked() {
 		return
 	}
 	s.m.wg.Go(func() { s.closeIf(s.silentLocked, "no request for "+s.o.Keepalive.String()) })

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -29,7 +30,7 @@ func (s *Session) stand(ctx context.Context, l *Lease, a *Acquire, r *receipt) (
 		return false, s.m.drainingError(l.name)
 	}
 	l.n = n
-	errand.Do(l.parent())
+	errand.Do(cmp.Or(l.parentCtx, context.Background())) // without the caller's end
 	if done, err := l.tell(a.late(), a.OnQueued); done {
 		return false, orNil(err)
 	}
@@ -58,14 +59,6 @@ func orNil(err *Error) error {
 		return err
 	}
 	return nil
-}
-
-// parent is the context of requests on behalf of l, without the caller's end.
-func (l *Lease) parent() context.Context {
-	if l.parentCtx != nil {
-		return l.parentCtx
-	}
-	return context.Background()
 }
 
 // tell is how a caller learns what has become of l: it holds the name (done, and no
