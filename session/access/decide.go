@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/lockgw/lockgw/session"
@@ -103,21 +104,11 @@ func (p *policy) any(by Caller, right Right, covers func(rule) bool) bool {
 	if len(p.rules) == 0 && right < Admin || p.administers(by) {
 		return true
 	}
-	for _, r := range p.rules {
-		if r.right >= right && covers(r) && p.concerns(by, r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.rules, func(r rule) bool { return r.right >= right && covers(r) && p.concerns(by, r) })
 }
 
 func (p *policy) concerns(by Caller, r rule) bool {
-	for _, who := range r.who {
-		if p.is(by, who) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.who, func(who principal) bool { return p.is(by, who) })
 }
 
 // administers tells whether by has all rights: root, the user of this process and whoever

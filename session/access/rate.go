@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"sync"
@@ -17,12 +18,7 @@ type Rate struct {
 	Burst     int // at once; 0: PerSecond
 }
 
-func (r Rate) burst() int {
-	if r.Burst == 0 {
-		return r.PerSecond
-	}
-	return r.Burst
-}
+func (r Rate) burst() int { return cmp.Or(r.Burst, r.PerSecond) }
 
 // maxBuckets bounds what is kept: callers beyond it share one.
 const maxBuckets = 1 << 14
