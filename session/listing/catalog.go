@@ -28,54 +28,46 @@ const (
 
 // listed is what List has to know of a name that is not on the page.
 type listed struct {
-	name    string
-	state   session.State
-	holder  string
-	waiters int
-	// moreWait, as in session.Status.
-	moreWait bool
-	since    int64 // when it was granted, ms of Unix time; 0: unknown
-	until    int64 // when the lease ends, likewise; 0: it has no end, or there is none
-	fence    backend.Fence
+	place
+	state    session.State
+	moreWait bool // as in session.Status
+}
+
+// place in the order, as a cursor has it.
+type place struct {
+	Name    string        `json:"n"`
+	Holder  string        `json:"h,omitempty"`
+	Waiters int           `json:"w,omitempty"`
+	Since   int64         `json:"s,omitempty"` // when it was granted, ms of Unix time; 0: unknown
+	Until   int64         `json:"u,omitempty"` // when the lease ends, likewise; 0: it has no end, or there is none
+	Fence   backend.Fence `json:"f,omitempty"`
 }
 
 func listedOf(st session.Status) listed {
-	l := listed{name: st.Name, state: st.State, waiters: st.Waiters, moreWait: st.MoreWait, fence: st.Fence}
+	l := listed{place: place{Name: st.Name, Waiters: st.Waiters, Fence: st.Fence}, state: st.State, moreWait: st.MoreWait}
 	if h := st.Holder; h != nil {
-		l.holder = strings.TrimSpace(h.Node + " " + h.Command) // of a program outside lockgw neither is known
+		l.Holder = strings.TrimSpace(h.Node + " " + h.Command) // of a program outside lockgw neither is known
 		if !h.Since.IsZero() {
-			l.since = h.Since.UnixMilli()
+			l.Since = h.Since.UnixMilli()
 		}
 	}
 	if st.State == session.StateHeld && st.TTL > 0 {
-		l.until = time.Now().Add(st.TTL).UnixMilli()
+		l.Until = time.Now().Add(st.TTL).UnixMilli()
 	}
 	return l
 }
 
-// place in the order, as a cursor has it.
-type listPlace struct {
-	Name    string        `json:"n"`
-	Holder  string        `json:"h,omitempty"`
-	Waiters int           `json:"w,omitempty"`
-	Since   int64         `json:"s,omitempty"`
-	Until   int64         `json:"u,omitempty"`
-	Fence   backend.Fence `json:"f,omitempty"`
-}
-
-// cursorAfter is where a list goes on after l. It has to fit into a URL, so < stays one character.
-func cursorAfter(l *listed) string {
+// cursorAfter is where a list goes on after p. It has to fit into a URL, so < stays one character.
+func cursorAfter(p *place) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(listPlace{l.name, l.holder, l.waiters, l.since, l.until, l.fence}); err != nil { // not with these types
-		return ""
-	}
+	_ = e.Encode(p) // never fails with these types
 	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
-func parseCursor(cursor string) (*listed, error) {
-	var p listPlace
+func parseCursor(cursor string) (*place, error) {
+	var p place
 	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err == nil {
 		err = json.Unmarshal(b, &p)
@@ -83,7 +75,7 @@ func parseCursor(cursor string) (*listed, error) {
 	if err != nil || session.CheckName(p.Name) != nil {
 		return nil, session.Invalid("cursor", "is not the next of a page; begin again without one")
 	}
-	return &listed{name: p.Name, holder: p.Holder, waiters: p.Waiters, since: p.Since, until: p.Until, fence: p.Fence}, nil
+	return &p, nil
 }
 
 // catalog is all names that begin with a prefix and are held or waited for.

@@ -59,10 +59,10 @@ func (l *Lists) List(ctx context.Context, q Query) (Page, error) {
 		return Page{}, fmt.Errorf("list locks: %w", err)
 	}
 	page := Page{Incomplete: all.incomplete, Counts: Counts{AtLeast: all.incomplete != ""}}
-	var found []*listed
+	var found []*place
 	for i := range all.names {
 		if one := &all.names[i]; q.wants(one) {
-			found = append(found, one)
+			found = append(found, &one.place)
 			page.Counts.add(one)
 		} else if one.moreWait && q.wantsWaited(one) {
 			page.Counts.AtLeast = true
@@ -95,7 +95,7 @@ func (l *Lists) List(ctx context.Context, q Query) (Page, error) {
 
 func (c *Counts) add(l *listed) {
 	c.Locks++
-	c.Waiting += l.waiters
+	c.Waiting += l.Waiters
 	c.AtLeast = c.AtLeast || l.moreWait
 	if l.state == session.StateHeld {
 		c.Held++
@@ -103,7 +103,7 @@ func (c *Counts) add(l *listed) {
 }
 
 // check refuses what List does not know, and returns where to begin.
-func (q *Query) check() (*listed, error) {
+func (q *Query) check() (*place, error) {
 	q.Sort, q.Limit = cmp.Or(q.Sort, ByName), cmp.Or(q.Limit, 100)
 	if !slices.Contains(Orders, q.Sort) {
 		return nil, session.Invalid("sort", "%q is not one of %s", q.Sort, joined(Orders))
@@ -125,25 +125,25 @@ func (q *Query) check() (*listed, error) {
 }
 
 func (q *Query) wants(l *listed) bool {
-	return (q.State == "" || l.state == q.State || q.State == StateWaited && l.waiters > 0) && q.finds(l)
+	return (q.State == "" || l.state == q.State || q.State == StateWaited && l.Waiters > 0) && q.finds(l)
 }
 
 // wantsWaited: q would want l if somebody waited for it.
 func (q *Query) wantsWaited(l *listed) bool { return q.State == StateWaited && q.finds(l) }
 
 func (q *Query) finds(l *listed) bool {
-	return (q.Contains == "" || strings.Contains(strings.ToLower(l.name), q.Contains)) && (q.Sees == nil || q.Sees(l.name))
+	return (q.Contains == "" || strings.Contains(strings.ToLower(l.Name), q.Contains)) && (q.Sees == nil || q.Sees(l.Name))
 }
 
 // look asks about each name of a page again: what is known of it may be some seconds
 // old, and tells less than Inspect. A name that is not wanted any more is left out; so is one
 // about which there is no answer, whose error is among those that are returned.
-func (l *Lists) look(ctx context.Context, q *Query, names []*listed) ([]session.Status, []error) {
+func (l *Lists) look(ctx context.Context, q *Query, names []*place) ([]session.Status, []error) {
 	ctx, cancel := context.WithTimeout(ctx, l.from.Config().Timeout)
 	defer cancel()
 	all, errs := make([]session.Status, len(names)), make([]error, len(names))
 	_ = backend.Each(len(names), func(i int) error {
-		all[i], errs[i] = l.from.Glance(ctx, names[i].name)
+		all[i], errs[i] = l.from.Glance(ctx, names[i].Name)
 		all[i].Shares = nil // for a page of large semaphores would be large
 		all[i].Next = nil   // the nodes that may know who it is were not asked
 		return nil
@@ -156,7 +156,7 @@ func (l *Lists) look(ctx context.Context, q *Query, names []*listed) ([]session.
 	compare := q.compare()
 	slices.SortStableFunc(all, func(a, b session.Status) int { // by what they are now
 		x, y := listedOf(a), listedOf(b)
-		return compare(&x, &y)
+		return compare(&x.place, &y.place)
 	})
 	return all, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
@@ -192,28 +192,28 @@ func joined[T ~string](all []T) string {
 	return strings.Join(words, ", ")
 }
 
-// key is what l is sorted by, so that it ascends; known is false if l has nothing of it.
-func (q *Query) key(l *listed) (known bool, number int64, text string) {
+// key is what p is sorted by, so that it ascends; known is false if p has nothing of it.
+func (q *Query) key(p *place) (known bool, number int64, text string) {
 	switch q.Sort {
 	case ByHolder:
-		return l.holder != "", 0, l.holder
+		return p.Holder != "", 0, p.Holder
 	case ByHeld:
-		return l.since != 0, l.since, ""
+		return p.Since != 0, p.Since, ""
 	case ByLease:
-		return l.until != 0, -l.until, ""
+		return p.Until != 0, -p.Until, ""
 	case ByWaiters:
-		return true, -int64(l.waiters), ""
+		return true, -int64(p.Waiters), ""
 	case ByFence:
-		return l.fence != 0, -int64(l.fence), ""
+		return p.Fence != 0, -int64(p.Fence), ""
 	default:
-		return true, 0, l.name
+		return true, 0, p.Name
 	}
 }
 
-func (q *Query) compare() func(a, b *listed) int {
+func (q *Query) compare() func(a, b *place) int {
 	texts := q.Sort == ByName || q.Sort == ByHolder
 	reverse := q.Order == "desc" && texts || q.Order == "asc" && !texts
-	return func(a, b *listed) int {
+	return func(a, b *place) int {
 		knownA, numberA, textA := q.key(a)
 		knownB, numberB, textB := q.key(b)
 		if knownA != knownB {
@@ -226,6 +226,6 @@ func (q *Query) compare() func(a, b *listed) int {
 		if reverse {
 			by = -by
 		}
-		return cmp.Or(by, strings.Compare(a.name, b.name))
+		return cmp.Or(by, strings.Compare(a.Name, b.Name))
 	}
 }
