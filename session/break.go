@@ -106,7 +106,7 @@ func (m *Manager) ourHold(name string, fence backend.Fence) (l *Lease, ours bool
 // breakNow ends l by force, and waits for the store until ctx is done: the name is not
 // free before.
 func (l *Lease) breakNow(ctx context.Context) error {
-	errand, err := l.revoke(reasonBroken)
+	errand, err := l.revoke(LossBroken)
 	if l.kept() { // nobody has to be told
 		errand, err = l.n.Lose(&l.c, contender.ByForce), nil
 	}

@@ -208,51 +208,6 @@ func (l *Lease) leaseTTL() (ttl time.Duration) {
 	return ttl
 }
 
-// The reasons of a loss, as events name them.
-const (
-	reasonExpired = "expired"
-	reasonGone    = "gone"
-	reasonMaxHold = "max_hold"
-	reasonBroken  = "broken"
-	reasonEnded   = "session_ended"
-)
-
-// LossBroken is the reason of a loss by Break.
-const LossBroken = reasonBroken
-
-var lossSentence = map[string]string{
-	reasonExpired: "its lease ran out before a renewal was confirmed",
-	reasonGone:    "the store does not have it any more",
-	reasonMaxHold: "it has reached its max_hold",
-	reasonBroken:  "an administrator has ended it",
-	reasonEnded:   "an administrator has ended its session",
-}
-
-// LossSentence says in words what the reason of a loss means; "" of one that it does
-// not know.
-func LossSentence(reason string) string { return lossSentence[reason] }
-
-// lossOf names the reason of a loss.
-func lossOf(r contender.Reason) string {
-	switch r {
-	case contender.Expired:
-		return reasonExpired
-	case contender.ByForce:
-		return reasonBroken
-	case contender.MaxHold:
-		return reasonMaxHold
-	default:
-		return reasonGone
-	}
-}
-
-func (l *Lease) lostError(reason string) *Error {
-	return &Error{
-		Code: CodeLost, Lock: l.name,
-		Detail: fmt.Sprintf("the hold with fence %d is lost (%s: %s); another may have the lock now", l.c.Fence, reason, lossSentence[reason]),
-	}
-}
-
 func (l *Lease) releasedError() *Error {
 	return &Error{Code: CodeNotOwner, Lock: l.name, Detail: fmt.Sprintf("the hold with fence %d has been released", l.c.Fence)}
 }

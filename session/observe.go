@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -92,9 +90,6 @@ type Renewed struct {
 	TTL    time.Duration
 	Err    error
 }
-
-// LossReasons are what HoldEnded.Reason may be of a loss.
-func LossReasons() []string { return slices.Sorted(maps.Keys(lossSentence)) }
 
 // acquire is start, and waits.
 func (s *Session) acquire(ctx context.Context, name string, a Acquire, r *receipt) (Grant, error) {

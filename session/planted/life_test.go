@@ -71,11 +71,11 @@ var lifeBugs = []bug{
 		old: "min(at-t.now(), glance)", new: "at-t.now()",
 	},
 	{
-		name: "no share of sessions", file: "session/share.go",
+		name: "no share of sessions", file: "session/users.go",
 		old: "if m.users[o.User] >= m.cfg.Limits.SessionsPerUser {", new: "if false {",
 	},
 	{
-		name: "no sessions for administrators", file: "session/share.go",
+		name: "no sessions for administrators", file: "session/users.go",
 		old: "		most -= most / 100\n", new: "",
 	},
 	{
@@ -87,15 +87,15 @@ var lifeBugs = []bug{
 		old: "&& m.clear(o.User) {", new: "&& false {",
 	},
 	{
-		name: "sessions with a connection make room", file: "session/share.go",
+		name: "sessions with a connection make room", file: "session/users.go",
 		old: "s.gathering+s.conns == 0", new: "s.gathering == 0",
 	},
 	{
-		name: "sessions that talk make room", file: "session/share.go",
+		name: "sessions that talk make room", file: "session/users.go",
 		old: "s.m.cfg.Clock()-s.seen > idleGrace", new: "true",
 	},
 	{
-		name: "sessions of others make room", file: "session/share.go",
+		name: "sessions of others make room", file: "session/users.go",
 		old: "if (all || s.o.User == user) && s", new: "if _ = all; s",
 	},
 	{
