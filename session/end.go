@@ -154,7 +154,9 @@ func (s *Session) close(ctx context.Context, reason string, then fate, still fun
 			t.Stop()
 		}
 	}
-	s.m.answers.drop(s.replays)
+	for _, r := range s.replays {
+		s.m.answers.Drop(&r.Answer)
+	}
 	s.mu.Unlock()
 	s.m.remove(s, why, then == keep)
 	if then == keep {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/session/answers"
 	"github.com/lockgw/lockgw/session/contender"
 	"github.com/lockgw/lockgw/session/engine"
 )
@@ -24,7 +25,7 @@ type Manager struct {
 	drain   context.CancelFunc
 	wg      sync.WaitGroup // every goroutine that the Manager started
 	index   sessionIndex
-	answers answers
+	answers *answers.Book
 	pings   pings
 
 	mu        sync.Mutex // guards the fields below; nothing of this package is locked under it
@@ -66,7 +67,7 @@ func New(store ledger.Table, cfg Config) *Manager {
 		m.cfg.Limits.MaxTTL = min(m.cfg.Limits.MaxTTL, most)
 	}
 	m.engine = engine.New(store, owner{m}, m.cfg.engine(store))
-	m.answers.start(m)
+	m.answers = answers.New(answers.Limits{PerUser: m.cfg.Limits.AnswersPerUser, All: m.cfg.Limits.Answers}, m.cfg.Clock, forget)
 	m.restore(m.cfg.Past)
 	m.engine.Recovered()
 	m.resumeAll(m.cfg.Past)
@@ -258,7 +259,7 @@ func (m *Manager) Close(ctx context.Context) error {
 	} else {
 		err = m.engine.Close(ctx)
 	}
-	m.answers.stop()
+	m.answers.Stop()
 	m.wg.Wait()
 	m.noteIdle()
 	return err

@@ -53,7 +53,7 @@ func (s *Session) forget(r *receipt) {
 	defer s.mu.Unlock()
 	if p := s.replays[r.key]; p != nil && p.what == r.what {
 		delete(s.replays, r.key)
-		s.m.answers.drop(replays{r.key: p})
+		s.m.answers.Drop(&p.Answer)
 	}
 }
 

@@ -1,31 +1,40 @@
 package session
 
 import (
-	"container/list"
 	"context"
 	"errors"
-	"time"
+
+	"github.com/lockgw/lockgw/session/answers"
+	"github.com/lockgw/lockgw/session/journal"
 )
 
 // replays remembers the answers to requests that carried a key, so that a repeat
 // after a lost answer has the effect of one. An answer that changed nothing is not
-// remembered: a repeat that is done anew has the effect of one, too. See answers for how
-// long and how many.
+// remembered: a repeat that is done anew has the effect of one, too. See package answers for
+// how long and how many.
 type replays map[string]*replay
 
 type replay struct {
+	answers.Answer
+	s    *Session
+	key  string
 	what string // the request, to tell a repeat from another use of the key
 	done chan struct{}
-	at   time.Duration // of the answer
 	v    any
 	err  error
 	told bool // the answer is one for those who wait for it, too
 	keep bool // and for those who ask later
+}
 
-	names int // see receipt
-	s     *Session
-	key   string
-	place *list.Element // guarded by answers.mu; nil: not in there
+// replayLocked makes the place for the answer to a request with key.
+func (s *Session) replayLocked(key, what string, names int) *replay {
+	r := &replay{s: s, key: key, what: what, done: make(chan struct{})}
+	r.User, r.Names, r.Data = s.o.User, names, r
+	if s.replays == nil {
+		s.replays = replays{}
+	}
+	s.replays[key] = r
+	return r
 }
 
 // receipt is a request with a key. What it does is written into the journal together
@@ -49,8 +58,8 @@ func (s *Session) once(ctx context.Context, of *receipt, takes bool, f func(*rec
 		if mine {
 			s.run(of, r, func(of *receipt) (any, error) {
 				if takes { // what gives something back must not fail for this
-					if err := s.m.answers.room(s, of.names); err != nil {
-						return nil, err
+					if err := s.m.answers.Room(s.o.User, of.names); err != nil {
+						return nil, &Error{Code: CodeTooManyHolds, RetryAfter: journal.AtLeast, Detail: err.Error()}
 					}
 				}
 				return f(of)
@@ -85,36 +94,43 @@ func (s *Session) run(of *receipt, r *replay, f func(*receipt) (any, error)) {
 func (s *Session) recall(of *receipt) (r *replay, mine bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.replays == nil {
-		s.replays = replays{}
-	}
 	if r := s.replays[of.key]; r != nil {
 		if r.what != of.what {
 			return nil, false, &Error{Code: CodeConflict, Detail: "this request id was used for a different request"}
 		}
 		return r, false, nil
 	}
-	r = &replay{what: of.what, names: of.names, done: make(chan struct{})}
-	s.replays[of.key] = r
-	return r, true, nil
+	return s.replayLocked(of.key, of.what, of.names), true, nil
 }
 
 // remember has the answer r given, and given again if it has to be. unknown: what was
 // done is not.
 func (s *Session) remember(of *receipt, r *replay, unknown bool) {
 	s.mu.Lock()
-	r.at = s.m.cfg.Clock()
+	r.At = s.m.cfg.Clock()
 	r.told = final(r.err)
 	r.keep = r.told && (r.err == nil || of.changed || unknown)
 	if !r.keep {
 		delete(s.replays, of.key)
 	} else if r.err != nil {
-		s.m.cfg.Journal.Answered(s.id, of.refused(r.err, r.at))
+		s.m.cfg.Journal.Answered(s.id, of.refused(r.err, r.At))
 	}
 	close(r.done)
 	s.mu.Unlock()
 	if r.keep {
-		s.m.answers.add(s, of.key, r)
+		s.m.answers.Add(&r.Answer)
+	}
+}
+
+// forget takes old answers out of their sessions.
+func forget(old []*answers.Answer) {
+	for _, a := range old {
+		r := a.Data.(*replay)
+		r.s.mu.Lock()
+		if r.s.replays[r.key] == r {
+			delete(r.s.replays, r.key)
+		}
+		r.s.mu.Unlock()
 	}
 }
 

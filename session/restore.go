@@ -220,7 +220,8 @@ func (m *Manager) remind(past map[string]*journal.Session, byID map[string]*Sess
 
 // remind takes up an answer that an earlier process has given.
 func (s *Session) remind(a journal.Answer, lost map[journal.Owner]journal.Lost) {
-	r := &replay{what: a.What, names: 1, done: make(chan struct{}), at: a.Up, told: true, keep: true}
+	r := s.replayLocked(a.Key, a.What, 1)
+	r.At, r.told, r.keep = a.Up, true, true
 	close(r.done)
 	switch {
 	case a.Code != "":
@@ -230,11 +231,7 @@ func (s *Session) remind(a journal.Answer, lost map[journal.Owner]journal.Lost) 
 	default:
 		r.v = Released{Count: a.Count, Pending: a.Free != 0, freeAt: a.Free}
 	}
-	if s.replays == nil {
-		s.replays = replays{}
-	}
-	s.replays[a.Key] = r
-	s.m.answers.add(s, a.Key, r)
+	s.m.answers.Add(&r.Answer)
 }
 
 // formerLease is the hold that was granted in answer a; it may be over, or one of lost.

@@ -18,8 +18,8 @@
 // for all of them. An acquire that waits has that of its caller, or none (Waiter).
 //
 // More than 25 files stand here, because they share those locks: a lease and its session
-// change in one step. What needs none of them is in rooms of its own (contender, engine,
-// journal, access, peer, history).
+// change in one step. What needs none of them is in rooms of its own (answers,
+// contender, engine, journal, access, listing, peer, history).
 package session
 
 import (

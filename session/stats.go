@@ -17,7 +17,7 @@ type Stats struct {
 // Stats counts what there is now.
 func (m *Manager) Stats() Stats {
 	m.mu.Lock()
-	st := Stats{Sessions: len(m.sessions), Answers: m.answers.count()}
+	st := Stats{Sessions: len(m.sessions), Answers: m.answers.Count()}
 	m.mu.Unlock()
 	m.engine.Each(func(n *engine.Name) {
 		n.See(func(c *contender.Contender, _ time.Duration) {

@@ -130,9 +130,13 @@ var rules = []rule{
 		why: "a process that is a server of a test is the same whatever it serves",
 	},
 	{
-		pkg: "session", ours: []string{"backend", "backend/boottime", "backend/jsontext", "backend/ledger", "session/contender", "session/engine", "session/journal"},
+		pkg: "session", ours: []string{"backend", "backend/boottime", "backend/jsontext", "backend/ledger", "session/answers", "session/contender", "session/engine", "session/journal"},
 		closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "who holds a lock is decided here for all stores and all fronts: no client of a store, no web framework, no telemetry",
+	},
+	{
+		pkg: "session/answers", ours: []string{"session/journal"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
+		why: "how much is remembered for a user does not depend on what it says",
 	},
 	{
 		pkg: "session/contender", ours: []string{"backend", "backend/ledger"}, closed: true,

@@ -107,24 +107,24 @@ var lifeBugs = []bug{
 		old: "				r.changed = true\n", new: "",
 	},
 	{
-		name: "answers of a user without end", file: "session/answers.go",
+		name: "answers of a user without end", file: "session/answers/answers.go",
 		old: "	if l == nil || names == 0 {", new: "	if true {",
 	},
 	{
-		name: "answers in all without end", file: "session/answers.go",
-		old: "a.n >= l.Answers && share", new: "false && share",
+		name: "answers in all without end", file: "session/answers/answers.go",
+		old: "b.n >= l.All && share", new: "false && share",
 	},
 	{
 		name: "answers for several names count as one", file: "session/multi_repeat.go",
 		old: "			r.names++\n", new: "			r.names = 1\n",
 	},
 	{
-		name: "answers are not swept", file: "session/answers.go",
-		old: "		a.sweeper = time.AfterFunc(sweepEvery, a.sweep)\n	}\n	a.mu.Unlock()\n	forget(old)\n}\n\nfunc (a *answers) removeLocked", new: "	}\n	a.mu.Unlock()\n	forget(old)\n}\n\nfunc (a *answers) removeLocked",
+		name: "answers are not swept", file: "session/answers/answers.go",
+		old: "		b.sweeper = time.AfterFunc(sweepEvery, b.sweep)\n	}\n	b.mu.Unlock()\n	b.forget(old)\n}\n\nfunc (b *Book) removeLocked", new: "	}\n	b.mu.Unlock()\n	b.forget(old)\n}\n\nfunc (b *Book) removeLocked",
 	},
 	{
 		name: "answers outlive their session", file: "session/end.go",
-		old: "	s.m.answers.drop(s.replays)\n", new: "",
+		old: "		s.m.answers.Drop(&r.Answer)\n", new: "		_ = r\n",
 	},
 	{
 		name: "a journal without a cap", file: "session/journal/journal.go", test: "./session/journal",
