@@ -103,7 +103,7 @@ func (s *Session) BeginAcquire(ctx context.Context, name string, a Acquire) (Gra
 // acquireOnce is acquire of a request with a Key.
 func (s *Session) acquireOnce(ctx context.Context, name string, a Acquire) (Grant, error) {
 	what := fmt.Sprintf("acquire %s %d %v %v %v %v %v", name, a.Thread, a.Wait, a.TTL, a.Fixed, a.MaxHold, a.MinHold) + a.inMode()
-	v, err := s.once(ctx, &receipt{key: a.Key, what: what, names: 1}, true, func(r *receipt) (any, error) { return s.acquire(ctx, name, a, r) })
+	v, _, err := s.once(ctx, &receipt{key: a.Key, what: what, names: 1}, true, func(r *receipt) (any, error) { return s.acquire(ctx, name, a, r) })
 	g, _ := v.(Grant)
 	return g, err
 }

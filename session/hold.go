@@ -113,9 +113,7 @@ func (s *Session) ReleaseSeen(ctx context.Context, name string, thread int64, al
 	if seen != nil {
 		what += fmt.Sprintf(" fence %d", *seen)
 	}
-	repeat := true
-	v, err := s.once(ctx, &receipt{key: key, what: what, names: 1}, false, func(r *receipt) (any, error) {
-		repeat = false
+	v, repeat, err := s.once(ctx, &receipt{key: key, what: what, names: 1}, false, func(r *receipt) (any, error) {
 		return s.release(ctx, name, thread, all, seen, r)
 	})
 	r, _ := v.(Released)

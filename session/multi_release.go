@@ -36,9 +36,7 @@ func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, 
 		return s.releaseAll(ctx, names, thread, nil)
 	}
 	what := digest("release", fmt.Sprintf("%q %d", names, thread))
-	repeat := true
-	v, err := s.once(ctx, s.receiptFor(names, key, what), false, func(r *receipt) (any, error) {
-		repeat = false
+	v, repeat, err := s.once(ctx, s.receiptFor(names, key, what), false, func(r *receipt) (any, error) {
 		return s.releaseAll(ctx, names, thread, r)
 	})
 	if r, ok := v.(Released); ok { // of the process before it is not known which names those of the session were

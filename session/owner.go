@@ -60,11 +60,11 @@ func (l *Lease) ended(e contender.Entry) {
 		return
 	case e.Kind == contender.Released:
 		j.Kept(l.key(), l.s.id, string(l.c.Owner), end.answer.released(l, 0))
-		l.finish(nil, EventReleased, end.reason)
+		l.finish(EventReleased, end.reason)
 		return
 	default:
 		j.Released(l.key(), l.s.id, end.answer.givenBack(l, e.Deadline+Margin(l.c.TTL)))
-		l.finish(nil, EventReleased, end.reason)
+		l.finish(EventReleased, end.reason)
 	}
 	l.m.forgetSlot(l)
 }
@@ -112,14 +112,16 @@ func (l *Lease) lost(reason string) {
 	}
 	l.mu.Unlock()
 	l.m.cfg.Journal.Lost(l.key(), l.s.id, l.loss(reason))
-	l.finish(l.lostError(reason), EventLost, reason)
+	l.finish(EventLost, reason)
 	l.m.forgetSlot(l)
 }
 
-// finish ends l. why is nil after a release, whose words are made when somebody asks.
-func (l *Lease) finish(why *Error, e EventType, reason string) {
+// finish ends l. The words of a release are made when somebody asks for them.
+func (l *Lease) finish(e EventType, reason string) {
 	l.mu.Lock()
-	l.over, l.err = true, why
+	if l.over = true; e == EventLost {
+		l.err = l.lostError(reason)
+	}
 	l.mu.Unlock()
 	l.m.event(e, l, reason)
 	l.observeEnd(e, reason)

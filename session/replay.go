@@ -47,13 +47,13 @@ type receipt struct {
 }
 
 // once runs f, unless a request with this key was run: then it returns that
-// one's answer, when it is there. CodeConflict when the key was used for
-// something else.
-func (s *Session) once(ctx context.Context, of *receipt, takes bool, f func(*receipt) (any, error)) (any, error) {
+// one's answer, when it is there, and says so (repeat). CodeConflict when the key was
+// used for something else.
+func (s *Session) once(ctx context.Context, of *receipt, takes bool, f func(*receipt) (any, error)) (v any, repeat bool, err error) {
 	for {
 		r, mine, err := s.recall(of)
 		if err != nil {
-			return nil, err
+			return nil, true, err
 		}
 		if mine {
 			s.run(of, r, func(of *receipt) (any, error) {
@@ -64,15 +64,15 @@ func (s *Session) once(ctx context.Context, of *receipt, takes bool, f func(*rec
 				}
 				return f(of)
 			})
-			return r.v, r.err
+			return r.v, false, r.err
 		}
 		select {
 		case <-r.done:
 			if r.told {
-				return r.v, r.err
+				return r.v, true, r.err
 			}
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, true, ctx.Err()
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (s *Session) Err() error {
 	return context.Cause(s.ctx)
 }
 
-// gone is why an acquire cannot go on: when all sessions end, that of the gateway.
+// gone is why an acquire cannot go on, nil if it can: when all sessions end, that of the gateway.
 func (s *Session) gone(name string) error {
 	if s.m.drained.Err() != nil {
 		return s.m.drainingError(name)

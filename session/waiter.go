@@ -169,15 +169,10 @@ func (w *Waiter) look() (over bool, err error) {
 
 // gone is why nobody wants the name any more; nil: somebody does.
 func (w *Waiter) gone() error {
-	switch s := w.s; {
-	case w.ctx.Err() != nil:
-		return w.ctx.Err()
-	case s.ctx.Err() != nil:
-		return s.gone(w.l.name)
-	case s.m.drained.Err() != nil:
-		return s.m.drainingError(w.l.name)
+	if err := w.ctx.Err(); err != nil {
+		return err
 	}
-	return nil
+	return w.s.gone(w.l.name)
 }
 
 // end makes the result of a wait that is over, and tells it to those who keep account.
