@@ -13,6 +13,7 @@ import (
 	"github.com/lockgw/lockgw/session/answers"
 	"github.com/lockgw/lockgw/session/contender"
 	"github.com/lockgw/lockgw/session/engine"
+	"github.com/lockgw/lockgw/session/journal"
 )
 
 // Manager is the registry of sessions and of the names they hold or wait for.
@@ -68,9 +69,11 @@ func New(store ledger.Table, cfg Config) *Manager {
 	}
 	m.engine = engine.New(store, owner{m}, m.cfg.engine(store))
 	m.answers = answers.New(answers.Limits{PerUser: m.cfg.Limits.AnswersPerUser, All: m.cfg.Limits.Answers}, m.cfg.Clock, forget)
-	m.restore(m.cfg.Past)
+	past := m.cfg.Past
+	m.cfg.Past = journal.State{Secret: past.Secret} // the rest is large, and of no use afterwards
+	sessions := m.restore(past)
 	m.engine.Recovered()
-	m.resumeAll(m.cfg.Past)
+	resumeAll(past, sessions)
 	return m
 }
 

@@ -14,8 +14,8 @@ import (
 // restore takes up what the process before this one was told to keep. A hold counts
 // as held until its deadline, but is in jeopardy until the store has confirmed it;
 // whatever else that process may have left in the store is given back.
-func (m *Manager) restore(past journal.State) {
-	byID := map[string]*Session{}
+func (m *Manager) restore(past journal.State) (byID map[string]*Session) {
+	byID = map[string]*Session{}
 	for _, c := range past.Sessions {
 		byID[c.ID] = m.adopt(c)
 	}
@@ -32,10 +32,11 @@ func (m *Manager) restore(past journal.State) {
 	for _, begin := range begins { // the end of one hold may end its session, and all holds of that
 		begin(!m.Info().Shared)
 	}
+	return byID
 }
 
 // resumeAll begins what may end a session or a hold that restore has made.
-func (m *Manager) resumeAll(past journal.State) {
+func resumeAll(past journal.State, byID map[string]*Session) {
 	told := map[string]time.Duration{} // until when a session relies on what it holds
 	for _, rec := range past.Places {
 		if t := rec.Turn; t != nil {
@@ -43,10 +44,7 @@ func (m *Manager) resumeAll(past journal.State) {
 		}
 	}
 	for _, c := range past.Sessions {
-		m.mu.Lock()
-		s := m.sessions[tokenHash(c.Hash)]
-		m.mu.Unlock()
-		s.comeBack(c, told[c.ID])
+		byID[c.ID].comeBack(c, told[c.ID])
 	}
 }
 
@@ -80,7 +78,7 @@ func (m *Manager) pasts(past journal.State, byID map[string]*Session) map[string
 			all[k.Name] = p
 		}
 		p.Given = max(p.Given, backend.Fence(rec.Fence))
-		if t := rec.Turn; t != nil && (byID[t.Session] != nil || t.Kept) {
+		if t := rec.Turn; t != nil {
 			p.ID = max(p.ID, backend.Fence(t.Hold)) // of two holds of the node the newer one counts
 		}
 	}
@@ -92,12 +90,8 @@ func (m *Manager) pasts(past journal.State, byID map[string]*Session) map[string
 	return all
 }
 
-// resume gives t's hold back to the session s, if that is there. nil is right for a name
-// that is kept without a session.
+// resume gives t's hold back to the session s; nil: the name is kept without one.
 func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *Session, c *journal.Session) {
-	if s == nil && !t.Kept {
-		return
-	}
 	if backend.Fence(t.Hold) < p.ID {
 		m.superseded(k, t, s, c)
 		return
@@ -146,30 +140,27 @@ func (m *Manager) superseded(k journal.Key, t *journal.Turn, s *Session, c *jour
 // comeBack has the session live by what it lived by. A connection that does not come
 // back leaves its holds until they were told to end: its client may not have noticed.
 func (s *Session) comeBack(c *journal.Session, told time.Duration) {
-	switch c.Life {
-	case journal.Process:
-		if s.m.cfg.Rebind == nil {
-			s.endedMeanwhile(errors.New("this gateway cannot watch processes"))
+	if c.Life == journal.Process {
+		err := errors.New("this gateway cannot watch processes")
+		if s.m.cfg.Rebind != nil {
+			s.o.Alive, err = s.m.cfg.Rebind(s.o.Process, s.o.Peer)
+		}
+		if err != nil { // it has ended meanwhile
+			s.m.wg.Go(func() { s.closeSoon(err.Error()) })
 			return
 		}
-		alive, err := s.m.cfg.Rebind(s.o.Process, s.o.Peer)
-		if err != nil {
-			s.endedMeanwhile(err)
-			return
-		}
-		s.o.Alive = alive
-	case journal.Connection:
-		s.mu.Lock()
+	}
+	s.mu.Lock()
+	if c.Life == journal.Connection {
 		s.awaitLocked(cmp.Or(c.Back, told))
-		s.mu.Unlock()
-	case journal.Keepalive, journal.MaxHold:
 	}
 	switch {
 	case s.spent:
-		s.retireIn(repeatGrace, func() { s.closeSoon(releasedReason) })
-	case s.o.OneLock && len(s.Leases()) == 0:
-		s.retireIn(lostGrace, func() { s.retired("it held nothing when the gateway was restarted") })
+		s.retireLocked(repeatGrace, func() { s.closeSoon(releasedReason) })
+	case s.o.OneLock && len(s.holds) == 0:
+		s.retireLocked(lostGrace, func() { s.retired("it held nothing when the gateway was restarted") })
 	}
+	s.mu.Unlock()
 	s.live()
 }
 
@@ -179,14 +170,6 @@ func (s *Session) awaitLocked(told time.Duration) {
 	s.m.cfg.Journal.Away(s.id, told)
 	s.returns = time.AfterFunc(max(s.m.cfg.Session.Reattach, told-s.m.cfg.Clock()), s.checkReturn)
 }
-
-func (s *Session) retireIn(d time.Duration, f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.retireLocked(d, f)
-}
-
-func (s *Session) endedMeanwhile(err error) { s.m.wg.Go(func() { s.closeSoon(err.Error()) }) }
 
 // checkReturn ends a session whose client has not come back.
 func (s *Session) checkReturn() {

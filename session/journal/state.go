@@ -117,7 +117,7 @@ const maxLosses = 1 << 10
 // Place is a name at which something may be left in the store, and whose turn it
 // is, if anybody was told.
 type Place struct {
-	Turn  *Turn
+	Turn  *Turn  // of a State that Open has returned: its session is there, or it is kept without one
 	Fence uint64 // of the last turn told
 }
 
