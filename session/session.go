@@ -64,6 +64,9 @@ type Options struct {
 	Key string
 }
 
+// EndsWithConns: the session lives by nothing but its connections.
+func (o Options) EndsWithConns() bool { return o.Conns && o.Keepalive == 0 && o.Alive == nil }
+
 // Process is one, told from every other that has or had its number.
 type Process struct {
 	PID     int
@@ -263,7 +266,7 @@ func (s *Session) silentAt() (at time.Duration, so bool) {
 func (s *Session) Outlives() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.conns > 1 || !s.o.Conns || s.o.Keepalive > 0 || s.o.Alive != nil
+	return s.conns > 1 || !s.o.EndsWithConns()
 }
 
 // Attach and Detach count the connections of a session with Options.Conns.
@@ -285,6 +288,6 @@ func (s *Session) Attach() error {
 func (s *Session) Detach(reason string) {
 	s.closeIf(func() bool {
 		s.conns--
-		return s.conns == 0 && s.o.Conns && s.o.Keepalive == 0 && s.o.Alive == nil
+		return s.conns == 0 && s.o.EndsWithConns()
 	}, reason)
 }

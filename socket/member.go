@@ -76,17 +76,12 @@ func (c *conn) join(token string) error {
 // session must not do that.
 func (c *conn) mayLeave() error {
 	s := c.member.s
-	if s == nil || !livesByConns(s) || s.Err() != nil || len(s.Leases()) == 0 {
+	if s == nil || !s.Options().EndsWithConns() || s.Err() != nil || len(s.Leases()) == 0 {
 		return nil
 	}
 	return &session.Error{
 		Code: session.CodeConflict, Detail: "this connection's session holds locks; UNLOCK them or SESSION END first",
 	}
-}
-
-func livesByConns(s *session.Session) bool {
-	o := s.Options()
-	return o.Conns && o.Keepalive == 0 && o.Alive == nil
 }
 
 func (c *conn) enter(s *session.Session) error {

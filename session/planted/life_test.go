@@ -35,8 +35,8 @@ var lifeBugs = []bug{
 	},
 	{
 		name: "decided, unlocked, closed", file: "session/session.go",
-		old: "	s.closeIf(func() bool {\n		s.conns--\n		return s.conns == 0 && s.o.Conns && s.o.Keepalive == 0 && s.o.Alive == nil\n	}, reason)\n",
-		new: "	s.mu.Lock()\n	s.conns--\n	last := s.conns == 0 && s.o.Conns && s.o.Keepalive == 0 && s.o.Alive == nil\n	s.mu.Unlock()\n	if last {\n		s.closeSoon(reason)\n	}\n",
+		old: "	s.closeIf(func() bool {\n		s.conns--\n		return s.conns == 0 && s.o.EndsWithConns()\n	}, reason)\n",
+		new: "	s.mu.Lock()\n	s.conns--\n	last := s.conns == 0 && s.o.EndsWithConns()\n	s.mu.Unlock()\n	if last {\n		s.closeSoon(reason)\n	}\n",
 	},
 	{
 		name: "who came back is not seen", file: "session/restore.go",
