@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/events"
 )
 
 // eventBuffer is how many events a client may fall behind. A client that is cut off comes
@@ -92,9 +93,9 @@ func (h *Handler) listen(r *http.Request, id string) (sub *session.Subscription,
 	case len(values) == 0 || values[0] == "": // an EventSource that has not seen any event
 		return h.Manager.Follow(id, eventBuffer, func(session.Event) bool { return true }), nil, true, nil
 	}
-	seen, err := session.ParseEventID(values[0])
+	seen, err := events.ParseID(values[0])
 	if err != nil {
-		seen = session.EventID{}
+		seen = events.ID{}
 	}
 	sub, missed, complete = h.Manager.Resume(id, eventBuffer, seen)
 	return sub, missed, complete, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/events"
 )
 
 // Events of a hold stream that the core does not know.
@@ -46,7 +47,7 @@ func (h *Handler) hold(c *gin.Context) error {
 	if err != nil {
 		return h.streamError(ctx, s, cl, err)
 	}
-	s.send(session.EventID{}, session.EventAcquired, lockOf(v, cl.token, identityOf(ctx)))
+	s.send(events.ID{}, session.EventAcquired, lockOf(v, cl.token, identityOf(ctx)))
 	h.follow(ctx, s, cl, v.Fence, sub.C)
 	return nil
 }
@@ -99,7 +100,7 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 	for {
 		select {
 		case q := <-waiting:
-			s.send(session.EventID{}, session.EventQueued, q)
+			s.send(events.ID{}, session.EventQueued, q)
 		case <-tick.C:
 			if s.started {
 				s.comment(keepalive)
@@ -112,7 +113,7 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 
 // follow sends the events of the hold with that fence, until it is over or the client is
 // gone.
-func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backend.Fence, events <-chan *session.Event) {
+func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backend.Fence, told <-chan *session.Event) {
 	tick := time.NewTicker(h.commentEvery)
 	defer tick.Stop()
 	ended := cl.sess.Done()
@@ -127,7 +128,7 @@ func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backen
 			}
 		case <-tick.C:
 			s.comment(keepalive)
-		case e, ok := <-events:
+		case e, ok := <-told:
 			switch {
 			case !ok:
 				return // it reads too slowly to be told in time
@@ -137,9 +138,9 @@ func (h *Handler) follow(ctx context.Context, s *stream, cl *claim, fence backen
 			case e.Fence != fence:
 				// of an earlier hold of the same owner
 			case e.Type == session.EventJeopardy:
-				s.send(session.EventID{}, e.Type, eventOf(*e))
+				s.send(events.ID{}, e.Type, eventOf(*e))
 			case e.Type == session.EventLost, e.Type == session.EventReleased:
-				s.send(session.EventID{}, e.Type, eventOf(*e))
+				s.send(events.ID{}, e.Type, eventOf(*e))
 				return
 			}
 		}
@@ -158,6 +159,6 @@ func (h *Handler) streamError(ctx context.Context, s *stream, cl *claim, err err
 	p := problemOf(err)
 	p.Lock, p.RequestID = cl.names[0], requestID(s.w)
 	h.logDefect(ctx, s.w, p)
-	s.send(session.EventID{}, eventError, p)
+	s.send(events.ID{}, eventError, p)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
+	"github.com/lockgw/lockgw/session/events"
 )
 
 const (
@@ -31,10 +32,10 @@ func newStream(c *gin.Context) *stream {
 
 // send sends an event. data is an object; id, if it is one, is what a client that
 // comes back tells in Last-Event-ID.
-func (s *stream) send(id session.EventID, event session.EventType, data any) {
+func (s *stream) send(id events.ID, event session.EventType, data any) {
 	b := encode(data)
 	var out bytes.Buffer
-	known := id != session.EventID{}
+	known := id != events.ID{}
 	switch {
 	case s.format == ndjson && known:
 		fmt.Fprintf(&out, `{"event":%q,"id":%q,%s`, event, id, b[1:])

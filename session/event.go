@@ -1,13 +1,10 @@
 package session
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/session/events"
 )
 
 // EventType is what happened to a hold or a session.
@@ -26,7 +23,7 @@ const (
 
 // Event tells one thing that happened on this node.
 type Event struct {
-	ID      EventID
+	ID      events.ID
 	Type    EventType
 	Time    time.Time
 	Session string // ID of the session
@@ -39,38 +36,38 @@ type Event struct {
 	Holder *Holder
 }
 
-// EventID names an event. The zero value names none.
-type EventID struct {
-	// Start tells the processes of a gateway apart: the numbers of each begin anew.
-	Start int64
-	// N rises by one from event to event.
-	N uint64
+// Subscription delivers events until it is closed.
+type Subscription = events.Subscription[Event]
+
+// Subscribe delivers the events of all sessions that want accepts, from now on.
+// A reader that falls more than buffer events behind is dropped.
+func (m *Manager) Subscribe(buffer int, want func(Event) bool) *Subscription {
+	return m.Follow("", buffer, want)
 }
 
-// String is the form in which clients keep an id, to be read by ParseEventID.
-func (id EventID) String() string { return fmt.Sprintf("%d-%d", id.Start, id.N) }
-
-// MarshalText is String.
-func (id EventID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
-
-// UnmarshalText is ParseEventID.
-func (id *EventID) UnmarshalText(b []byte) (err error) {
-	*id, err = ParseEventID(string(b))
-	return err
+// Follow is Subscribe to the events of the session with that ID; "": of all.
+func (m *Manager) Follow(id string, buffer int, want func(Event) bool) *Subscription {
+	return m.events.Follow(id, buffer, want)
 }
 
-var errEventID = errors.New("not the id of an event")
+// Resume is Follow for a client that comes back, see events.Bus.
+func (m *Manager) Resume(id string, buffer int, seen events.ID) (s *Subscription, missed []Event, complete bool) {
+	return m.events.Resume(id, buffer, seen)
+}
 
-// ParseEventID reads what String has written.
-func ParseEventID(s string) (EventID, error) {
-	start, n, _ := strings.Cut(s, "-")
-	var id EventID
-	var err error
-	if id.Start, err = strconv.ParseInt(start, 10, 64); err != nil {
-		return EventID{}, errEventID
-	}
-	if id.N, err = strconv.ParseUint(n, 10, 64); err != nil {
-		return EventID{}, errEventID
-	}
-	return id, nil
+// publish tells e to those who listen.
+func (m *Manager) publish(e Event) {
+	m.events.Publish(e.Session, func(id events.ID) Event {
+		e.ID, e.Time = id, time.Now()
+		return e
+	})
+}
+
+// event tells what happened to the hold l.
+func (m *Manager) event(t EventType, l *Lease, reason string) {
+	who := l.holderNow()
+	who.Since = who.Since.UTC()
+	m.publish(Event{
+		Type: t, Session: l.s.id, Lock: l.name, Owner: l.c.Owner, Thread: l.thread, Fence: l.c.Fence, Reason: reason, Holder: &who,
+	})
 }

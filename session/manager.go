@@ -13,12 +13,12 @@ import (
 	"github.com/lockgw/lockgw/session/answers"
 	"github.com/lockgw/lockgw/session/contender"
 	"github.com/lockgw/lockgw/session/engine"
+	"github.com/lockgw/lockgw/session/events"
 	"github.com/lockgw/lockgw/session/journal"
 )
 
 // Manager is the registry of sessions and of the names they hold or wait for.
 type Manager struct {
-	bus
 	store   ledger.Table
 	engine  *engine.Engine
 	cfg     Config
@@ -27,6 +27,7 @@ type Manager struct {
 	wg      sync.WaitGroup // every goroutine that the Manager started
 	index   sessionIndex
 	answers *answers.Book
+	events  *events.Bus[Event]
 	pings   pings
 
 	mu        sync.Mutex // guards the fields below; nothing of this package is locked under it
@@ -57,11 +58,10 @@ const (
 // before the store.
 func New(store ledger.Table, cfg Config) *Manager {
 	m := &Manager{
-		store: store, cfg: cfg.withDefaults(),
+		store: store, cfg: cfg.withDefaults(), events: events.New[Event](),
 		sessions: map[tokenHash]*Session{}, keyed: map[string]*Session{}, users: map[string]int{},
 		ended: map[tokenHash]ended{}, journaled: map[string]struct{}{},
 	}
-	m.bus.start()
 	m.drained, m.drain = context.WithCancel(context.Background())
 	or(&m.cfg.Store, store.Info().Type)
 	if most := store.Info().MaxTTL; most > 0 {
@@ -224,14 +224,6 @@ func (m *Manager) remove(s *Session, why *Error, kept bool) {
 		}
 	}
 	m.ended[s.hash] = ended{why, now}
-}
-
-func (m *Manager) event(t EventType, l *Lease, reason string) {
-	who := l.holderNow()
-	who.Since = who.Since.UTC()
-	m.publish(Event{
-		Type: t, Session: l.s.id, Lock: l.name, Owner: l.c.Owner, Thread: l.thread, Fence: l.c.Fence, Reason: reason, Holder: &who,
-	})
 }
 
 func (m *Manager) drainingError(lock string) *Error {

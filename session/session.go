@@ -19,7 +19,7 @@
 //
 // More than 25 files stand here, because they share those locks: a lease and its session
 // change in one step. What needs none of them is in rooms of its own (answers,
-// contender, engine, journal, access, listing, peer, history).
+// contender, engine, events, journal, access, listing, peer, history).
 package session
 
 import (

@@ -23,7 +23,7 @@ func (s *Session) stand(ctx context.Context, l *Lease, a *Acquire, r *receipt) (
 	h := s.holder(l.thread, a.Note)
 	h.Since = l.asked
 	l.c.Owner, l.c.About = h.Owner, h.record()
-	l.c.NoWait, l.c.Curious = l.tries, !l.tries && (a.OnQueued != nil || s.m.heard())
+	l.c.NoWait, l.c.Curious = l.tries, !l.tries && (a.OnQueued != nil || s.m.events.Heard())
 	l.holder, l.hurried, l.repeat, l.parentCtx = h, l.tries, r, s.m.detach(ctx)
 	n, errand, err := s.m.engine.Enter(l.name, &l.c)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
+	"github.com/lockgw/lockgw/session/events"
 	"github.com/lockgw/lockgw/socket/resp"
 )
 
@@ -33,7 +34,7 @@ type subscriptions struct {
 
 // message is what subscribers are sent, as JSON.
 type message struct {
-	ID     session.EventID   `json:"id"`
+	ID     events.ID         `json:"id"`
 	Event  session.EventType `json:"event"`
 	Time   time.Time         `json:"time"`
 	Lock   string            `json:"lock"`

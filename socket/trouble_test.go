@@ -32,13 +32,13 @@ func trouble(all []told) (some []string) {
 	return some
 }
 
-// events is a stream of the other front.
-type events struct {
+// eventStream is a stream of the other front.
+type eventStream struct {
 	t     *testing.T
 	lines *bufio.Scanner
 }
 
-func follow(t *testing.T, socket, method, path, token, format string) *events {
+func follow(t *testing.T, socket, method, path, token, format string) *eventStream {
 	t.Helper()
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -60,11 +60,11 @@ func follow(t *testing.T, socket, method, path, token, format string) *events {
 	if answer.StatusCode != http.StatusOK {
 		t.Fatalf("%s %s: %s", method, path, answer.Status)
 	}
-	return &events{t, bufio.NewScanner(answer.Body)}
+	return &eventStream{t, bufio.NewScanner(answer.Body)}
 }
 
 // next reads one event of either format; false at the end.
-func (s *events) next() (m told, ok bool) {
+func (s *eventStream) next() (m told, ok bool) {
 	s.t.Helper()
 	for s.lines.Scan() {
 		line := s.lines.Text()
@@ -84,7 +84,7 @@ func (s *events) next() (m told, ok bool) {
 	return told{}, false
 }
 
-func (s *events) rest() (all []told) {
+func (s *eventStream) rest() (all []told) {
 	for m, ok := s.next(); ok; m, ok = s.next() {
 		all = append(all, m)
 	}

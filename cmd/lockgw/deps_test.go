@@ -130,7 +130,7 @@ var rules = []rule{
 		why: "a process that is a server of a test is the same whatever it serves",
 	},
 	{
-		pkg: "session", ours: []string{"backend", "backend/boottime", "backend/jsontext", "backend/ledger", "session/answers", "session/contender", "session/engine", "session/journal"},
+		pkg: "session", ours: []string{"backend", "backend/boottime", "backend/jsontext", "backend/ledger", "session/answers", "session/contender", "session/engine", "session/events", "session/journal"},
 		closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
 		why: "who holds a lock is decided here for all stores and all fronts: no client of a store, no web framework, no telemetry",
 	},
@@ -149,6 +149,10 @@ var rules = []rule{
 	{
 		pkg: "session/engine", ours: []string{"backend", "backend/boottime", "backend/ledger", "session/contender"}, closed: true, theirs: []string{"golang.org/x/sys"},
 		why: "it carries out what contenders ask for, and knows no sessions",
+	},
+	{
+		pkg: "session/events", closed: true,
+		why: "how events reach those who follow them does not depend on what they tell",
 	},
 	{
 		pkg: "session/journal", ours: []string{"backend/jsontext"}, closed: true, theirs: []string{"golang.org/x/sys", "github.com/google/uuid"},
@@ -171,7 +175,7 @@ var rules = []rule{
 		why: "what happened is told to it by the core, and looked up by who asks; it decides nothing",
 	},
 	{
-		pkg: "api", ours: []string{"api/", "session", "session/access", "session/history", "session/listing", "session/peer", "backend"},
+		pkg: "api", ours: []string{"api/", "session", "session/access", "session/events", "session/history", "session/listing", "session/peer", "backend"},
 		why: "HTTP translates to and from the core; it knows no store and no other front",
 	},
 	{

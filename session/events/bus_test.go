@@ -1,4 +1,4 @@
-package session
+package events
 
 import (
 	"encoding/json"
@@ -10,18 +10,24 @@ import (
 	"testing"
 )
 
-func every(Event) bool { return true }
+// event is what the tests publish.
+type event struct {
+	id   ID
+	lock string
+}
+
+func every(event) bool { return true }
 
 // tell publishes n events of the session, with the locks named from, from+1, ...
-func (b *bus) tell(session string, from, n int) {
+func tell(b *Bus[event], session string, from, n int) {
 	for i := range n {
-		b.publish(Event{Type: EventAcquired, Session: session, Lock: fmt.Sprint(from + i)})
+		b.Publish(session, func(id ID) event { return event{id, fmt.Sprint(from + i)} })
 	}
 }
 
-func locks(events []Event) (names []string) {
+func locks(events []event) (names []string) {
 	for _, e := range events {
-		names = append(names, e.Lock)
+		names = append(names, e.lock)
 	}
 	return names
 }
@@ -33,46 +39,45 @@ func numbers(from, to int) (names []string) {
 	return names
 }
 
-func TestEventID(t *testing.T) {
-	id := EventID{Start: 1763640949123456, N: 17}
-	if got, err := ParseEventID(id.String()); got != id || err != nil {
+func TestID(t *testing.T) {
+	id := ID{Start: 1763640949123456, N: 17}
+	if got, err := ParseID(id.String()); got != id || err != nil {
 		t.Errorf("parse %q = %v, %v, want %v", id, got, err, id)
 	}
-	var again EventID
+	var again ID
 	if b, err := json.Marshal(id); err != nil || json.Unmarshal(b, &again) != nil || again != id {
 		t.Errorf("by JSON %s, %v: %v, want %v", b, err, again, id)
 	}
 	for _, bad := range []string{"", "-", "7", "7-", "-7", "a-1", "1-a", "1-2-3", "1-18446744073709551616", "9223372036854775808-1", " 1-2"} {
-		if got, err := ParseEventID(bad); err == nil || got != (EventID{}) {
+		if got, err := ParseID(bad); err == nil || got != (ID{}) {
 			t.Errorf("parse %q = %v, %v, want an error and no id", bad, got, err)
 		}
 	}
 }
 
 func TestResume(t *testing.T) {
-	var b bus
-	b.start()
+	b := New[event]()
 	before := b.Follow("a", 10, every)
-	b.tell("a", 0, 2)
+	tell(b, "a", 0, 2)
 	<-before.C
-	seen := (<-before.C).ID // of 1
+	seen := (<-before.C).id // of 1
 	before.Close()
-	b.tell("a", 2, 3) // while nobody listens
-	b.tell("b", 100, 1)
+	tell(b, "a", 2, 3) // while nobody listens
+	tell(b, "b", 100, 1)
 	for name, tt := range map[string]struct {
 		session  string
-		seen     EventID
+		seen     ID
 		missed   []string
 		complete bool
 	}{
 		"what came after it":        {"a", seen, numbers(2, 5), true},
-		"nothing has come after it": {"a", EventID{seen.Start, seen.N + 4}, nil, true},
-		"from the beginning":        {"a", EventID{seen.Start, 0}, numbers(0, 5), true},
+		"nothing has come after it": {"a", ID{seen.Start, seen.N + 4}, nil, true},
+		"from the beginning":        {"a", ID{seen.Start, 0}, numbers(0, 5), true},
 		"of another session":        {"b", seen, []string{"100"}, true},
 		"of all sessions":           {"", seen, append(numbers(2, 5), "100"), true},
-		"of an earlier process":     {"a", EventID{seen.Start - 1, seen.N + 4}, numbers(0, 5), false},
-		"of the future":             {"a", EventID{seen.Start, seen.N + 100}, numbers(0, 5), false},
-		"of nobody":                 {"a", EventID{}, numbers(0, 5), false},
+		"of an earlier process":     {"a", ID{seen.Start - 1, seen.N + 4}, numbers(0, 5), false},
+		"of the future":             {"a", ID{seen.Start, seen.N + 100}, numbers(0, 5), false},
+		"of nobody":                 {"a", ID{}, numbers(0, 5), false},
 	} {
 		s, missed, complete := b.Resume(tt.session, 10, tt.seen)
 		if !slices.Equal(locks(missed), tt.missed) || complete != tt.complete {
@@ -84,17 +89,16 @@ func TestResume(t *testing.T) {
 
 // The id is as old as what was pushed out, one older, and one younger.
 func TestResumeTooOld(t *testing.T) {
-	var b bus
-	b.start()
-	b.tell("a", 0, keptEvents+10)
+	b := New[event]()
+	tell(b, "a", 0, kept+10)
 	for seen, want := range map[uint64]struct {
 		from     int
 		complete bool
 	}{9: {10, false}, 10: {10, true}, 11: {11, true}} {
-		s, missed, complete := b.Resume("a", 1, EventID{b.last.Start, seen})
-		if !slices.Equal(locks(missed), numbers(want.from, keptEvents+10)) || complete != want.complete {
+		s, missed, complete := b.Resume("a", 1, ID{b.last.Start, seen})
+		if !slices.Equal(locks(missed), numbers(want.from, kept+10)) || complete != want.complete {
 			t.Errorf("after %d: %d events from %s on, complete %v, want from %d on, %v",
-				seen, len(missed), missed[0].Lock, complete, want.from, want.complete)
+				seen, len(missed), missed[0].lock, complete, want.from, want.complete)
 		}
 		s.Close()
 	}
@@ -102,17 +106,16 @@ func TestResumeTooOld(t *testing.T) {
 
 // What is missed and what comes over the channel are all there is, each once.
 func TestResumeWhilePublishing(t *testing.T) {
-	var b bus
-	b.start()
+	b := New[event]()
 	seen := b.last
 	const events = 500
 	var publishing sync.WaitGroup
-	publishing.Go(func() { b.tell("a", 0, events) })
+	publishing.Go(func() { tell(b, "a", 0, events) })
 	for range 50 {
 		s, missed, _ := b.Resume("a", events, seen)
 		got := locks(missed)
 		for len(got) < events {
-			got = append(got, (<-s.C).Lock)
+			got = append(got, (<-s.C).lock)
 		}
 		if !slices.Equal(got, numbers(0, events)) {
 			t.Fatalf("got %v, want 0 to %d", got, events-1)
@@ -123,10 +126,9 @@ func TestResumeWhilePublishing(t *testing.T) {
 }
 
 func TestSlowReaderIsDropped(t *testing.T) {
-	var b bus
-	b.start()
-	slow, other, all := b.Follow("a", 1, every), b.Follow("a", 3, every), b.Subscribe(3, every)
-	b.tell("a", 0, 3)
+	b := New[event]()
+	slow, other, all := b.Follow("a", 1, every), b.Follow("a", 3, every), b.Follow("", 3, every)
+	tell(b, "a", 0, 3)
 	if got := len(slow.C); got != 1 {
 		t.Errorf("%d events for the slow reader, want 1", got)
 	}
@@ -134,28 +136,27 @@ func TestSlowReaderIsDropped(t *testing.T) {
 	if _, open := <-slow.C; open {
 		t.Error("the slow reader goes on after an event was dropped")
 	}
-	if len(other.C) != 3 || len(all.C) != 3 || !b.heard() {
-		t.Errorf("%d and %d events for the others, heard %v, want 3, 3, true", len(other.C), len(all.C), b.heard())
+	if len(other.C) != 3 || len(all.C) != 3 || !b.Heard() {
+		t.Errorf("%d and %d events for the others, heard %v, want 3, 3, true", len(other.C), len(all.C), b.Heard())
 	}
 	slow.Close() // again: nothing happens
 	other.Close()
 	all.Close()
-	if b.heard() || len(b.of) != 0 || len(b.all) != 0 {
-		t.Errorf("heard %v by %d sessions and %d more after all are closed, want by none", b.heard(), len(b.of), len(b.all))
+	if b.Heard() || len(b.of) != 0 || len(b.all) != 0 {
+		t.Errorf("heard %v by %d sessions and %d more after all are closed, want by none", b.Heard(), len(b.of), len(b.all))
 	}
 }
 
 // An event asks no filter of another session: thousands of streams are no burden
 // for the locks of others.
 func TestFiltersOfOtherSessions(t *testing.T) {
-	var b bus
-	b.start()
+	b := New[event]()
 	asked := 0
 	for i := range 1000 {
-		defer b.Follow(fmt.Sprint("s", i), 1, func(Event) bool { asked++; return true }).Close()
+		defer b.Follow(fmt.Sprint("s", i), 1, func(event) bool { asked++; return true }).Close()
 	}
-	b.tell("s7", 0, 1)
-	b.tell("nobody", 0, 1)
+	tell(b, "s7", 0, 1)
+	tell(b, "nobody", 0, 1)
 	if asked != 1 {
 		t.Errorf("2 events asked %d filters, want the one of the session", asked)
 	}
@@ -164,14 +165,14 @@ func TestFiltersOfOtherSessions(t *testing.T) {
 func BenchmarkPublish(b *testing.B) {
 	for _, streams := range []int{0, 1, 10_000} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
-			var bus bus
+			bus := New[event]()
 			for i := range streams {
 				bus.Follow(fmt.Sprint("s", i), 1, every)
 			}
-			e := Event{Type: EventAcquired, Session: "quiet", Lock: strings.Repeat("x", 20)}
+			e := event{lock: strings.Repeat("x", 20)}
 			b.ReportAllocs()
 			for b.Loop() {
-				bus.publish(e)
+				bus.Publish("quiet", func(ID) event { return e })
 			}
 		})
 	}
@@ -180,9 +181,8 @@ func BenchmarkPublish(b *testing.B) {
 // Thousands of clients may listen, and what one event takes does not depend on how many do.
 func TestSubscriptionsAreSmall(t *testing.T) {
 	const subscriptions, buffer = 1000, 1024
-	var b bus
-	b.start()
-	all := make([]*Subscription, subscriptions)
+	b := New[event]()
+	all := make([]*Subscription[event], subscriptions)
 	used := func(f func()) int {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -192,17 +192,17 @@ func TestSubscriptionsAreSmall(t *testing.T) {
 	}
 	n := used(func() {
 		for i := range all {
-			all[i] = b.Subscribe(buffer, every)
+			all[i] = b.Follow("", buffer, every)
 		}
 	})
 	if n /= subscriptions; n > 16*buffer {
 		t.Errorf("a subscription takes %d bytes, want about 8 for each of %d events", n, buffer)
 	}
-	if n := used(func() { b.tell("s", 0, 100) }) / 100; n > 4<<10 {
+	if n := used(func() { tell(b, "s", 0, 100) }) / 100; n > 4<<10 {
 		t.Errorf("an event takes %d bytes", n)
 	}
 	first, last := <-all[0].C, <-all[subscriptions-1].C
-	if first != last || first.Lock != "0" {
+	if first != last || first.lock != "0" {
 		t.Errorf("told %+v and %+v, want the same", first, last)
 	}
 }
