@@ -7,7 +7,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
@@ -48,9 +47,6 @@ func ifMatch(r *http.Request) (backend.Fence, error) {
 // allEvents tells an administrator what happens to the locks of this node that it
 // administers.
 func (h *Handler) allEvents(c *gin.Context) error {
-	if err := params.None(c.Request); err != nil {
-		return err
-	}
 	by := identityOf(c.Request.Context()).caller
 	if !h.Access.Some(by, access.Admin) {
 		return h.Access.May(by, access.Admin, "")
@@ -60,9 +56,6 @@ func (h *Handler) allEvents(c *gin.Context) error {
 
 // reload reads the configuration again. Nothing changes if anything is wrong with it.
 func (h *Handler) reload(c *gin.Context) error {
-	if err := params.None(c.Request); err != nil {
-		return err
-	}
 	by := identityOf(c.Request.Context()).caller
 	if err := h.Access.May(by, access.Admin, ""); err != nil {
 		return err
@@ -82,9 +75,6 @@ func (h *Handler) reload(c *gin.Context) error {
 
 // examine tells an administrator what this gateway finds out about its store and its machine.
 func (h *Handler) examine(c *gin.Context) error {
-	if err := params.None(c.Request); err != nil {
-		return err
-	}
 	by := identityOf(c.Request.Context()).caller
 	if err := h.Access.May(by, access.Admin, ""); err != nil {
 		return err

@@ -83,15 +83,8 @@ var _ http.Handler = (*Handler)(nil)
 
 // New makes a Handler. It starts nothing and has nothing to close.
 func New(cfg Config) *Handler {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Access == nil {
-		cfg.Access = access.Open()
-	}
-	if cfg.Lists == nil {
-		cfg.Lists = listing.New(cfg.Manager)
-	}
+	cfg.Log, cfg.Access = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Access, access.Open())
+	cfg.Lists = cmp.Or(cfg.Lists, listing.New(cfg.Manager))
 	cfg.bodyTimeout = cmp.Or(cfg.bodyTimeout, 5*time.Second)
 	cfg.commentEvery = cmp.Or(cfg.commentEvery, 10*time.Second)
 	h := &Handler{Config: cfg, hosts: origin.HostsOf(cfg.AllowedHosts), site: web.New(openapiYAML)}
@@ -140,22 +133,22 @@ func (h *Handler) routes(r gin.IRoutes) {
 		{http.MethodPost, "/v1/sessions", h.openSession},
 		{http.MethodGet, "/v1/sessions", h.listSessions},
 		{http.MethodDelete, "/v1/sessions", h.killUser},
-		{http.MethodDelete, "/v1/sessions/:id", h.killSession},
-		{http.MethodGet, "/v1/sessions/self", h.showSession},
-		{http.MethodDelete, "/v1/sessions/self", h.endSession},
-		{http.MethodPost, "/v1/sessions/self/keepalive", h.keepalive},
-		{http.MethodGet, "/v1/sessions/self/events", h.sessionEvents},
-		{http.MethodGet, "/v1/events", h.allEvents},
-		{http.MethodPost, "/v1/admin/reload", h.reload},
-		{http.MethodGet, "/v1/admin/doctor", h.examine},
-		{http.MethodGet, "/livez", h.livez},
+		{http.MethodDelete, "/v1/sessions/:id", bare(h.killSession)},
+		{http.MethodGet, "/v1/sessions/self", bare(h.showSession)},
+		{http.MethodDelete, "/v1/sessions/self", bare(h.endSession)},
+		{http.MethodPost, "/v1/sessions/self/keepalive", bare(h.keepalive)},
+		{http.MethodGet, "/v1/sessions/self/events", bare(h.sessionEvents)},
+		{http.MethodGet, "/v1/events", bare(h.allEvents)},
+		{http.MethodPost, "/v1/admin/reload", bare(h.reload)},
+		{http.MethodGet, "/v1/admin/doctor", bare(h.examine)},
+		{http.MethodGet, "/livez", bare(h.livez)},
 		{http.MethodGet, "/readyz", h.readyz},
-		{http.MethodGet, "/metrics", h.metrics},
-		{http.MethodGet, "/version", h.version},
-		{http.MethodGet, "/openapi.yaml", h.openapi},
-		{http.MethodGet, "/", h.page},
-		{http.MethodGet, "/docs", h.docs},
-		{http.MethodGet, "/web/:file", h.pagePart},
+		{http.MethodGet, "/metrics", bare(h.metrics)},
+		{http.MethodGet, "/version", bare(h.version)},
+		{http.MethodGet, "/openapi.yaml", bare(h.openapi)},
+		{http.MethodGet, "/", bare(h.page)},
+		{http.MethodGet, "/docs", bare(h.docs)},
+		{http.MethodGet, "/web/:file", bare(h.pagePart)},
 	} {
 		r.Handle(e.method, e.path, h.answer(e.do))
 		if e.method == http.MethodGet {

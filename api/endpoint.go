@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -22,6 +23,16 @@ func (h *Handler) answer(do endpoint) gin.HandlerFunc {
 		if err := do(c); err != nil {
 			h.refuse(c.Writer, c.Request, withLock(err, c.Request))
 		}
+	}
+}
+
+// bare is do for a request that has no parameters.
+func bare(do endpoint) endpoint {
+	return func(c *gin.Context) error {
+		if err := params.None(c.Request); err != nil {
+			return err
+		}
+		return do(c)
 	}
 }
 

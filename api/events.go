@@ -17,7 +17,7 @@ const eventBuffer = 256
 // sessionEvents tells what happens to the holds of the session until it ends: from
 // now on, or from the event on that the client says it has seen last.
 func (h *Handler) sessionEvents(c *gin.Context) error {
-	s, err := h.self(c)
+	s, err := identityOf(c.Request.Context()).session()
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/lockgw/lockgw/api/params"
 	"github.com/lockgw/lockgw/api/web"
 )
 
@@ -27,9 +26,6 @@ func (h *Handler) pagePart(c *gin.Context) error {
 }
 
 func (h *Handler) show(c *gin.Context, find func() (web.File, error)) error {
-	if err := params.None(c.Request); err != nil {
-		return err
-	}
 	f, err := find()
 	if err != nil {
 		return err

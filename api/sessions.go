@@ -87,7 +87,8 @@ func (h *Handler) openSession(c *gin.Context) error {
 }
 
 func (h *Handler) showSession(c *gin.Context) error {
-	s, err := h.self(c)
+	who := identityOf(c.Request.Context())
+	s, err := who.session()
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,6 @@ func (h *Handler) showSession(c *gin.Context) error {
 	for _, w := range s.Waits() {
 		answer.Queues = append(answer.Queues, queue{w.Name, w.Thread, w.Since.UTC(), time.Since(w.Since).Milliseconds()})
 	}
-	who := identityOf(c.Request.Context())
 	views, err := s.Views()
 	if err != nil {
 		return err
@@ -111,17 +111,9 @@ func (h *Handler) showSession(c *gin.Context) error {
 	return nil
 }
 
-// self is the session of a request that has no parameters.
-func (h *Handler) self(c *gin.Context) (*session.Session, error) {
-	if err := params.None(c.Request); err != nil {
-		return nil, err
-	}
-	return identityOf(c.Request.Context()).session()
-}
-
 // keepalive: finding the session was the sign of life.
 func (h *Handler) keepalive(c *gin.Context) error {
-	s, err := h.self(c)
+	s, err := identityOf(c.Request.Context()).session()
 	if err != nil {
 		return err
 	}
@@ -130,7 +122,7 @@ func (h *Handler) keepalive(c *gin.Context) error {
 }
 
 func (h *Handler) endSession(c *gin.Context) error {
-	s, err := h.self(c)
+	s, err := identityOf(c.Request.Context()).session()
 	if err != nil {
 		return err
 	}
