@@ -32,10 +32,7 @@ type lock struct {
 func lockOf(v session.View, token session.Token, who *identity) lock {
 	l := lock{
 		Name: v.Name, State: v.State, Owner: v.Owner, Token: token.Secret(), Thread: v.Thread, Count: v.Count,
-		Fence: v.Fence, TTLMS: v.Left.Milliseconds(), ExpiresAt: v.Expires.UTC(), AutoRenew: v.AutoRenew, Note: v.Note,
-	}
-	if !v.MaxHoldAt.IsZero() {
-		l.MaxHoldAt = v.MaxHoldAt.UTC()
+		Fence: v.Fence, TTLMS: v.Left.Milliseconds(), ExpiresAt: v.Expires.UTC(), MaxHoldAt: v.MaxHoldAt.UTC(), AutoRenew: v.AutoRenew, Note: v.Note,
 	}
 	if who.unix {
 		l.ValidUntilBoottime = v.Deadline.Nanoseconds()

@@ -8,7 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/lockgw/lockgw/api/params"
-	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/api/past"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/session/history"
@@ -17,95 +17,37 @@ import (
 // defaultSince is how far back a history goes that is asked for without a time.
 const defaultSince = params.Positive(24 * time.Hour)
 
-// person is who asked for a lock or held it, without times.
-type person struct {
-	Owner   backend.Owner `json:"owner"`
-	Node    string        `json:"node,omitempty"`
-	PID     int           `json:"pid,omitempty"`
-	Command string        `json:"command,omitempty"`
-	UID     *int          `json:"uid,omitempty"`
-	AskedBy *asker        `json:"asked_by,omitempty"`
-	Note    string        `json:"note,omitempty"`
+func personOf(h *session.Holder) past.Person {
+	return past.Person{
+		Owner: h.Owner, Node: h.Node, PID: h.PID, Command: h.Command, UID: uidOf(h.UID), AskedBy: askerOf(h.AskedBy), Note: h.Note,
+	}
 }
 
-// attempt is what one caller did with a lock, from its request to the end of its hold.
-type attempt struct {
-	person
-	Mode       string          `json:"mode"`
-	Asked      time.Time       `json:"asked,omitzero"`
-	WaitedMS   int64           `json:"waited_ms"`
-	Granted    time.Time       `json:"granted,omitzero"`
-	HeldMS     int64           `json:"held_ms"`
-	Ended      time.Time       `json:"ended,omitzero"`
-	Outcome    history.Outcome `json:"outcome"`
-	Reason     string          `json:"reason,omitempty"`
-	Fence      uint64          `json:"fence,omitempty"`
-	Ahead      int             `json:"ahead"`                 // callers of this node that stood before it
-	Behind     []span          `json:"behind"`                // who held the lock while it waited
-	BehindMore int             `json:"behind_more,omitempty"` // how many more, not listed
-}
-
-// span is who held a lock, and when as far as that is known.
-type span struct {
-	person
-	From  time.Time `json:"from,omitzero"`
-	Until time.Time `json:"until,omitzero"`
-}
-
-// totals sums up many attempts.
-type totals struct {
-	Attempts int      `json:"attempts"`
-	Refused  int      `json:"refused"`
-	Lost     int      `json:"lost"`
-	Waited   quantity `json:"waited"`
-	Held     quantity `json:"held"`
-}
-
-// quantity sums up how long many things took.
-type quantity struct {
-	P50MS   int64 `json:"p50_ms"`
-	P99MS   int64 `json:"p99_ms"`
-	WorstMS int64 `json:"worst_ms"`
-	TotalMS int64 `json:"total_ms"`
-}
-
-func personOf(h *session.Holder) person {
-	p := holderOf(h)
-	return person{p.Owner, p.Node, p.PID, p.Command, p.UID, p.AskedBy, p.Note}
-}
-
-func spanOf(s *history.Span) span { return span{personOf(&s.Who), inUTC(s.From), inUTC(s.Until)} }
-
-func spansOf(all []history.Span) []span {
-	out := make([]span, 0, len(all))
+func spansOf(all []history.Span) []past.Span {
+	out := make([]past.Span, 0, len(all))
 	for i := range all {
-		out = append(out, spanOf(&all[i]))
+		s := &all[i]
+		out = append(out, past.Span{Person: personOf(&s.Who), From: s.From.UTC(), Until: s.Until.UTC()})
 	}
 	return out
 }
 
-// inUTC keeps a time that is not known.
-func inUTC(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return t.UTC()
-}
-
-func attemptOf(t *history.Told, now time.Time) attempt {
-	return attempt{
-		person: personOf(&t.Who), Mode: t.Mode, Asked: inUTC(t.Asked), WaitedMS: t.Waited(now).Milliseconds(),
-		Granted: inUTC(t.Granted), HeldMS: t.Held(now).Milliseconds(), Ended: inUTC(t.Ended), Outcome: t.Outcome, Reason: t.Reason,
+func attemptOf(t *history.Told, now time.Time) past.Attempt {
+	return past.Attempt{
+		Person: personOf(&t.Who), Mode: t.Mode, Asked: t.Asked.UTC(), WaitedMS: t.Waited(now).Milliseconds(),
+		Granted: t.Granted.UTC(), HeldMS: t.Held(now).Milliseconds(), Ended: t.Ended.UTC(), Outcome: string(t.Outcome), Reason: t.Reason,
 		Fence: t.Fence, Ahead: t.Ahead, Behind: spansOf(t.Meanwhile), BehindMore: t.Others,
 	}
 }
 
-func totalsOf(t *history.Totals) totals {
-	return totals{t.Attempts, t.Refused, t.Lost, quantityOf(&t.Waited), quantityOf(&t.Held)}
+func totalsOf(t *history.Totals) past.Totals {
+	return past.Totals{Attempts: t.Attempts, Refused: t.Refused, Lost: t.Lost, Waited: quantityOf(&t.Waited), Held: quantityOf(&t.Held)}
 }
 
-func quantityOf(d *history.Durations) quantity {
-	return quantity{d.Percentile(0.5).Milliseconds(), d.Percentile(0.99).Milliseconds(), d.Worst().Milliseconds(), d.Sum().Milliseconds()}
+func quantityOf(d *history.Durations) past.Quantity {
+	return past.Quantity{
+		P50MS: d.Percentile(0.5).Milliseconds(), P99MS: d.Percentile(0.99).Milliseconds(), WorstMS: d.Worst().Milliseconds(), TotalMS: d.Sum().Milliseconds(),
+	}
 }
 
 // lookFrom is the time from which on to look: zero if everything that is kept is asked for.
@@ -154,20 +96,9 @@ func (h *Handler) lockHistory(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := struct {
-		Name      string    `json:"name"`
-		Node      string    `json:"node"`
-		Since     time.Time `json:"since,omitzero"`
-		Oldest    time.Time `json:"oldest,omitzero"` // of all that is kept
-		Totals    totals    `json:"totals"`
-		Counted   int       `json:"counted"` // of the totals; they are no items
-		Dropped   uint64    `json:"dropped"`
-		Items     []attempt `json:"items"`
-		Elsewhere []span    `json:"elsewhere"`
-		Next      string    `json:"next"`
-	}{
-		Name: name, Node: h.Manager.Config().Node, Since: inUTC(since), Oldest: inUTC(r.Oldest), Totals: totalsOf(&r.Totals),
-		Counted: r.Counted, Dropped: r.Dropped, Items: make([]attempt, 0, len(r.Attempts)), Elsewhere: spansOf(r.Seen), Next: cursorOf(r.Next),
+	answer := past.History{
+		Name: name, Node: h.Manager.Config().Node, Since: since.UTC(), Oldest: r.Oldest.UTC(), Totals: totalsOf(&r.Totals),
+		Counted: r.Counted, Dropped: r.Dropped, Items: make([]past.Attempt, 0, len(r.Attempts)), Elsewhere: spansOf(r.Seen), Next: cursorOf(r.Next),
 	}
 	now := time.Now()
 	for i := range r.Attempts {
@@ -202,21 +133,12 @@ func (h *Handler) contended(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	type item struct {
-		Name string `json:"name"`
-		totals
-	}
-	items := make([]item, 0, len(found))
-	for i := range found {
-		items = append(items, item{found[i].Lock, totalsOf(&found[i].Totals)})
-	}
 	dropped, _ := kept.Dropped()
-	writeJSON(c.Writer, http.StatusOK, struct {
-		Node    string    `json:"node"`
-		Since   time.Time `json:"since,omitzero"`
-		Dropped uint64    `json:"dropped"`
-		Items   []item    `json:"items"`
-	}{h.Manager.Config().Node, inUTC(since), dropped, items})
+	answer := past.Contended{Node: h.Manager.Config().Node, Since: since.UTC(), Dropped: dropped, Items: make([]past.ContendedLock, 0, len(found))}
+	for i := range found {
+		answer.Items = append(answer.Items, past.ContendedLock{Name: found[i].Lock, Totals: totalsOf(&found[i].Totals)})
+	}
+	writeJSON(c.Writer, http.StatusOK, answer)
 	return nil
 }
 

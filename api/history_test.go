@@ -5,17 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/api/past"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/history"
 )
 
 type historyAnswer struct {
-	Name    string    `json:"name"`
-	Node    string    `json:"node"`
-	Totals  totals    `json:"totals"`
-	Counted int       `json:"counted"`
-	Items   []attempt `json:"items"`
-	Next    string    `json:"next"`
+	Name    string         `json:"name"`
+	Node    string         `json:"node"`
+	Totals  past.Totals    `json:"totals"`
+	Counted int            `json:"counted"`
+	Items   []past.Attempt `json:"items"`
+	Next    string         `json:"next"`
 }
 
 // remembering is a gateway that keeps a history.
@@ -52,13 +53,13 @@ func TestHistory(t *testing.T) {
 		t.Fatalf("history %+v, want three attempts of host-a, one refused", h)
 	}
 	late := h.Items[1]
-	if late.Owner != second.Owner || late.Note != "report" || late.Outcome != history.Holding || late.WaitedMS < 100 || late.Fence != uint64(second.Fence) {
+	if late.Owner != second.Owner || late.Note != "report" || late.Outcome != string(history.Holding) || late.WaitedMS < 100 || late.Fence != uint64(second.Fence) {
 		t.Errorf("the second attempt %+v, want one that waited and holds", late)
 	}
 	if len(late.Behind) != 1 || late.Behind[0].Owner != first.Owner || late.Behind[0].Until.IsZero() {
 		t.Errorf("behind %+v, want the first holder until its release", late.Behind)
 	}
-	if no := h.Items[0]; no.Outcome != history.Refused || no.Reason != "locked" || len(no.Behind) > 1 {
+	if no := h.Items[0]; no.Outcome != string(history.Refused) || no.Reason != "locked" || len(no.Behind) > 1 {
 		t.Errorf("the try %+v, want it refused: locked", no)
 	}
 	for _, secret := range []string{token, first.Token} {
@@ -77,7 +78,7 @@ func TestHistory(t *testing.T) {
 	contended := into[struct {
 		Items []struct {
 			Name string `json:"name"`
-			totals
+			past.Totals
 		} `json:"items"`
 	}](t, g.must(200, request{method: "GET", path: "/v1/history?since=7d"}))
 	if len(contended.Items) != 1 || contended.Items[0].Name != "nightly" || contended.Items[0].Waited.WorstMS < 100 {

@@ -32,11 +32,8 @@ func summaryOf(s session.Summary) summary {
 			TTLMS: s.TTL.Milliseconds(), KeepaliveMS: s.Keepalive.Milliseconds(), MaxHoldMS: s.MaxHold.Milliseconds(),
 			PID: s.Peer.PID, Command: s.Peer.Command,
 		},
-		Life: s.Life, BoundPID: s.Process, Connections: s.Conns,
+		UID: uidOf(s.Peer.UID), Life: s.Life, BoundPID: s.Process, Connections: s.Conns,
 		Holds: s.Holds, Locks: append([]string{}, s.Locks...), Waits: s.Waits, Queues: append([]string{}, s.Queues...),
-	}
-	if s.Peer.UID >= 0 {
-		out.UID = &s.Peer.UID
 	}
 	if s.Keepalive > 0 {
 		left := ceil(s.Left, time.Millisecond)

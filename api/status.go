@@ -3,6 +3,7 @@ package api
 import (
 	"time"
 
+	"github.com/lockgw/lockgw/api/past"
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 )
@@ -43,29 +44,16 @@ type share struct {
 
 // holder is one who holds or waits.
 type holder struct {
-	Owner   backend.Owner `json:"owner"`
-	Node    string        `json:"node,omitempty"`
-	PID     int           `json:"pid,omitempty"`
-	Command string        `json:"command,omitempty"`
-	UID     *int          `json:"uid,omitempty"`
-	AskedBy *asker        `json:"asked_by,omitempty"`
-	Note    string        `json:"note,omitempty"`
-	Since   time.Time     `json:"since,omitzero"`
-	HeldMS  int64         `json:"held_ms"` // since then; of a waiter: how long it has waited
+	past.Person
+	Since  time.Time `json:"since,omitzero"`
+	HeldMS int64     `json:"held_ms"` // since then; of a waiter: how long it has waited
 }
 
-// asker is the process that asked for a hold that belongs to another.
-type asker struct {
-	PID     int    `json:"pid"`
-	Command string `json:"command,omitempty"`
-	UID     *int   `json:"uid,omitempty"`
-}
-
-func askerOf(p *session.Peer) *asker {
+func askerOf(p *session.Peer) *past.Asker {
 	if p == nil {
 		return nil
 	}
-	return &asker{p.PID, p.Command, uidOf(p.UID)}
+	return &past.Asker{PID: p.PID, Command: p.Command, UID: uidOf(p.UID)}
 }
 
 // uidOf is nil if the user is not known.
@@ -107,11 +95,8 @@ func holderAt(h *session.Holder, then time.Time) *holder {
 	if h == nil {
 		return nil
 	}
-	out := &holder{
-		Owner: h.Owner, Node: h.Node, PID: h.PID, Command: h.Command, UID: uidOf(h.UID), AskedBy: askerOf(h.AskedBy), Note: h.Note,
-	}
+	out := &holder{Person: personOf(h), Since: h.Since.UTC()}
 	if !h.Since.IsZero() {
-		out.Since = h.Since.UTC()
 		out.HeldMS = max(0, then.Sub(h.Since).Milliseconds()) // another machine's clock may be ahead
 	}
 	return out

@@ -5,22 +5,11 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
+	"github.com/lockgw/lockgw/api/past"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/socket/client"
 )
-
-// contendedLocks are the locks that were waited for most.
-type contendedLocks struct {
-	Node    string    `json:"node"`
-	Since   time.Time `json:"since,omitzero"`
-	Dropped uint64    `json:"dropped"`
-	Items   []struct {
-		Name string `json:"name"`
-		totals
-	} `json:"items"`
-}
 
 // contendedRows is how many locks are listed without --all.
 const contendedRows = 20
@@ -31,7 +20,7 @@ func (o *historyOptions) contended(ctx context.Context, w, told io.Writer) error
 	if o.all {
 		limit = historyPage
 	}
-	var c contendedLocks
+	var c past.Contended
 	if err := o.Get(ctx, "/v1/history?"+o.query(limit).Encode(), "", &c); err != nil {
 		return err
 	}
@@ -63,8 +52,8 @@ func (o *historyOptions) contended(ctx context.Context, w, told io.Writer) error
 	return t.Flush()
 }
 
-func (p *person) holder() *client.Holder {
-	h := &client.Holder{Owner: p.Owner, Node: p.Node, Process: client.Process{PID: p.PID, UID: -1, Command: p.Command}, Note: p.Note}
+func holderOf(p *past.Person) *client.Holder {
+	h := &client.Holder{Owner: string(p.Owner), Node: p.Node, Process: client.Process{PID: p.PID, UID: -1, Command: p.Command}, Note: p.Note}
 	if p.UID != nil {
 		h.UID = *p.UID
 	}

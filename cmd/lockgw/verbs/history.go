@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lockgw/lockgw/api/past"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
 
@@ -77,72 +78,6 @@ func (o *historyOptions) query(limit int) url.Values {
 	return q
 }
 
-// The answers of the gateway, as openapi.yaml describes them.
-type (
-	lockHistory struct {
-		Name      string    `json:"name"`
-		Node      string    `json:"node"`
-		Since     time.Time `json:"since,omitzero"`
-		Oldest    time.Time `json:"oldest,omitzero"`
-		Totals    totals    `json:"totals"`
-		Counted   int       `json:"counted"`
-		Dropped   uint64    `json:"dropped"`
-		Items     []attempt `json:"items"`
-		Elsewhere []span    `json:"elsewhere"`
-		Next      string    `json:"next"`
-	}
-	attempt struct {
-		person
-		Mode       string    `json:"mode"`
-		Asked      time.Time `json:"asked,omitzero"`
-		WaitedMS   int64     `json:"waited_ms"`
-		Granted    time.Time `json:"granted,omitzero"`
-		HeldMS     int64     `json:"held_ms"`
-		Ended      time.Time `json:"ended,omitzero"`
-		Outcome    string    `json:"outcome"`
-		Reason     string    `json:"reason,omitempty"`
-		Fence      uint64    `json:"fence,omitempty"`
-		Ahead      int       `json:"ahead"`
-		Behind     []span    `json:"behind"`
-		BehindMore int       `json:"behind_more,omitempty"`
-	}
-	span struct {
-		person
-		From  time.Time `json:"from,omitzero"`
-		Until time.Time `json:"until,omitzero"`
-	}
-	totals struct {
-		Attempts int      `json:"attempts"`
-		Refused  int      `json:"refused"`
-		Lost     int      `json:"lost"`
-		Waited   quantity `json:"waited"`
-		Held     quantity `json:"held"`
-	}
-	quantity struct {
-		P50MS   int64 `json:"p50_ms"`
-		P99MS   int64 `json:"p99_ms"`
-		WorstMS int64 `json:"worst_ms"`
-		TotalMS int64 `json:"total_ms"`
-	}
-)
-
-// person is a holder of a lock, without times.
-type person struct {
-	Owner   string `json:"owner"`
-	Node    string `json:"node,omitempty"`
-	PID     int    `json:"pid,omitempty"`
-	Command string `json:"command,omitempty"`
-	UID     *int   `json:"uid,omitempty"`
-	AskedBy *asker `json:"asked_by,omitempty"`
-	Note    string `json:"note,omitempty"`
-}
-
-type asker struct {
-	PID     int    `json:"pid"`
-	Command string `json:"command,omitempty"`
-	UID     *int   `json:"uid,omitempty"`
-}
-
 // show asks for as many pages as are wanted, and puts them together.
 func (o *historyOptions) show(ctx context.Context, w io.Writer, name string) error {
 	limit := historyRows
@@ -150,9 +85,9 @@ func (o *historyOptions) show(ctx context.Context, w io.Writer, name string) err
 		limit = historyPage
 	}
 	q := o.query(limit)
-	var h lockHistory
+	var h past.History
 	for {
-		var page lockHistory
+		var page past.History
 		if err := o.Get(ctx, "/v1/locks/"+url.PathEscape(name)+"/history?"+q.Encode(), "", &page); err != nil {
 			return err
 		}
@@ -177,7 +112,7 @@ func (o *historyOptions) show(ctx context.Context, w io.Writer, name string) err
 	}
 }
 
-func (o *historyOptions) write(w io.Writer, h *lockHistory) error {
+func (o *historyOptions) write(w io.Writer, h *past.History) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprint(t, "ASKED\tWAITED\tHELD\tOUTCOME\tWHO\tBEHIND")
 	if o.out.Format == "wide" {
@@ -186,26 +121,26 @@ func (o *historyOptions) write(w io.Writer, h *lockHistory) error {
 	fmt.Fprintln(t)
 	for i := len(h.Items) - 1; i >= 0; i-- { // as in a log
 		a := &h.Items[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s", clock(a.begun()), cli.Dash(took(a.WaitedMS)), cli.Dash(a.heldText()), a.outcomeText(), a.text(h.Node), cli.Dash(a.behindText(h.Node)))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s", clock(begun(a)), cli.Dash(took(a.WaitedMS)), cli.Dash(heldText(a)), outcomeText(a), personText(&a.Person, h.Node), cli.Dash(behindText(a, h.Node)))
 		if o.out.Format == "wide" {
-			fmt.Fprintf(t, "\t%s\t%s", cli.Dash(fenceText(a.Fence)), cli.Printable(a.Owner))
+			fmt.Fprintf(t, "\t%s\t%s", cli.Dash(fenceText(a.Fence)), cli.Printable(string(a.Owner)))
 		}
 		fmt.Fprintln(t)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	return h.writeFoot(w)
+	return writeFoot(w, h)
 }
 
 // writeFoot writes the totals of the rows, and says what is not among them.
-func (h *lockHistory) writeFoot(w io.Writer) error {
+func writeFoot(w io.Writer, h *past.History) error {
 	n := &h.Totals
 	since := "of all that is kept"
 	if !h.Since.IsZero() {
 		since = "since " + clock(h.Since)
 	}
-	lines := []string{fmt.Sprintf("%s on %s %s: waited %s, held %s", count(n.Attempts, "attempt"), h.Node, since, n.Waited.text(), n.Held.text())}
+	lines := []string{fmt.Sprintf("%s on %s %s: waited %s, held %s", count(n.Attempts, "attempt"), h.Node, since, quantityText(&n.Waited), quantityText(&n.Held))}
 	if n.Refused+n.Lost > 0 {
 		lines = append(lines, fmt.Sprintf("%d refused or given up, %d lost or broken", n.Refused, n.Lost))
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/api/past"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
 
@@ -20,7 +21,7 @@ func TestHistoryOfWhatWasCutOff(t *testing.T) {
 	o := historyOptions{out: cli.Output{Format: "table"}}
 	for outcome, held := range map[string]string{"unknown": "-", "released": "0s"} {
 		var out strings.Builder
-		h := lockHistory{Items: []attempt{{person: person{Owner: "o:1"}, Asked: at, WaitedMS: 60_000, Granted: at.Add(time.Minute), Outcome: outcome}}}
+		h := past.History{Items: []past.Attempt{{Person: past.Person{Owner: "o:1"}, Asked: at, WaitedMS: 60_000, Granted: at.Add(time.Minute), Outcome: outcome}}}
 		if err := o.write(&out, &h); err != nil {
 			t.Fatal(err)
 		}

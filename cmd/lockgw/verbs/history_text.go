@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockgw/lockgw/api/past"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 )
 
@@ -36,7 +37,7 @@ func took(ms int64) string {
 	}
 }
 
-func (q *quantity) text() string {
+func quantityText(q *past.Quantity) string {
 	if q.WorstMS == 0 {
 		return "not at all"
 	}
@@ -56,14 +57,14 @@ func fenceText(fence uint64) string {
 	return strconv.FormatUint(fence, 10)
 }
 
-func (a *attempt) begun() time.Time {
+func begun(a *past.Attempt) time.Time {
 	if a.Asked.IsZero() {
 		return a.Granted
 	}
 	return a.Asked
 }
 
-func (a *attempt) heldText() string {
+func heldText(a *past.Attempt) string {
 	if a.Granted.IsZero() || a.Outcome == "unknown" { // that was cut off
 		return ""
 	}
@@ -73,7 +74,7 @@ func (a *attempt) heldText() string {
 	return took(a.HeldMS)
 }
 
-func (a *attempt) outcomeText() string {
+func outcomeText(a *past.Attempt) string {
 	text := strings.ReplaceAll(a.Outcome, "_", " ")
 	if a.Reason != "" {
 		text += " (" + a.Reason + ")"
@@ -81,19 +82,19 @@ func (a *attempt) outcomeText() string {
 	return cli.Printable(text)
 }
 
-// text names a person; the node is left out if it is this one.
-func (p *person) text(here string) string {
-	h := *p.holder()
+// personText names a person; the node is left out if it is this one.
+func personText(p *past.Person, here string) string {
+	h := holderOf(p)
 	if h.Node == here {
 		h.Node = ""
 	}
-	return cli.HolderText(&h)
+	return cli.HolderText(h)
 }
 
 // behindText names who held the lock for the longest part of the wait, and how many others
 // held it meanwhile.
-func (a *attempt) behindText(here string) string {
-	var longest *span
+func behindText(a *past.Attempt, here string) string {
+	var longest *past.Span
 	var most time.Duration
 	until := a.Granted
 	if until.IsZero() {
@@ -101,14 +102,14 @@ func (a *attempt) behindText(here string) string {
 	}
 	for i := range a.Behind {
 		s := &a.Behind[i]
-		if d := s.within(a.Asked, until); longest == nil || d > most {
+		if d := within(s, a.Asked, until); longest == nil || d > most {
 			longest, most = s, d
 		}
 	}
 	if longest == nil {
 		return ""
 	}
-	text := longest.text(here)
+	text := personText(&longest.Person, here)
 	if most >= time.Second {
 		text += " for " + cli.Age(most)
 	}
@@ -119,7 +120,7 @@ func (a *attempt) behindText(here string) string {
 }
 
 // within is how much of the time between from and until s covers, as far as is known.
-func (s *span) within(from, until time.Time) time.Duration {
+func within(s *past.Span, from, until time.Time) time.Duration {
 	if until.IsZero() {
 		until = time.Now()
 	}
