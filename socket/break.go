@@ -18,10 +18,7 @@ func adminCommands() []command {
 
 func breakLock(c *conn, args []string) error {
 	name, fence, owner, token := args[1], int64(-1), "", ""
-	if err := session.CheckName(name); err != nil {
-		return err
-	}
-	o := options{args: args[2:]}
+	o := ofLock(args)
 	for o.next() {
 		switch {
 		case o.is("FENCE"):

@@ -79,19 +79,23 @@ func hello(c *conn, args []string) error {
 }
 
 func (c *conn) writeHello() {
-	proto := int64(2)
-	if c.w.RESP3 {
-		proto = 3
-	}
 	c.w.Map(7)
 	c.pair("server", "lockgw")
 	c.pair("version", c.srv.cfg.Version)
-	c.pairInt("proto", proto)
+	c.pairInt("proto", c.proto())
 	c.pairInt("id", c.id)
 	c.pair("mode", "standalone")
 	c.pair("role", "master")
 	c.w.Bulk("modules")
 	c.w.Array(0)
+}
+
+// proto is the version of the protocol that the connection speaks.
+func (c *conn) proto() int64 {
+	if c.w.RESP3 {
+		return 3
+	}
+	return 2
 }
 
 func ping(c *conn, args []string) error {
@@ -207,13 +211,6 @@ func checkLabel(field, s string) error {
 
 // describe is the line of CLIENT INFO.
 func (c *conn) describe() string {
-	proto, id := 2, ""
-	if c.w.RESP3 {
-		proto = 3
-	}
-	if c.member.s != nil {
-		id = c.member.s.ID()
-	}
 	return fmt.Sprintf("id=%d name=%s age=%d db=0 resp=%d lib-name=%s lib-ver=%s pid=%d uid=%d session=%s\n",
-		c.id, c.name, int64(time.Since(c.since).Seconds()), proto, c.library, c.version, c.peer.PID, c.peer.UID, id)
+		c.id, c.name, int64(time.Since(c.since).Seconds()), c.proto(), c.library, c.version, c.peer.PID, c.peer.UID, c.sessionID())
 }

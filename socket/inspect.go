@@ -22,14 +22,9 @@ func lockInfo(c *conn, args []string) error {
 	return nil
 }
 
-// writeView writes a hold, with the keys of the HTTP body.
-func (c *conn) writeView(v session.View) {
-	c.w.Map(viewPairs)
-	c.viewPairs(v)
-}
-
 const viewPairs = 13
 
+// viewPairs writes a hold, with the keys of the HTTP body.
 func (c *conn) viewPairs(v session.View) {
 	c.pair("name", v.Name)
 	c.pair("state", string(v.State))
@@ -41,8 +36,7 @@ func (c *conn) viewPairs(v session.View) {
 	c.pairTime("expires_at", v.Expires)
 	c.pairInt("valid_until_boottime_ns", v.Deadline.Nanoseconds())
 	c.pairTime("max_hold_at", v.MaxHoldAt)
-	c.w.Bulk("auto_renew")
-	c.w.Bool(v.AutoRenew)
+	c.pairBool("auto_renew", v.AutoRenew)
 	c.pair("note", v.Note)
 	c.pairTime("since", v.Since)
 }
@@ -52,29 +46,17 @@ func (c *conn) writeStatus(st session.Status) {
 	c.w.Map(16)
 	c.pair("name", st.Name)
 	c.pair("state", string(st.State))
-	c.w.Bulk("mode")
+	mode := ""
 	if st.State == session.StateHeld {
-		c.w.Bulk(st.Mode.String())
-	} else {
-		c.w.Null()
+		mode = st.Mode.String()
 	}
+	c.pairOrNull("mode", mode)
 	c.pairInt("holders", int64(st.Holders))
 	c.pairInt("limit", int64(st.Mode.Limit()))
-	c.w.Bulk("holder")
-	if st.Holder == nil {
-		c.w.Null()
-	} else {
-		c.writeHolder(*st.Holder)
-	}
+	c.pairHolder("holder", st.Holder)
 	c.pairInt("waiters", int64(st.Waiters))
-	c.w.Bulk("waiters_at_least")
-	c.w.Bool(st.MoreWait)
-	c.w.Bulk("next") // without owner: a caller of another node
-	if st.Next == nil {
-		c.w.Null()
-	} else {
-		c.writeHolder(*st.Next)
-	}
+	c.pairBool("waiters_at_least", st.MoreWait)
+	c.pairHolder("next", st.Next) // without owner: a caller of another node
 	c.w.Bulk("queue")
 	c.w.Array(len(st.Queue))
 	for _, h := range st.Queue {
@@ -101,6 +83,16 @@ func (c *conn) writeStatus(st session.Status) {
 	}
 }
 
+// pairHolder: nil is null.
+func (c *conn) pairHolder(key string, h *session.Holder) {
+	c.w.Bulk(key)
+	if h == nil {
+		c.w.Null()
+		return
+	}
+	c.writeHolder(*h)
+}
+
 const holderPairs = 10
 
 func (c *conn) writeHolder(h session.Holder) {
@@ -112,34 +104,33 @@ func (c *conn) holderPairs(h session.Holder) {
 	c.pair("owner", string(h.Owner))
 	c.pair("node", h.Node)
 	c.pair("session", h.Session)
-	c.pairKnown("pid", h.PID, h.PID > 0)
-	c.pairKnown("uid", h.UID, h.UID >= 0)
-	c.pair("command", h.Command)
+	c.peerPairs(h.Peer)
 	c.w.Bulk("asked_by")
-	c.writePeer(h.AskedBy)
+	if h.AskedBy == nil {
+		c.w.Null()
+	} else {
+		c.w.Map(peerPairs)
+		c.peerPairs(*h.AskedBy)
+	}
 	c.pair("note", h.Note)
 	c.pairTime("since", h.Since)
-	c.pairInt("held_ms", age(h.Since).Milliseconds())
+	c.pairInt("held_ms", age(h.Since, time.Now()).Milliseconds())
 }
 
-// writePeer: nil is null.
-func (c *conn) writePeer(p *session.Peer) {
-	if p == nil {
-		c.w.Null()
-		return
-	}
-	c.w.Map(3)
+const peerPairs = 3
+
+func (c *conn) peerPairs(p session.Peer) {
 	c.pairKnown("pid", p.PID, p.PID > 0)
 	c.pairKnown("uid", p.UID, p.UID >= 0)
 	c.pair("command", p.Command)
 }
 
-// age of a holder, or how long a waiter has waited.
-func age(since time.Time) time.Duration {
+// age of a holder then, or how long a waiter had waited.
+func age(since, then time.Time) time.Duration {
 	if since.IsZero() {
 		return 0
 	}
-	return max(0, time.Since(since)) // the clock of another node may be ahead
+	return max(0, then.Sub(since)) // the clock of another node may be ahead
 }
 
 func (c *conn) pair(key, value string) {
@@ -159,6 +150,33 @@ func (c *conn) pairKnown(key string, n int, known bool) {
 		return
 	}
 	c.w.Int(int64(n))
+}
+
+func (c *conn) pairBool(key string, b bool) {
+	c.w.Bulk(key)
+	c.w.Bool(b)
+}
+
+// pairOrNull writes null for "".
+func (c *conn) pairOrNull(key, value string) {
+	c.w.Bulk(key)
+	if value == "" {
+		c.w.Null()
+		return
+	}
+	c.w.Bulk(value)
+}
+
+func (c *conn) pairNames(key string, names []string) {
+	c.w.Bulk(key)
+	c.writeNames(names)
+}
+
+func (c *conn) writeNames(names []string) {
+	c.w.Array(len(names))
+	for _, name := range names {
+		c.w.Bulk(name)
+	}
 }
 
 // pairTime writes a time in RFC 3339, null for none.

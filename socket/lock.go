@@ -50,10 +50,7 @@ type lockRequest struct {
 
 func parseLock(args []string) (q lockRequest, err error) {
 	q.name = args[1]
-	if err := session.CheckName(q.name); err != nil {
-		return q, err
-	}
-	o := options{args: args[2:]}
+	o := ofLock(args)
 	for o.next() {
 		switch {
 		case o.is("WAIT"):
@@ -153,7 +150,7 @@ func (c *conn) writeGrant(l *session.Lease, q *lockRequest) error {
 	if q.full {
 		c.w.Map(viewPairs + 1)
 		c.viewPairs(v)
-		c.writeToken(q.token)
+		c.pairOrNull("token", q.token.Secret())
 		return nil
 	}
 	c.w.Int(int64(v.Fence))
@@ -162,10 +159,7 @@ func (c *conn) writeGrant(l *session.Lease, q *lockRequest) error {
 
 func unlock(c *conn, args []string) error {
 	name, thread, all, key := args[1], int64(0), false, ""
-	if err := session.CheckName(name); err != nil {
-		return err
-	}
-	o := options{args: args[2:]}
+	o := ofLock(args)
 	for o.next() {
 		switch {
 		case o.is("THREAD"):
@@ -214,10 +208,7 @@ func pending(name string, r session.Released) error {
 
 func renew(c *conn, args []string) error {
 	name, thread, ttl := args[1], int64(0), time.Duration(0)
-	if err := session.CheckName(name); err != nil {
-		return err
-	}
-	o := options{args: args[2:]}
+	o := ofLock(args)
 	for o.next() {
 		switch {
 		case o.is("THREAD"):

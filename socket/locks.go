@@ -74,8 +74,7 @@ func (c *conn) writePage(page listing.Page) {
 	c.pairInt("locks", int64(page.Counts.Locks))
 	c.pairInt("held", int64(page.Counts.Held))
 	c.pairInt("waiting", int64(page.Counts.Waiting))
-	c.w.Bulk("at_least")
-	c.w.Bool(page.Counts.AtLeast)
+	c.pairBool("at_least", page.Counts.AtLeast)
 	c.pair("incomplete", page.Incomplete)
 }
 

@@ -20,6 +20,9 @@ type options struct {
 	err  error
 }
 
+// ofLock are the options of a command about the lock that args names first.
+func ofLock(args []string) options { return options{args: args[2:], err: session.CheckName(args[1])} }
+
 // next goes to the next option.
 func (o *options) next() bool {
 	if o.err != nil || len(o.args) == 0 {

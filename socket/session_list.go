@@ -63,9 +63,7 @@ func (c *conn) writeSummary(s session.Summary) {
 		c.pair(k, v)
 	}
 	c.pairTime("since", s.Since)
-	c.pairKnown("pid", s.Peer.PID, s.Peer.PID > 0)
-	c.pairKnown("uid", s.Peer.UID, s.Peer.UID >= 0)
-	c.pair("command", s.Peer.Command)
+	c.peerPairs(s.Peer)
 	c.pair("life", string(s.Life))
 	c.pairKnown("bound_pid", s.Process, s.Process > 0)
 	c.pairInt("connections", int64(s.Conns))
@@ -77,14 +75,6 @@ func (c *conn) writeSummary(s session.Summary) {
 	c.pairNames("locks", s.Locks)
 	c.pairInt("waits", int64(s.Waits))
 	c.pairNames("queues", s.Queues)
-}
-
-func (c *conn) pairNames(key string, names []string) {
-	c.w.Bulk(key)
-	c.w.Array(len(names))
-	for _, name := range names {
-		c.w.Bulk(name)
-	}
 }
 
 // sessionKill ends the session with an id, or all those of a user.
@@ -125,10 +115,7 @@ func sessionKill(c *conn, args []string) error {
 		return &session.Error{Code: session.CodeUnavailable, Detail: fmt.Sprintf(
 			"the session has ended, but the store has not confirmed that its locks are free; they are after %v at the latest", e.FreeBy.Round(time.Second))}
 	}
-	c.w.Array(len(e.Released))
-	for _, name := range e.Released {
-		c.w.Bulk(name)
-	}
+	c.writeNames(e.Released)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package socket
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
@@ -151,28 +152,17 @@ func sessionInfo(c *conn) (err error) {
 	}
 	c.w.Map(8)
 	c.pair("id", s.ID())
-	c.writeToken(token)
+	c.pairOrNull("token", token.Secret())
 	c.pair("uuid", s.UUID())
 	c.pair("name", s.Options().Name)
 	c.pairInt("keepalive_ms", s.Options().Keepalive.Milliseconds())
 	c.pairTime("since", s.Since())
 	c.writeHolds(views)
-	c.writeWaits(s)
+	c.writeWaits(s.Waits())
 	return nil
 }
 
-// writeToken writes the pair token, null where it cannot be told.
-func (c *conn) writeToken(token session.Token) {
-	c.w.Bulk("token")
-	if token == "" {
-		c.w.Null()
-		return
-	}
-	c.w.Bulk(token.Secret())
-}
-
-func (c *conn) writeWaits(s *session.Session) {
-	waits := s.Waits()
+func (c *conn) writeWaits(waits []session.Wait) {
 	c.w.Bulk("queues")
 	c.w.Array(len(waits))
 	for _, w := range waits {
@@ -180,7 +170,7 @@ func (c *conn) writeWaits(s *session.Session) {
 		c.pair("name", w.Name)
 		c.pairInt("thread", w.Thread)
 		c.pairTime("since", w.Since)
-		c.pairInt("waited_ms", age(w.Since).Milliseconds())
+		c.pairInt("waited_ms", age(w.Since, time.Now()).Milliseconds())
 	}
 }
 
@@ -188,7 +178,8 @@ func (c *conn) writeHolds(views []session.View) {
 	c.w.Bulk("locks")
 	c.w.Array(len(views))
 	for _, v := range views {
-		c.writeView(v)
+		c.w.Map(viewPairs)
+		c.viewPairs(v)
 	}
 }
 
