@@ -159,8 +159,7 @@ func (c *conn) execute(args []string) error {
 	}
 	c.w.Reset()
 	err := c.guard(cmd.name, func() error { return c.run(cmd, args) })
-	switch {
-	case errors.Is(err, errParked), errors.Is(err, errLeft):
+	if errors.Is(err, errParked) || errors.Is(err, errLeft) {
 		return err
 	}
 	c.reply(err)

@@ -51,12 +51,10 @@ func (c *conn) awaitRoom() bool {
 	if there {
 		return true
 	}
-	t := time.NewTimer(2 * c.srv.cfg.Manager.Config().Timeout)
-	defer t.Stop()
 	select {
 	case <-room:
 		return true
-	case <-t.C:
+	case <-time.After(2 * c.srv.cfg.Manager.Config().Timeout):
 		return false
 	}
 }

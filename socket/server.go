@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,9 +58,10 @@ type Server struct {
 	alarms   *alarms
 	running  sync.WaitGroup // Serve, connections, and what they start
 
-	mu        sync.Mutex // guards the fields below
-	closing   bool
-	stop      chan struct{} // closed with closing
+	closing context.Context // done by stop
+	stop    context.CancelFunc
+
+	mu        sync.Mutex // guards the fields below; held during stop
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
 	users     map[int]int // connections by uid
@@ -70,46 +72,30 @@ type Server struct {
 // NewServer makes a Server. It does nothing before Serve.
 func NewServer(cfg Config) *Server {
 	s := &Server{
-		cfg: cfg.withDefaults(), commands: commandTable(), started: time.Now(), stop: make(chan struct{}),
+		cfg: cfg.withDefaults(), commands: commandTable(), started: time.Now(),
 		listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{}, users: map[int]int{}, channels: map[int]int{},
 	}
+	s.closing, s.stop = context.WithCancel(context.Background())
 	s.alarms = newAlarms(s.cfg.Manager)
 	return s
 }
 
 func (c Config) withDefaults() Config {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Lists == nil {
-		c.Lists = listing.New(c.Manager)
-	}
+	c.Log, c.Lists = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cmp.Or(c.Lists, listing.New(c.Manager))
+	c.Descriptors, c.Access = cmp.Or(c.Descriptors, peer.NewDescriptors()), cmp.Or(c.Access, access.Open())
 	if c.PeerOf == nil {
 		c.PeerOf = peer.Of
-	}
-	if c.Descriptors == nil {
-		c.Descriptors = peer.NewDescriptors()
 	}
 	if c.Admit == nil {
 		c.Admit = func(session.Peer) error { return nil }
 	}
-	if c.Access == nil {
-		c.Access = access.Open()
-	}
-	orElse(&c.Limits.Conns, 16_384)
-	orElse(&c.Limits.ConnsPerUID, 4096)
-	orElse(&c.Limits.ChannelsPerUID, 4096)
-	orElse(&c.Limits.Output, 256<<10)
-	orElse(&c.Limits.Read, 5*time.Second)
-	orElse(&c.Limits.Write, 5*time.Second)
+	c.Limits.Conns = cmp.Or(c.Limits.Conns, 16_384)
+	c.Limits.ConnsPerUID = cmp.Or(c.Limits.ConnsPerUID, 4096)
+	c.Limits.ChannelsPerUID = cmp.Or(c.Limits.ChannelsPerUID, 4096)
+	c.Limits.Output = cmp.Or(c.Limits.Output, 256<<10)
+	c.Limits.Read = cmp.Or(c.Limits.Read, 5*time.Second)
+	c.Limits.Write = cmp.Or(c.Limits.Write, 5*time.Second)
 	return c
-}
-
-func orElse[T comparable](p *T, def T) {
-	var zero T
-	if *p == zero {
-		*p = def
-	}
 }
 
 // Serve accepts connections until Shutdown, then returns nil. It closes ln.
@@ -124,7 +110,7 @@ func (s *Server) Serve(ln net.Listener) error {
 		switch {
 		case err == nil:
 			s.running.Go(func() { s.serve(nc) })
-		case s.stopped():
+		case s.closing.Err() != nil:
 			return nil
 		case passing(err):
 			s.cfg.Descriptors.RefuseAll(err)
@@ -139,29 +125,18 @@ func (s *Server) Serve(ln net.Listener) error {
 // socket.
 func passing(err error) bool { return peer.Full(err) || errors.Is(err, unix.ECONNABORTED) }
 
-func (s *Server) stopped() bool {
-	select {
-	case <-s.stop:
-		return true
-	default:
-		return false
-	}
-}
-
 // pause waits a moment before the next accept after a passing error.
 func (s *Server) pause() {
-	t := time.NewTimer(100 * time.Millisecond)
-	defer t.Stop()
 	select {
-	case <-s.stop:
-	case <-t.C:
+	case <-s.closing.Done():
+	case <-time.After(100 * time.Millisecond):
 	}
 }
 
 func (s *Server) begin(ln net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing {
+	if s.closing.Err() != nil {
 		return false
 	}
 	s.running.Add(1)
@@ -212,7 +187,7 @@ func (s *Server) add(nc net.Conn, p session.Peer, use *peer.Use, admin bool) (*c
 	defer s.mu.Unlock()
 	limits := s.cfg.Limits
 	switch {
-	case s.closing:
+	case s.closing.Err() != nil:
 		return nil, &session.Error{Code: session.CodeDraining, Detail: "the gateway is going away"}
 	case len(s.conns) >= limits.Conns && !admin:
 		return nil, replyError{"BUSY", fmt.Sprintf("the gateway has %d connections, the most it may have", limits.Conns)}
@@ -278,10 +253,7 @@ func (s *Server) Close() error {
 func (s *Server) stopAll(f func(*conn)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closing {
-		s.closing = true
-		close(s.stop)
-	}
+	s.stop()
 	for ln := range s.listeners {
 		ln.Close()
 	}
