@@ -72,7 +72,7 @@ func hello(c *conn, args []string) error {
 		return o.err
 	}
 	c.w.RESP3, c.name = resp3, name
-	c.subs.speak(resp3)
+	c.subs.adapt(c)
 	c.watchHolds()
 	c.writeHello()
 	return nil

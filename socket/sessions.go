@@ -214,7 +214,7 @@ func authenticate(c *conn, token string) error {
 func (c *conn) identify(token string) error {
 	if by, shown := c.srv.cfg.Access.Show(c.by, token); shown {
 		c.by = by
-		c.subs.identify(by)
+		c.subs.adapt(c)
 		return nil
 	}
 	err := c.join(token)

@@ -47,16 +47,9 @@ type message struct {
 
 // eventHolder is who holds, held or waits.
 type eventHolder struct {
-	Owner   backend.Owner `json:"owner"`
-	Node    string        `json:"node,omitempty"`
-	Session string        `json:"session,omitempty"`
-	PID     int           `json:"pid,omitempty"`
-	UID     *int          `json:"uid,omitempty"` // nil: not known
-	Command string        `json:"command,omitempty"`
-	AskedBy *session.Peer `json:"asked_by,omitempty"` // always of a known user
-	Note    string        `json:"note,omitempty"`
-	Since   time.Time     `json:"since,omitzero"`
-	HeldMS  int64         `json:"held_ms"` // since then; of a waiter: how long it has waited
+	session.Holder       // its AskedBy is always of a known user
+	UID            *int  `json:"uid,omitempty"` // in place of the holder's; nil: not known
+	HeldMS         int64 `json:"held_ms"`       // since then; of a waiter: how long it has waited
 }
 
 // eventHolderAt is h as it was then.
@@ -64,14 +57,10 @@ func eventHolderAt(h *session.Holder, then time.Time) *eventHolder {
 	if h == nil {
 		return nil
 	}
-	e := &eventHolder{
-		Owner: h.Owner, Node: h.Node, Session: h.Session, PID: h.PID, Command: h.Command, AskedBy: h.AskedBy, Note: h.Note, Since: h.Since.UTC(),
-	}
+	e := &eventHolder{Holder: *h, HeldMS: age(h.Since, then).Milliseconds()}
+	e.Since = h.Since.UTC()
 	if h.UID >= 0 {
 		e.UID = &h.UID
-	}
-	if !h.Since.IsZero() {
-		e.HeldMS = max(0, then.Sub(h.Since).Milliseconds()) // another machine's clock may be ahead
 	}
 	return e
 }
@@ -79,8 +68,7 @@ func eventHolderAt(h *session.Holder, then time.Time) *eventHolder {
 // listen begins to deliver messages.
 func (c *conn) listen() {
 	s := &subscriptions{channels: map[string]struct{}{}, prefixes: map[string]struct{}{}, lengths: map[int]int{}}
-	s.w.RESP3 = c.w.RESP3
-	s.by = c.by
+	s.adapt(c)
 	control := c.srv.cfg.Access
 	s.events = c.srv.cfg.Manager.Subscribe(eventBuffer, func(e session.Event) bool {
 		return e.Lock != "" && s.each(e, nil) > 0 && control.Sees(s.caller(), access.Inspect, e.Lock)
@@ -231,30 +219,21 @@ func (s *subscriptions) setPrefix(prefix string, on bool) {
 	}
 }
 
-// speak sets the version of the protocol that messages are written in.
-func (s *subscriptions) speak(resp3 bool) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.w.RESP3 = resp3
-}
-
 func (s *subscriptions) caller() access.Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.by
 }
 
-// identify sets the caller whose rights decide what it hears.
-func (s *subscriptions) identify(by access.Caller) {
+// adapt has messages written in the version of the protocol that c speaks now, and those alone
+// that its caller may hear.
+func (s *subscriptions) adapt(c *conn) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.by = by
+	s.w.RESP3, s.by = c.w.RESP3, c.by
 }
 
 // listens counts n subscriptions more of the user, or fewer. It refuses those that are more
