@@ -26,7 +26,7 @@ func (c *Client) Lock(ctx context.Context, name string, o LockOptions) (Hold, er
 	args := []string{"LOCK", name, "FULL"}
 	args = withSeconds(args, "WAIT", o.Wait)
 	args = withSeconds(args, "TTL", o.TTL)
-	args = withThread(args, o.Thread)
+	args = withCount(args, "THREAD", o.Thread)
 	args = withSeconds(args, "MAXHOLD", o.MaxHold)
 	args = withText(args, "NOTE", o.Note)
 	if o.Shared {
@@ -54,7 +54,7 @@ type UnlockOptions struct {
 
 // Unlock gives up one entry and returns how many are left; 0: name is free.
 func (c *Client) Unlock(ctx context.Context, name string, o UnlockOptions) (int, error) {
-	args := withThread([]string{"UNLOCK", name}, o.Thread)
+	args := withCount([]string{"UNLOCK", name}, "THREAD", o.Thread)
 	if o.All {
 		args = append(args, "ALL")
 	}
@@ -66,7 +66,7 @@ func (c *Client) Unlock(ctx context.Context, name string, o UnlockOptions) (int,
 // has, and returns how long it may be relied on. thread 0 means 1.
 func (c *Client) Renew(ctx context.Context, name string, thread int64, ttl time.Duration) (time.Duration, error) {
 	args := withSeconds([]string{"RENEW", name}, "TTL", ttl)
-	ms, err := c.number(ctx, withThread(args, thread)...)
+	ms, err := c.number(ctx, withCount(args, "THREAD", thread)...)
 	return time.Duration(ms) * time.Millisecond, err
 }
 
@@ -93,28 +93,21 @@ func (c *Client) Locks(ctx context.Context, q LockQuery) (LockPage, error) {
 	for _, item := range list(f["items"]) {
 		page.Items = append(page.Items, item.status())
 	}
-	if m, ok := f["counts"].(map[string]any); ok {
-		n := fields(m)
-		page.Locks, page.Held, page.Waiting = int(n.number("locks")), int(n.number("held")), int(n.number("waiting"))
-		page.AtLeast, _ = m["at_least"].(bool)
-	}
+	n := f.object("counts")
+	page.Locks, page.Held, page.Waiting, page.AtLeast = int(n.number("locks")), int(n.number("held")), int(n.number("waiting")), n.flag("at_least")
 	return page, nil
 }
 
 // NewSession opens a session that ends after keepalive without any command (0:
 // the gateway's default), joins it and returns its token.
 func (c *Client) NewSession(ctx context.Context, keepalive time.Duration) (Token, error) {
-	v, err := c.Do(ctx, withSeconds([]string{"SESSION", "NEW"}, "KEEPALIVE", keepalive)...)
-	token, _ := v.(string)
-	return Token(token), err
+	return c.open(ctx, withSeconds([]string{"SESSION", "NEW"}, "KEEPALIVE", keepalive))
 }
 
 // NewLockSession is NewSession for one lock: the session also ends when that was given back,
 // as one does that an acquire over HTTP has opened.
 func (c *Client) NewLockSession(ctx context.Context, keepalive time.Duration) (Token, error) {
-	v, err := c.Do(ctx, withSeconds([]string{"SESSION", "NEW", "ONELOCK"}, "KEEPALIVE", keepalive)...)
-	token, _ := v.(string)
-	return Token(token), err
+	return c.open(ctx, withSeconds([]string{"SESSION", "NEW", "ONELOCK"}, "KEEPALIVE", keepalive))
 }
 
 // BindSession opens a session that lives as long as the process pid, whatever becomes of
@@ -122,7 +115,11 @@ func (c *Client) NewLockSession(ctx context.Context, keepalive time.Duration) (T
 // the gateway must be able to watch it: from a container with process ids of its own it
 // cannot, which is ErrInvalid or ErrUnsupported.
 func (c *Client) BindSession(ctx context.Context, pid int) (Token, error) {
-	v, err := c.Do(ctx, "SESSION", "NEW", "BIND", fmt.Sprintf("pid:%d", pid))
+	return c.open(ctx, []string{"SESSION", "NEW", "BIND", fmt.Sprintf("pid:%d", pid)})
+}
+
+func (c *Client) open(ctx context.Context, args []string) (Token, error) {
+	v, err := c.Do(ctx, args...)
 	token, _ := v.(string)
 	return Token(token), err
 }
@@ -210,18 +207,11 @@ func withText(args []string, word, s string) []string {
 }
 
 // withCount sends every n but 0: it is the gateway that refuses one below.
-func withCount(args []string, word string, n int) []string {
+func withCount[N int | int64](args []string, word string, n N) []string {
 	if n == 0 {
 		return args
 	}
-	return append(args, word, strconv.Itoa(n))
-}
-
-func withThread(args []string, n int64) []string {
-	if n == 0 {
-		return args
-	}
-	return append(args, "THREAD", strconv.FormatInt(n, 10))
+	return append(args, word, strconv.FormatInt(int64(n), 10))
 }
 
 func withSeconds(args []string, word string, d time.Duration) []string {

@@ -1,8 +1,6 @@
 package client
 
-import (
-	"time"
-)
+import "time"
 
 // fields are a map reply. What is missing, or not of the type expected, is the
 // zero value, so that gateways of other versions can be asked.
@@ -16,6 +14,17 @@ func list(v any) (all []fields) {
 		}
 	}
 	return all
+}
+
+// object is nil where there is none.
+func (f fields) object(key string) fields {
+	m, _ := f[key].(map[string]any)
+	return m
+}
+
+func (f fields) flag(key string) bool {
+	b, _ := f[key].(bool)
+	return b
 }
 
 func (f fields) text(key string) string {
@@ -38,30 +47,21 @@ func (f fields) time(key string) time.Time {
 }
 
 func (f fields) hold() Hold {
-	autoRenew, _ := f["auto_renew"].(bool)
 	return Hold{
 		Name: f.text("name"), State: State(f.text("state")), Owner: f.text("owner"),
 		Thread: f.number("thread"), Count: int(f.number("count")), Fence: uint64(f.number("fence")),
 		Left: f.milliseconds("ttl_ms"), Deadline: time.Duration(f.number("valid_until_boottime_ns")),
-		Expires: f.time("expires_at"), MaxHoldAt: f.time("max_hold_at"), AutoRenew: autoRenew, Note: f.text("note"),
+		Expires: f.time("expires_at"), MaxHoldAt: f.time("max_hold_at"), AutoRenew: f.flag("auto_renew"), Note: f.text("note"),
 		Since: f.time("since"),
 	}
 }
 
 func (f fields) status() Status {
 	st := Status{
-		Name: f.text("name"), State: State(f.text("state")), Waiters: int(f.number("waiters")), Ahead: int(f.number("ahead")),
+		Name: f.text("name"), State: State(f.text("state")), Holder: f.holderOf("holder"), Next: f.holderOf("next"),
+		Waiters: int(f.number("waiters")), MoreWait: f.flag("waiters_at_least"), Ahead: int(f.number("ahead")),
 		Fence: uint64(f.number("fence")), TTL: f.milliseconds("ttl_ms"),
 		Mode: Mode(f.text("mode")), Limit: int(f.number("limit")), Holders: int(f.number("holders")), Trouble: f.text("trouble"),
-	}
-	st.MoreWait, _ = f["waiters_at_least"].(bool)
-	if m, ok := f["holder"].(map[string]any); ok {
-		h := fields(m).holder()
-		st.Holder = &h
-	}
-	if m, ok := f["next"].(map[string]any); ok {
-		h := fields(m).holder()
-		st.Next = &h
 	}
 	for _, s := range list(f["holders_list"]) {
 		st.Shares = append(st.Shares, Share{Holder: s.holder(), Fence: uint64(s.number("fence")), TTL: s.milliseconds("ttl_ms")})
@@ -75,6 +75,16 @@ func (f fields) status() Status {
 	return st
 }
 
+// holderOf is nil where there is none.
+func (f fields) holderOf(key string) *Holder {
+	m := f.object(key)
+	if m == nil {
+		return nil
+	}
+	h := m.holder()
+	return &h
+}
+
 func (f fields) holder() Holder {
 	h := Holder{
 		Owner: f.text("owner"), Node: f.text("node"), Session: f.text("session"),
@@ -84,9 +94,8 @@ func (f fields) holder() Holder {
 	if uid, ok := f["uid"].(int64); ok {
 		h.UID = int(uid)
 	}
-	if by, ok := f["asked_by"].(map[string]any); ok {
-		asked := fields(by).holder().Process
-		h.AskedBy = &asked
+	if by := f.holderOf("asked_by"); by != nil {
+		h.AskedBy = &by.Process
 	}
 	return h
 }
@@ -99,10 +108,10 @@ func (f fields) summary() Summary {
 		MaxHold: f.milliseconds("max_hold_ms"),
 		Holds:   int(f.number("holds")), Locks: texts(f["locks"]), Waits: int(f.number("waits")), Queues: texts(f["queues"]),
 	}
-	if meta, ok := f["meta"].(map[string]any); ok && len(meta) > 0 {
+	if meta := f.object("meta"); len(meta) > 0 {
 		s.Meta = map[string]string{}
 		for k := range meta {
-			s.Meta[k] = fields(meta).text(k)
+			s.Meta[k] = meta.text(k)
 		}
 	}
 	return s
