@@ -107,6 +107,15 @@ func Unread(w io.Writer) <-chan struct{} {
 	return unread
 }
 
+// WriteResult writes v if the format is JSON, and else text.
+func WriteResult(w io.Writer, format string, v any, text string) error {
+	if format == "json" {
+		return WriteJSON(w, v)
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
+
 // WriteJSON writes v for people and programs alike.
 func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)

@@ -23,9 +23,5 @@ func Version() string {
 
 // WriteVersion writes the version, as JSON if that is the format.
 func WriteVersion(w io.Writer, format string) error {
-	if format == "json" {
-		return WriteJSON(w, map[string]string{"version": Version(), "go": runtime.Version()})
-	}
-	_, err := fmt.Fprintf(w, "lockgw %s %s\n", Version(), runtime.Version())
-	return err
+	return WriteResult(w, format, map[string]string{"version": Version(), "go": runtime.Version()}, fmt.Sprintf("lockgw %s %s", Version(), runtime.Version()))
 }

@@ -46,11 +46,7 @@ have it from a file that this shell does not know (EnvironmentFile=).`,
 		if err != nil {
 			return cli.Exit(cli.ExitUnavailable, fmt.Errorf("the fences of the store cannot be read: %w", err))
 		}
-		if format == "json" {
-			return cli.WriteJSON(cmd.OutOrStdout(), map[string]uint64{"fence_floor": uint64(least)})
-		}
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), least)
-		return err
+		return cli.WriteResult(cmd.OutOrStdout(), format, map[string]uint64{"fence_floor": uint64(least)}, fmt.Sprint(least))
 	}
 	return cmd
 }

@@ -55,11 +55,8 @@ program that does not listen: be sure that it is dead, or that what it works on 
 				if err := c.Break(ctx, args[0], fence, owner, token); err != nil {
 					return err
 				}
-				if format == "json" {
-					return cli.WriteJSON(cmd.OutOrStdout(), releasedOut{Name: args[0], Released: true})
-				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s is taken from the holder with fence %d\n", args[0], fence)
-				return err
+				return cli.WriteResult(cmd.OutOrStdout(), format, releasedOut{Name: args[0], Released: true},
+					fmt.Sprintf("%s is taken from the holder with fence %d", args[0], fence))
 			})
 		},
 	}

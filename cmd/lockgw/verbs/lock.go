@@ -93,12 +93,7 @@ func lock(ctx context.Context, cmd *cobra.Command, g cli.Gateway, c *client.Clie
 		}
 		return err
 	}
-	if format == "json" {
-		err = cli.WriteJSON(cmd.OutOrStdout(), newHoldOut(h, token))
-	} else {
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), token.Secret())
-	}
-	if err != nil {
+	if err := cli.WriteResult(cmd.OutOrStdout(), format, newHoldOut(h, token), token.Secret()); err != nil {
 		endSession(ctx, g, c, token) // nobody could ever release it
 		return cli.Exit(cli.ExitFailed, fmt.Errorf("write the token: %w; %s is released", err, name))
 	}

@@ -1,8 +1,8 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,10 +29,7 @@ the lease itself is renewed by the gateway.`,
 		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: g.CompleteFirst,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := t.check(); err != nil {
-				return err
-			}
-			if err := cli.CheckNames(args...); err != nil {
+			if err := cmp.Or(t.check(), cli.CheckNames(args...)); err != nil {
 				return err
 			}
 			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error {
@@ -40,11 +37,7 @@ the lease itself is renewed by the gateway.`,
 				if err != nil {
 					return err
 				}
-				if format == "json" {
-					return cli.WriteJSON(cmd.OutOrStdout(), renewedOut{Name: args[0], TTLMS: left.Milliseconds()})
-				}
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), cli.Duration(left))
-				return err
+				return cli.WriteResult(cmd.OutOrStdout(), format, renewedOut{Name: args[0], TTLMS: left.Milliseconds()}, cli.Duration(left))
 			})
 		},
 	}

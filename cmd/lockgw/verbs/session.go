@@ -51,12 +51,7 @@ func newSessionNew() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if format == "json" {
-					err = cli.WriteJSON(cmd.OutOrStdout(), tokenOut{token.Secret()})
-				} else {
-					_, err = fmt.Fprintln(cmd.OutOrStdout(), token.Secret())
-				}
-				if err != nil {
+				if err := cli.WriteResult(cmd.OutOrStdout(), format, tokenOut{token.Secret()}, token.Secret()); err != nil {
 					_ = c.EndSession(ctx) // nobody could ever use it
 					return cli.Exit(cli.ExitFailed, fmt.Errorf("write the token: %w", err))
 				}

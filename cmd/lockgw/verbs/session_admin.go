@@ -138,12 +138,8 @@ With --user it is all sessions of a user of this machine, by name or number, of 
 				if err != nil {
 					return err
 				}
-				if format == "json" {
-					return cli.WriteJSON(cmd.OutOrStdout(), killedOut{Sessions: 1, Locks: append([]string{}, names...)})
-				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "session %s has ended; it held %s\n",
-					cli.Printable(args[0]), cmp.Or(strings.Join(names, ", "), "nothing"))
-				return err
+				return cli.WriteResult(cmd.OutOrStdout(), format, killedOut{Sessions: 1, Locks: append([]string{}, names...)},
+					fmt.Sprintf("session %s has ended; it held %s", cli.Printable(args[0]), cmp.Or(strings.Join(names, ", "), "nothing")))
 			})
 		},
 	}
@@ -165,11 +161,7 @@ func killUser(cmd *cobra.Command, g *cli.Gateway, whom, token, format string) er
 		if err != nil {
 			return err
 		}
-		if format == "json" {
-			return cli.WriteJSON(cmd.OutOrStdout(), killedOut{Sessions: n})
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d sessions of %s have ended\n", n, cli.Printable(whom))
-		return err
+		return cli.WriteResult(cmd.OutOrStdout(), format, killedOut{Sessions: n}, fmt.Sprintf("%d sessions of %s have ended", n, cli.Printable(whom)))
 	})
 }
 

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -46,10 +47,7 @@ func NewUnlock() *cobra.Command {
 		Args:              cli.UsageArgs(cobra.ExactArgs(1)),
 		ValidArgsFunction: g.CompleteFirst,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := t.check(); err != nil {
-				return err
-			}
-			if err := cli.CheckNames(args...); err != nil {
+			if err := cmp.Or(t.check(), cli.CheckNames(args...)); err != nil {
 				return err
 			}
 			return g.With(cmd, t.token, func(ctx context.Context, c *client.Client) error {
@@ -57,11 +55,7 @@ func NewUnlock() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if format == "json" {
-					return cli.WriteJSON(cmd.OutOrStdout(), releasedOut{Name: args[0], Released: left == 0, Count: left})
-				}
-				_, err = fmt.Fprintln(cmd.OutOrStdout(), left)
-				return err
+				return cli.WriteResult(cmd.OutOrStdout(), format, releasedOut{Name: args[0], Released: left == 0, Count: left}, fmt.Sprint(left))
 			})
 		},
 	}
