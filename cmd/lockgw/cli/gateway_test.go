@@ -46,12 +46,13 @@ func TestWithAGatewayThatHangs(t *testing.T) {
 			return
 		}
 		defer nc.Close()
+		_, _ = nc.Read(make([]byte, 512)) // an answer before the question is none
 		_, _ = nc.Write([]byte("%0\r\n"))
 		_, _ = io.Copy(io.Discard, nc)
 	}()
 	cmd := &cobra.Command{}
 	cmd.SetContext(t.Context())
-	err = Gateway{Socket: path, patience: time.Millisecond}.With(cmd, "", func(ctx context.Context, c *client.Client) error {
+	err = Gateway{Socket: path, patience: 100 * time.Millisecond}.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 		_ = c.Ping(ctx)
 		return c.Ping(ctx) // as of a command that can do without the first
 	})
