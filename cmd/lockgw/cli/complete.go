@@ -25,6 +25,19 @@ const inShell = "$`\\\"'!;&|<>()"
 
 // CompleteName offers the names that the gateway knows, but for those that have to be quoted.
 func (g *Gateway) CompleteName(cmd *cobra.Command, _ []string, toComplete string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return g.Complete(cmd, func(ctx context.Context, c *client.Client) (names []cobra.Completion) {
+		known, _ := c.Locks(ctx, client.LockQuery{Prefix: toComplete})
+		for _, st := range known.Items {
+			if !strings.ContainsAny(st.Name, inShell) {
+				names = append(names, st.Name)
+			}
+		}
+		return names
+	})
+}
+
+// Complete offers what ask finds at the gateway, nothing if that does not answer soon.
+func (g *Gateway) Complete(cmd *cobra.Command, ask func(context.Context, *client.Client) []cobra.Completion) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if FlagsFromEnv(cmd.Flags()) != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -35,17 +48,7 @@ func (g *Gateway) CompleteName(cmd *cobra.Command, _ []string, toComplete string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer c.Close()
-	known, err := c.Locks(ctx, client.LockQuery{Prefix: toComplete})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []cobra.Completion
-	for _, st := range known.Items {
-		if !strings.ContainsAny(st.Name, inShell) {
-			names = append(names, st.Name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return ask(ctx, c), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeChoices offers the words of all flags that take one of a few, of cmd and below it. The

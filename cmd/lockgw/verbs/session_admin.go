@@ -7,7 +7,6 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,29 +18,20 @@ import (
 // list them.
 func completeSession(g *cli.Gateway, file *string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 || cli.FlagsFromEnv(cmd.Flags()) != nil {
+		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
-		defer cancel()
-		c, err := g.Dial(ctx, client.Options{})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer c.Close()
-		token, err := cli.ReadAdminToken(*file)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		page, _, err := c.Sessions(ctx, client.SessionQuery{Token: token})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var ids []cobra.Completion
-		for _, s := range page {
-			ids = append(ids, cobra.CompletionWithDesc(s.ID, strings.TrimSpace(clientText(s.Process)+" "+cli.Printable(s.Name))))
-		}
-		return ids, cobra.ShellCompDirectiveNoFileComp
+		return g.Complete(cmd, func(ctx context.Context, c *client.Client) (ids []cobra.Completion) {
+			token, err := cli.ReadAdminToken(*file)
+			if err != nil {
+				return nil
+			}
+			page, _, _ := c.Sessions(ctx, client.SessionQuery{Token: token})
+			for _, s := range page {
+				ids = append(ids, cobra.CompletionWithDesc(s.ID, strings.TrimSpace(clientText(s.Process)+" "+cli.Printable(s.Name))))
+			}
+			return ids
+		})
 	}
 }
 
