@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -159,11 +160,11 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// Subscribe delivers to Options.OnMessage what happens from now on to name,
-// "*" for all names, on this gateway.
+// Subscribe delivers to Options.OnMessage what happens from now on, on this gateway, to name,
+// or to all names that begin with what stands before a * at the end.
 func (c *Client) Subscribe(ctx context.Context, name string) error {
 	command := "SUBSCRIBE"
-	if name == "*" {
+	if strings.HasSuffix(name, "*") {
 		command = "PSUBSCRIBE"
 	}
 	_, err := c.Do(ctx, command, "lock:"+name)

@@ -75,7 +75,7 @@ func watch(ctx context.Context, o *watchOptions, pattern string, w io.Writer) er
 	path, _ := o.Path()
 	subscribed := make(chan error, 1)
 	var wg sync.WaitGroup
-	wg.Go(func() { subscribed <- subscribe(ctx, c, pattern) }) // events may come before its answer is seen
+	wg.Go(func() { subscribed <- c.Subscribe(ctx, pattern) }) // events may come before its answer is seen
 	defer wg.Wait()
 	defer cancel() // before anything is waited for
 	return o.relay(ctx, c, path, subscribed, events, w)
@@ -104,15 +104,6 @@ func (o *watchOptions) relay(ctx context.Context, c *client.Client, path string,
 			return ctx.Err()
 		}
 	}
-}
-
-func subscribe(ctx context.Context, c *client.Client, pattern string) error {
-	command := "SUBSCRIBE"
-	if strings.HasSuffix(pattern, "*") {
-		command = "PSUBSCRIBE"
-	}
-	_, err := c.Do(ctx, command, "lock:"+pattern)
-	return err
 }
 
 // watchLine has the widths of the columns; a wider value shifts the columns after it.
