@@ -18,8 +18,8 @@ import (
 // Get asks the gateway over HTTP what resp.sock has no command for, and decodes the answer
 // into v. It uses the http.sock beside resp.sock. The path has a query if it needs one. Its
 // error has the exit code for a command.
-func (g Gateway) Get(ctx context.Context, path, token string, v any) error {
-	response, file, err := g.ask(ctx, path, token)
+func (g Gateway) Get(ctx context.Context, path string, v any) error {
+	response, file, err := g.ask(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -27,30 +27,24 @@ func (g Gateway) Get(ctx context.Context, path, token string, v any) error {
 	if response.StatusCode != http.StatusOK {
 		return problemError(response)
 	}
-	if err := json.NewDecoder(response.Body).Decode(v); err != nil {
-		return GatewayError(file, err)
-	}
-	return nil
+	return GatewayError(file, json.NewDecoder(response.Body).Decode(v))
 }
 
 // GetAny is Get for answers that have a body with every status, as those of /readyz.
 func (g Gateway) GetAny(ctx context.Context, path string, v any) error {
-	response, file, err := g.ask(ctx, path, "")
+	response, file, err := g.ask(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(v); err != nil {
-		return GatewayError(file, err)
-	}
-	return nil
+	return GatewayError(file, json.NewDecoder(response.Body).Decode(v))
 }
 
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 16 << 20
 
 // ask returns the answer with its body read, and the socket that it came from.
-func (g Gateway) ask(ctx context.Context, path, token string) (response *http.Response, file string, err error) {
+func (g Gateway) ask(ctx context.Context, path string) (response *http.Response, file string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	respPath, err := g.Path()
@@ -61,9 +55,6 @@ func (g Gateway) ask(ctx context.Context, path, token string) (response *http.Re
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lockgw"+path, nil)
 	if err != nil {
 		return nil, file, err
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	request.Close = true
 	nc, err := (&net.Dialer{Timeout: DialTimeout}).DialContext(ctx, "unix", file)

@@ -29,7 +29,7 @@ func TestAskReadsARefusal(t *testing.T) {
 	}()
 	g := Gateway{Socket: filepath.Join(dir, RespSocket)}
 	for range 200 {
-		code, message := ExitCode(g.Get(t.Context(), "/v1/history", "", nil))
+		code, message := ExitCode(g.Get(t.Context(), "/v1/history", nil))
 		if code != ExitNotAcquired || !strings.Contains(message, "enough of them") {
 			t.Fatalf("code %d: %s; want the refusal", code, message)
 		}

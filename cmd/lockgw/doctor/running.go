@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,12 +32,12 @@ func askGateway(ctx context.Context, g cli.Gateway, s config.Settings) []finding
 	var v struct{ Version, Node, Store, Reach string }
 	soon, cancel := context.WithTimeout(ctx, cli.DialTimeout)
 	defer cancel()
-	if err := g.Get(soon, "/version", "", &v); err != nil {
+	if err := g.Get(soon, "/version", &v); err != nil {
 		return append([]finding{absent(err)}, examineHere(ctx, s)...)
 	}
 	found := append([]finding{{examine.OK, "gateway", fmt.Sprintf("%s runs lockgw %s with %s, %s", v.Node, v.Version, v.Store, v.Reach), ""}, commandSocket(ctx, g)}, readiness(ctx, g)...)
 	var x examination
-	if err := g.Get(ctx, "/v1/admin/doctor", "", &x); err != nil {
+	if err := g.Get(ctx, "/v1/admin/doctor", &x); err != nil {
 		return append(found, finding{
 			examine.Warn, "configuration", fmt.Sprintf("the gateway does not tell its own, nor what is wrong with its store: %v", err),
 			"run doctor as root or as the gateway's user",
@@ -82,11 +83,7 @@ func absent(err error) finding {
 func compared(x examination, s config.Settings) finding {
 	const key = "backend.url"
 	theirs, ours := x.Config[key], s.Shown()[key]
-	file := x.File
-	if file == "" {
-		file = "no file"
-	}
-	detail := fmt.Sprintf("of the gateway: %s, %s is %s (%s)", file, key, theirs.Value, theirs.Origin)
+	detail := fmt.Sprintf("of the gateway: %s, %s is %s (%s)", cmp.Or(x.File, "no file"), key, theirs.Value, theirs.Origin)
 	if theirs.Value == ours.Value {
 		return finding{examine.OK, "configuration", detail, ""}
 	}

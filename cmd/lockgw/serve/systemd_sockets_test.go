@@ -145,7 +145,7 @@ func TestPassedIsTold(t *testing.T) {
 		cmd := s.start(nil)
 		s.await("READY=1")
 		var x struct{ Passed bool }
-		if err := (cli.Gateway{Socket: filepath.Join(s.dir, cli.RespSocket)}).Get(t.Context(), "/v1/admin/doctor", "", &x); err != nil {
+		if err := (cli.Gateway{Socket: filepath.Join(s.dir, cli.RespSocket)}).Get(t.Context(), "/v1/admin/doctor", &x); err != nil {
 			t.Fatal(err)
 		}
 		if want := len(names) == 2; x.Passed != want {

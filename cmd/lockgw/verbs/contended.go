@@ -21,7 +21,7 @@ func (o *historyOptions) contended(ctx context.Context, w, told io.Writer) error
 		limit = historyPage
 	}
 	var c past.Contended
-	if err := o.Get(ctx, "/v1/history?"+o.query(limit).Encode(), "", &c); err != nil {
+	if err := o.Get(ctx, "/v1/history?"+o.query(limit).Encode(), &c); err != nil {
 		return err
 	}
 	switch {

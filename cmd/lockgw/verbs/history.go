@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -88,7 +89,7 @@ func (o *historyOptions) show(ctx context.Context, w io.Writer, name string) err
 	var h past.History
 	for {
 		var page past.History
-		if err := o.Get(ctx, "/v1/locks/"+url.PathEscape(name)+"/history?"+q.Encode(), "", &page); err != nil {
+		if err := o.Get(ctx, "/v1/locks/"+url.PathEscape(name)+"/history?"+q.Encode(), &page); err != nil {
 			return err
 		}
 		items := append(h.Items, page.Items...)
@@ -121,7 +122,7 @@ func (o *historyOptions) write(w io.Writer, h *past.History) error {
 	fmt.Fprintln(t)
 	for i := len(h.Items) - 1; i >= 0; i-- { // as in a log
 		a := &h.Items[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s", clock(begun(a)), cli.Dash(took(a.WaitedMS)), cli.Dash(heldText(a)), outcomeText(a), personText(&a.Person, h.Node), cli.Dash(behindText(a, h.Node)))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s", clock(cmp.Or(a.Asked, a.Granted)), cli.Dash(took(a.WaitedMS)), cli.Dash(heldText(a)), outcomeText(a), personText(&a.Person, h.Node), cli.Dash(behindText(a, h.Node)))
 		if o.out.Format == "wide" {
 			fmt.Fprintf(t, "\t%s\t%s", cli.Dash(fenceText(a.Fence)), cli.Printable(string(a.Owner)))
 		}
