@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,12 +42,7 @@ func quantityText(q *past.Quantity) string {
 	if q.WorstMS == 0 {
 		return "not at all"
 	}
-	or0 := func(ms int64) string {
-		if ms == 0 {
-			return "0s"
-		}
-		return took(ms)
-	}
+	or0 := func(ms int64) string { return cmp.Or(took(ms), "0s") }
 	return fmt.Sprintf("%s (p50), %s (p99), %s at worst", or0(q.P50MS), or0(q.P99MS), or0(q.WorstMS))
 }
 
@@ -57,21 +53,11 @@ func fenceText(fence uint64) string {
 	return strconv.FormatUint(fence, 10)
 }
 
-func begun(a *past.Attempt) time.Time {
-	if a.Asked.IsZero() {
-		return a.Granted
-	}
-	return a.Asked
-}
-
 func heldText(a *past.Attempt) string {
 	if a.Granted.IsZero() || a.Outcome == "unknown" { // that was cut off
 		return ""
 	}
-	if a.HeldMS == 0 {
-		return "0s"
-	}
-	return took(a.HeldMS)
+	return cmp.Or(took(a.HeldMS), "0s")
 }
 
 func outcomeText(a *past.Attempt) string {
@@ -96,10 +82,7 @@ func personText(p *past.Person, here string) string {
 func behindText(a *past.Attempt, here string) string {
 	var longest *past.Span
 	var most time.Duration
-	until := a.Granted
-	if until.IsZero() {
-		until = a.Ended
-	}
+	until := cmp.Or(a.Granted, a.Ended)
 	for i := range a.Behind {
 		s := &a.Behind[i]
 		if d := within(s, a.Asked, until); longest == nil || d > most {
