@@ -41,7 +41,7 @@ func newCheck() *cobra.Command {
 		if err == nil && format == "json" {
 			return cli.WriteJSON(cmd.OutOrStdout(), checked{File: s.File, Warnings: append([]string{}, s.Warnings...)})
 		}
-		s.warn(cmd)
+		s.Warn(cmd)
 		if err != nil {
 			return err
 		}
@@ -54,8 +54,8 @@ func newCheck() *cobra.Command {
 	return cmd
 }
 
-// warn tells of what is no error, but hardly meant.
-func (s Settings) warn(cmd *cobra.Command) {
+// Warn tells of what is no error, but hardly meant.
+func (s Settings) Warn(cmd *cobra.Command) {
 	for _, warning := range s.Warnings {
 		fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
 	}

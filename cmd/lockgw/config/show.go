@@ -26,7 +26,7 @@ func newShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s.warn(cmd) // who looks here wonders why a value is not in force
+		s.Warn(cmd) // who looks here wonders why a value is not in force
 		if format == "json" {
 			return cli.WriteJSON(cmd.OutOrStdout(), s.Shown())
 		}

@@ -57,9 +57,7 @@ Run it as root or as the user of the gateway.`,
 	cli.FormatVar(cmd.Flags(), &format, "table", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
-		for _, warning := range s.Warnings {
-			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
-		}
+		s.Warn(cmd)
 		if err != nil {
 			return err
 		}

@@ -32,9 +32,7 @@ have it from a file that this shell does not know (EnvironmentFile=).`,
 	cli.FormatVar(cmd.Flags(), &format, "table", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
-		for _, warning := range s.Warnings {
-			fmt.Fprintln(cmd.ErrOrStderr(), "lockgw: warning:", warning)
-		}
+		s.Warn(cmd)
 		if err != nil {
 			return err
 		}
