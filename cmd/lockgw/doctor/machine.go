@@ -55,37 +55,26 @@ func filesFinding(limit uint64) finding {
 }
 
 func examineSocketDir(dir string) finding {
-	const check = "socket.dir"
-	info, err := os.Lstat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return parentFinding(check, dir)
-	case err != nil:
-		return finding{examine.Fail, check, err.Error(), "choose another socket.dir"}
-	case !info.IsDir():
-		return finding{examine.Fail, check, dir + " is no directory", "remove it, or choose another socket.dir"}
-	}
-	if err := cli.CheckSafeDir(dir, info, os.Geteuid()); err != nil {
-		return finding{examine.Fail, check, err.Error(), "choose another socket.dir, or run as its owner"}
-	}
-	return dirFinding(check, dir, cli.LockFile, cli.HTTPSocket, cli.RespSocket)
+	return examineDir("socket.dir", dir, cli.LockFile, cli.HTTPSocket, cli.RespSocket)
 }
 
-func examineStateDir(dir string) finding {
-	const check = "state_dir"
+func examineStateDir(dir string) finding { return examineDir("state_dir", dir, stateLock) }
+
+// examineDir is about a directory of the gateway, whose key is check. See dirFinding.
+func examineDir(check, dir, lock string, sockets ...string) finding {
 	info, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return parentFinding(check, dir)
 	case err != nil:
-		return finding{examine.Fail, check, err.Error(), "choose another state_dir"}
+		return finding{examine.Fail, check, err.Error(), "choose another " + check}
 	case !info.IsDir():
-		return finding{examine.Fail, check, dir + " is no directory", "remove it, or choose another state_dir"}
+		return finding{examine.Fail, check, dir + " is no directory", "remove it, or choose another " + check}
 	}
 	if err := cli.CheckSafeDir(dir, info, os.Geteuid()); err != nil {
-		return finding{examine.Fail, check, err.Error(), "choose another state_dir, or run as its owner"}
+		return finding{examine.Fail, check, err.Error(), "choose another " + check + ", or run as its owner"}
 	}
-	return dirFinding(check, dir, stateLock)
+	return dirFinding(check, dir, lock, sockets...)
 }
 
 // parentFinding is about a directory that the gateway has to make.
