@@ -73,7 +73,7 @@ func (h *Handler) readyz(c *gin.Context) error {
 		return nil
 	}
 	refused := newProblem(session.CodeUnavailable, "not ready: "+strings.Join(details, "; "))
-	if h.draining() {
+	if h.Manager.IsDraining() {
 		refused = newProblem(session.CodeDraining, refused.Detail)
 	}
 	for _, k := range failed {
@@ -92,14 +92,13 @@ func (h *Handler) checks(ctx context.Context) []check {
 	// soon, and a new program should not be started before.
 	store := check{Name: "store", OK: true}
 	if err := h.Manager.Ping(ctx); err != nil {
-		var later *backend.Later
 		store = check{Name: "store", OK: errors.Is(err, backend.ErrPartly), Detail: err.Error()}
-		if errors.As(err, &later) {
+		if later, ok := errors.AsType[*backend.Later](err); ok {
 			store.OK, store.after = false, later.After
 		}
 	}
 	serving := check{Name: "serving", OK: true}
-	if h.draining() {
+	if h.Manager.IsDraining() {
 		serving = check{Name: "serving", Detail: "the gateway is going away and takes no new locks"}
 	}
 	journal := check{Name: "journal", OK: true} // locks can be had without it
@@ -107,15 +106,6 @@ func (h *Handler) checks(ctx context.Context) []check {
 		journal.Detail = "not written, so that locks do not outlive the gateway: " + err.Error()
 	}
 	return []check{store, serving, journal}
-}
-
-func (h *Handler) draining() bool {
-	select {
-	case <-h.Manager.Draining():
-		return true
-	default:
-		return false
-	}
 }
 
 // excluded are the names of checks that are left out, separated by commas.

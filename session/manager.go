@@ -242,6 +242,9 @@ func (m *Manager) Drain() {
 // Draining is closed by Drain.
 func (m *Manager) Draining() <-chan struct{} { return m.drained.Done() }
 
+// IsDraining tells whether Draining is closed.
+func (m *Manager) IsDraining() bool { return m.drained.Err() != nil }
+
 // Close drains, ends every session and waits, until ctx is done, for the store
 // to confirm the releases. With Config.KeepHolds the holds stay in the store
 // until their leases run out. Nobody calls it while another call is under way.

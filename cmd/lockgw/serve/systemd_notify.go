@@ -72,7 +72,7 @@ func (s *serviceManager) reportStore(ctx context.Context, m *session.Manager) {
 	defer tick.Stop()
 	told := ""
 	for {
-		if state := storeState(ctx, m); state != told && !draining(m) {
+		if state := storeState(ctx, m); state != told && !m.IsDraining() {
 			s.tell("STATUS=serving; " + state)
 			told = state
 		}
@@ -83,15 +83,6 @@ func (s *serviceManager) reportStore(ctx context.Context, m *session.Manager) {
 			return
 		case <-tick.C:
 		}
-	}
-}
-
-func draining(m *session.Manager) bool {
-	select {
-	case <-m.Draining():
-		return true
-	default:
-		return false
 	}
 }
 
