@@ -99,9 +99,9 @@ func modeOf(a session.Acquired) mode {
 
 // labels are the sets of attributes, made once for all values they can have.
 type labels struct {
-	groups   []attribute.KeyValue // by Groups.index; empty: there are no groups
-	acquires [outcomes][modes][][]metric.RecordOption
-	ends     [holdEnds][][]metric.RecordOption
+	groups   []attribute.KeyValue                     // by Groups.index; empty: there are no groups
+	acquires [outcomes][modes][][]metric.RecordOption // the last index is that of groups, or 0
+	ends     [holdEnds][][]metric.RecordOption        // likewise
 	renewals [renewOutcomes][]metric.RecordOption
 	wakes    map[session.WakePath]wake
 }
@@ -151,12 +151,6 @@ func (l labels) each(attributes ...attribute.KeyValue) (all [][]metric.RecordOpt
 func recordOptions(attributes ...attribute.KeyValue) []metric.RecordOption {
 	return []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attributes...))}
 }
-
-func (l *labels) ofAcquire(out outcome, m mode, group int) []metric.RecordOption {
-	return l.acquires[out][m][group]
-}
-
-func (l *labels) ofEnd(end holdEnd, group int) []metric.RecordOption { return l.ends[end][group] }
 
 // ofLoss are made when they are needed, which is hoped to be never.
 func (l *labels) ofLoss(reason string, group int) []metric.AddOption {

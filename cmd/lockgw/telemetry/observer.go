@@ -75,7 +75,7 @@ func (o *observer) Detach(ctx context.Context) context.Context {
 
 func (o *observer) Acquired(ctx context.Context, a session.Acquired) {
 	out := outcomeOf(a)
-	o.in.acquire.Record(ctx, a.Wait.Seconds(), o.labels.ofAcquire(out, modeOf(a), o.groups.index(a.Name))...)
+	o.in.acquire.Record(ctx, a.Wait.Seconds(), o.labels.acquires[out][modeOf(a)][o.groups.index(a.Name)]...)
 	if a.Path != "" {
 		w := o.labels.wakes[a.Path]
 		o.in.wake.Add(ctx, 1, w.add...)
@@ -92,7 +92,9 @@ func (o *observer) Given(ctx context.Context, g session.Given) {
 	}
 	span := trace.SpanFromContext(ctx)
 	span.SetAttributes(lockName.String(g.Name), attribute.Int("lockgw.count", g.Count))
-	link(g.Grant, span)
+	if g.Grant != nil {
+		span.AddLink(trace.LinkFromContext(g.Grant))
+	}
 	if g.Err != nil {
 		fail(span, g.Err)
 	}
@@ -110,7 +112,7 @@ func (o *observer) Ended(h session.HoldEnded) {
 		end = endSession
 	}
 	held := max(h.Held, 0) // one of the process before began by the wall clock, which may have been set back
-	o.in.hold.Record(ctx, held.Seconds(), o.labels.ofEnd(end, group)...)
+	o.in.hold.Record(ctx, held.Seconds(), o.labels.ends[end][group]...)
 	if end != endReleased && h.Grant != nil { // a release has a span of its own
 		o.traceEnd(end, h)
 	}
@@ -169,12 +171,6 @@ func endAcquire(span trace.Span, out outcome, a session.Acquired) {
 func fail(span trace.Span, err error) {
 	span.SetAttributes(attribute.String("error.type", string(session.CodeOf(err))))
 	span.SetStatus(codes.Error, err.Error())
-}
-
-func link(grant context.Context, span trace.Span) {
-	if grant != nil {
-		span.AddLink(trace.LinkFromContext(grant))
-	}
 }
 
 // instruments of what the core tells.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -61,30 +62,17 @@ func (t *Telemetry) Watch(s Sources) error {
 	return err
 }
 
-func newGauges(m metric.Meter) (g gauges, err error) {
-	keep := func(e error) {
-		if err == nil {
-			err = e
-		}
-	}
-	var e error
-	g.held, e = m.Int64ObservableUpDownCounter("lockgw.locks.held", metric.WithUnit("{lock}"), metric.WithDescription("Holds of this gateway."))
-	keep(e)
-	g.waiters, e = m.Int64ObservableUpDownCounter("lockgw.waiters", metric.WithUnit("{waiter}"), metric.WithDescription("Callers of this gateway that wait for a lock."))
-	keep(e)
-	g.sessions, e = m.Int64ObservableUpDownCounter("lockgw.session.count", metric.WithUnit("{session}"), metric.WithDescription("Sessions of this gateway."))
-	keep(e)
-	g.journal, e = m.Int64ObservableGauge("lockgw.journal.failing", metric.WithDescription("1 while the journal is not written, so that holds would not outlive a restart; else 0."))
-	keep(e)
-	g.breaker, e = m.Int64ObservableGauge("lockgw.breaker.state", metric.WithDescription("0 closed; 1 half open, trying the store; 2 open, new locks are refused."))
-	keep(e)
-	g.opened, e = m.Int64ObservableCounter("lockgw.breaker.opened", metric.WithUnit("{time}"), metric.WithDescription("Times that the breaker has opened."))
-	keep(e)
-	g.probe, e = m.Float64ObservableGauge("lockgw.pubsub.probe.age", metric.WithUnit("s"), metric.WithDescription("Time since messages from the store were last known to arrive. While it grows, waiters are served by timers."))
-	keep(e)
-	g.build, e = m.Int64ObservableGauge("lockgw.build.info", metric.WithDescription("1, with the version as attributes."))
-	keep(e)
-	return g, err
+func newGauges(m metric.Meter) (g gauges, _ error) {
+	var errs [8]error
+	g.held, errs[0] = m.Int64ObservableUpDownCounter("lockgw.locks.held", metric.WithUnit("{lock}"), metric.WithDescription("Holds of this gateway."))
+	g.waiters, errs[1] = m.Int64ObservableUpDownCounter("lockgw.waiters", metric.WithUnit("{waiter}"), metric.WithDescription("Callers of this gateway that wait for a lock."))
+	g.sessions, errs[2] = m.Int64ObservableUpDownCounter("lockgw.session.count", metric.WithUnit("{session}"), metric.WithDescription("Sessions of this gateway."))
+	g.journal, errs[3] = m.Int64ObservableGauge("lockgw.journal.failing", metric.WithDescription("1 while the journal is not written, so that holds would not outlive a restart; else 0."))
+	g.breaker, errs[4] = m.Int64ObservableGauge("lockgw.breaker.state", metric.WithDescription("0 closed; 1 half open, trying the store; 2 open, new locks are refused."))
+	g.opened, errs[5] = m.Int64ObservableCounter("lockgw.breaker.opened", metric.WithUnit("{time}"), metric.WithDescription("Times that the breaker has opened."))
+	g.probe, errs[6] = m.Float64ObservableGauge("lockgw.pubsub.probe.age", metric.WithUnit("s"), metric.WithDescription("Time since messages from the store were last known to arrive. While it grows, waiters are served by timers."))
+	g.build, errs[7] = m.Int64ObservableGauge("lockgw.build.info", metric.WithDescription("1, with the version as attributes."))
+	return g, errors.Join(errs[:]...)
 }
 
 func number(b bool) int64 {
