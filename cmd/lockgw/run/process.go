@@ -64,11 +64,6 @@ func (c *process) killAll() error {
 	return err
 }
 
-// adopt makes this process the parent of those who lose theirs from now on, so
-// that it can see them end. The first process of a container often does not wait
-// for its children, and as zombies they count as alive.
-func (c *process) adopt() { becomeReaper() }
-
 // othersAlive tells, when the leader has ended, whether somebody else of the
 // group is left.
 func (c *process) othersAlive() bool {
@@ -107,8 +102,7 @@ func startError(name string, err error) error {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, unix.ENOENT) {
 		code = cli.ExitNotFound
 	}
-	var e *exec.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*exec.Error](err); ok {
 		err = e.Err // without the name, which is said here
 	}
 	return cli.Exit(code, &commandError{name: name, err: err})

@@ -31,18 +31,14 @@ func (h *hold) release(r *report) {
 		_, err := h.gateway().Unlock(ctx, name, client.UnlockOptions{All: true})
 		switch {
 		case err == nil:
-			r.released(name)
+			if r.json { // to people it goes without saying
+				r.say(may, event{Event: "released", Lock: name}, "%s", name)
+			}
 		case errors.Is(err, client.ErrLost), errors.Is(err, client.ErrNotHeld):
 			r.say(must, event{Event: "lost", Lock: name, Error: err.Error()}, "%s was lost before the command ended: %v", name, err)
 		default:
 			r.say(must, event{Event: "releasing", Lock: name, Error: err.Error()}, "%s may stay locked for the rest of its lease: %v", name, err)
 		}
-	}
-}
-
-func (r *report) released(name string) {
-	if r.json {
-		r.say(may, event{Event: "released", Lock: name}, "%s", name)
 	}
 }
 

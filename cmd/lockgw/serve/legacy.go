@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/config"
 	"github.com/lockgw/lockgw/session/history"
@@ -90,9 +89,4 @@ func openHistory(dir string, c config.History, log *slog.Logger) *history.Histor
 		return nil
 	}
 	return h
-}
-
-// node is the identity of this process in the store: that of the process before.
-func (l legacy) node() backend.Node {
-	return backend.Node{ID: l.state.Node}
 }

@@ -38,7 +38,7 @@ func TestListIncomplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer past.journal.Close()
-	store := partly{memory.OpenTable(memory.NewRows(), past.node().ID)}
+	store := partly{memory.OpenTable(memory.NewRows(), past.state.Node)}
 	defer store.Close()
 	next, effects := ledger.Step(ledger.Record{}, ledger.Op{Node: "other", Want: 1, Turns: 1, TTL: time.Minute}, 0)
 	if r, err := store.Swap(t.Context(), ledger.Swap{Name: "nightly", Record: next, Effects: effects}); err != nil || !r.Written {

@@ -37,7 +37,7 @@ const (
 // openTable opens the store that backend.url names. A store that cannot be
 // reached now is no error: the gateway runs, and is not ready until it can.
 func openTable(cfg config.Config, past legacy, log *slog.Logger) (ledger.Table, error) {
-	c, node := cfg.Backend, past.node()
+	c, node := cfg.Backend, backend.Node{ID: past.state.Node} // in the store it is the process before
 	scheme, _, _ := strings.Cut(c.URL, "://")
 	switch scheme {
 	case "memory":
