@@ -95,10 +95,7 @@ func (r *fileReader) rules(key string, n *yaml.Node) {
 	before := len(r.problems)
 	for i, item := range n.Content {
 		item = resolve(item)
-		part := fileReader{path: r.path, entries: map[string]entry{}}
-		part.section(item, reflect.TypeFor[AccessRule](), key+".")
-		r.problems = append(r.problems, part.problems...)
-		if len(part.problems) > 0 {
+		if _, ok := r.part(key, item, reflect.TypeFor[AccessRule]()); !ok {
 			continue
 		}
 		var rule AccessRule

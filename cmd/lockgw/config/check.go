@@ -25,8 +25,8 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 			problems = append(problems, s.problem(key, err))
 		}
 	}
-	report("node", checkText(s.Node, true))
-	report("backend.key_prefix", errors.Join(checkText(s.Backend.KeyPrefix, false), backend.CheckKeyPrefix(s.Backend.KeyPrefix)))
+	report("node", cmp.Or(checkNotEmpty(s.Node), checkText(s.Node)))
+	report("backend.key_prefix", errors.Join(checkText(s.Backend.KeyPrefix), backend.CheckKeyPrefix(s.Backend.KeyPrefix)))
 	report("backend.url", CheckBackendURL(s.Backend.URL))
 	report("backend.fence_floor", s.checkFenceFloor(time.Now()))
 	report("backend.postgres.listen_url", cmp.Or(checkLogin(s.Backend.Postgres.ListenURL), postgres.CheckListenURL(s.Backend.Postgres.ListenURL)))
@@ -51,11 +51,8 @@ func (s Settings) check(bad map[string]bool) (problems []error) {
 }
 
 // checkText of what is shown to people and becomes part of keys in a store.
-func checkText(text string, required bool) error {
-	switch {
-	case required && text == "":
-		return errors.New("must not be empty")
-	case len(text) > 255:
+func checkText(text string) error {
+	if len(text) > 255 {
 		return fmt.Errorf("is %d bytes long, the limit is 255", len(text))
 	}
 	for _, r := range text {

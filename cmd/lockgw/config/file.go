@@ -167,14 +167,20 @@ func (r *fileReader) item(key string, n *yaml.Node, t reflect.Type) (text string
 		}
 		return n.Value, n.Kind == yaml.ScalarNode
 	}
+	part, ok := r.part(key, n, t)
+	var texts []string
+	for _, name := range keysOf(t) {
+		texts = append(texts, part[key+"."+name].text)
+	}
+	return strings.Join(texts, "="), ok
+}
+
+// part reads the section of one item of a list; false: something is wrong with it.
+func (r *fileReader) part(key string, n *yaml.Node, t reflect.Type) (entries map[string]entry, ok bool) {
 	part := fileReader{path: r.path, entries: map[string]entry{}}
 	part.section(n, t, key+".")
 	r.problems = append(r.problems, part.problems...)
-	var texts []string
-	for _, name := range keysOf(t) {
-		texts = append(texts, part.entries[key+"."+name].text)
-	}
-	return strings.Join(texts, "="), len(part.problems) == 0
+	return part.entries, len(part.problems) == 0
 }
 
 func resolve(n *yaml.Node) *yaml.Node {
