@@ -112,9 +112,9 @@ func (h *Handler) takeBody(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLong *http.MaxBytesError
+	_, tooLong := errors.AsType[*http.MaxBytesError](err)
 	switch {
-	case errors.As(err, &tooLong):
+	case tooLong:
 		return bodyTooLarge()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return session.Invalid("body", "did not arrive whole within %v", h.bodyTimeout)

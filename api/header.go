@@ -18,14 +18,18 @@ func idempotencyKey(r *http.Request) (string, error) {
 		return "", nil
 	}
 	key := values[0]
-	visible := func(c rune) bool { return c > ' ' && c <= '~' }
 	switch {
 	case len(values) > 1:
 		return "", session.Invalid("Idempotency-Key", "was sent more than once")
-	case key == "" || len(key) > 64 || strings.ContainsFunc(key, func(c rune) bool { return !visible(c) }):
+	case key == "" || len(key) > 64 || !visible(key):
 		return "", session.Invalid("Idempotency-Key", "must be 1 to 64 visible ASCII characters")
 	}
 	return key, nil
+}
+
+// visible tells whether text has no other characters than the visible ones of ASCII.
+func visible(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 // secretHeader carries a secret that the client has made up. By it the gateway recognizes a
@@ -45,16 +49,12 @@ func clientSecret(r *http.Request) (string, error) {
 		return "", nil
 	}
 	secret := values[0]
-	visible := func(c rune) bool { return c > ' ' && c <= '~' }
-	hex := func(c rune) bool {
-		return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || c == '-'
-	}
 	switch {
 	case len(values) > 1:
 		return "", session.Invalid(secretHeader, "was sent more than once")
-	case len(secret) > mostSecret || strings.ContainsFunc(secret, func(c rune) bool { return !visible(c) }):
+	case len(secret) > mostSecret || !visible(secret):
 		return "", session.Invalid(secretHeader, "must be at most %d visible ASCII characters", mostSecret)
-	case len(secret) < leastSecret, len(secret) < leastHex && !strings.ContainsFunc(secret, func(c rune) bool { return !hex(c) }):
+	case len(secret) < leastSecret, len(secret) < leastHex && strings.Trim(secret, "0123456789abcdefABCDEF-") == "":
 		return "", session.Invalid(secretHeader,
 			"must be 128 random bits at least: %d hexadecimal digits (openssl rand -hex 16) or %d characters of base64", leastHex, leastSecret)
 	}

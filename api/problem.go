@@ -53,13 +53,11 @@ func newProblem(code session.Code, detail string) *problem {
 
 // problemOf is what the client is told of err.
 func problemOf(err error) *problem {
-	var p *problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
-	p = newProblem(session.CodeOf(err), err.Error())
-	var e *session.Error
-	if errors.As(err, &e) {
+	p := newProblem(session.CodeOf(err), err.Error())
+	if e, ok := errors.AsType[*session.Error](err); ok {
 		p.describe(e)
 	}
 	if p.Code == session.CodeInternal {

@@ -145,8 +145,7 @@ type unfit string
 func (u unfit) Error() string { return string(u) }
 
 func notJSON(err error) error {
-	var u unfit
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[unfit](err); ok {
 		return u
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -6,6 +6,8 @@
 package params
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -125,15 +127,7 @@ func fieldsOf(t reflect.Type) fields {
 
 // String lists the names.
 func (f fields) String() string {
-	if len(f) == 0 {
-		return "none"
-	}
-	names := make([]string, 0, len(f))
-	for name := range f {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(f)), ", "), "none")
 }
 
 // short is a name that somebody sent, fit to be shown.

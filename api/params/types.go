@@ -121,8 +121,7 @@ func (p *Process) Read(v Value) error {
 	}
 	err := v.members.read(&o)
 	*p = Process(o.PID)
-	var inner *session.Error
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*session.Error](err); ok {
 		return errors.New(inner.Detail) // the code is added to that of this parameter
 	}
 	if err == nil && o.PID == 0 {
