@@ -40,20 +40,17 @@ func (e replyError) Error() string { return e.word + " " + e.text }
 
 // errorLine is err as an error reply.
 func errorLine(err error) string {
-	var own replyError
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[replyError](err); ok {
 		return plain(own.Error())
 	}
-	var bad resp.ProtocolError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[resp.ProtocolError](err); ok {
 		return plain("ERR " + bad.Error())
 	}
 	word := respCodes[session.CodeOf(err)]
-	var e *session.Error
-	if !errors.As(err, &e) {
-		return plain(word + " " + err.Error())
+	if e, ok := errors.AsType[*session.Error](err); ok {
+		return plain(word + " " + sentence(e))
 	}
-	return plain(word + " " + sentence(e))
+	return plain(word + " " + err.Error())
 }
 
 func sentence(e *session.Error) string {

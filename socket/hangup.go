@@ -97,8 +97,7 @@ func onDescriptor(nc net.Conn, f func(fd uintptr) bool) {
 
 // lastLine is what the client is told when its connection is closed for err.
 func lastLine(err error) string {
-	var bad resp.ProtocolError
-	if errors.As(err, &bad) || errors.Is(err, errTooMany) {
+	if _, bad := errors.AsType[resp.ProtocolError](err); bad || errors.Is(err, errTooMany) {
 		return errorLine(err)
 	}
 	return ""

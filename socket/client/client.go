@@ -246,7 +246,7 @@ func (c *Client) read() {
 }
 
 func readError(err error) error {
-	if bad := resp.ProtocolError(""); errors.As(err, &bad) {
+	if _, bad := errors.AsType[resp.ProtocolError](err); bad {
 		return fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
 	return fmt.Errorf("gateway closed the connection: %w", err)

@@ -125,8 +125,7 @@ func CheckNames(names ...string) error {
 
 // detail is the sentence of an error of the core, without its code.
 func detail(err error) string {
-	var e *session.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*session.Error](err); ok {
 		return e.Detail
 	}
 	return err.Error()

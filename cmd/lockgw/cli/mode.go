@@ -26,8 +26,7 @@ func NotAcquired(ctx context.Context, gateway interface {
 
 // Conflict gives an error of not having acquired the exit code of -E.
 func Conflict(err error, code int) error {
-	var e *ExitError
-	if errors.As(err, &e) && e.Code == ExitNotAcquired {
+	if e, ok := errors.AsType[*ExitError](err); ok && e.Code == ExitNotAcquired {
 		return Exit(code, e.Err)
 	}
 	return err

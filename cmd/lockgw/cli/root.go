@@ -79,8 +79,8 @@ use the gateway's socket; 122 lost; 125 lockgw itself failed. run returns its co
 
 // valueError says of a flag's value what it has to be, where err has words of Go's parser for it.
 func valueError(err error) error {
-	n := (*strconv.NumError)(nil)
-	if !errors.As(err, &n) {
+	n, ok := errors.AsType[*strconv.NumError](err)
+	if !ok {
 		return err
 	}
 	want := "must be a whole number"

@@ -92,8 +92,7 @@ func (o *options) completeArg(cmd *cobra.Command, args []string, toComplete stri
 // notCommands replaces the exit codes 1 and 77, which could come from the command. Other verbs
 // end with them when the gateway refuses, or when they may not use it.
 func notCommands(err error) error {
-	var e *cli.ExitError
-	if errors.As(err, &e) && (e.Code == cli.ExitRefused || e.Code == cli.ExitNoPermission) && e.Err != nil {
+	if e, ok := errors.AsType[*cli.ExitError](err); ok && (e.Code == cli.ExitRefused || e.Code == cli.ExitNoPermission) && e.Err != nil {
 		return cli.Exit(cli.ExitFailed, e.Err)
 	}
 	return err
