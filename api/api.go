@@ -122,7 +122,7 @@ func (h *Handler) routes(r gin.IRoutes) {
 		{http.MethodGet, "/v1/locks", h.listLocks},
 		{http.MethodPut, "/v1/locks/:name", h.acquire},
 		{http.MethodDelete, "/v1/locks/:name", h.release},
-		{http.MethodGet, "/v1/locks/:name", h.inspect},
+		{http.MethodGet, "/v1/locks/:name", bare(h.inspect)},
 		{http.MethodPost, "/v1/locks/:name/renew", h.renew},
 		{http.MethodPost, "/v1/locks/:name/hold", h.hold},
 		{http.MethodGet, "/v1/locks/:name/check", h.check},

@@ -66,6 +66,15 @@ func lockName(c *gin.Context) (string, error) {
 	return name, session.CheckName(name)
 }
 
+// lockQuery is the name in the path; the parameters are read from the query into p.
+func lockQuery(c *gin.Context, p any) (string, error) {
+	name, err := lockName(c)
+	if err != nil {
+		return "", err
+	}
+	return name, params.Query(c.Request, p)
+}
+
 // withLock adds the lock that the path names to an error that names none. Of a request that
 // is not let in the router knows nothing.
 func withLock(err error, r *http.Request) error {

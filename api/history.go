@@ -67,17 +67,14 @@ func (h *Handler) kept() (*history.History, error) {
 
 // lockHistory tells why a job was late: how this node's callers came to one lock.
 func (h *Handler) lockHistory(c *gin.Context) error {
-	name, err := lockName(c)
-	if err != nil {
-		return err
-	}
 	p := struct {
 		Since  params.Positive `param:"since"`
 		All    params.Boolean  `param:"all"`
 		Limit  params.PageSize `param:"limit"`
 		Cursor params.Cursor   `param:"cursor"`
 	}{Since: defaultSince, Limit: defaultPage}
-	if err := params.Query(c.Request, &p); err != nil {
+	name, err := lockQuery(c, &p)
+	if err != nil {
 		return err
 	}
 	before, err := readCursor(p.Cursor)

@@ -14,17 +14,14 @@ import (
 )
 
 func (h *Handler) release(c *gin.Context) error {
-	name, err := lockName(c)
-	if err != nil {
-		return err
-	}
-	p := struct {
+	var p struct {
 		Thread params.Thread  `param:"thread"`
 		All    params.Boolean `param:"all"`
 		Force  params.Boolean `param:"force"`
 		Owner  params.Owner   `param:"owner"`
-	}{}
-	if err := params.Query(c.Request, &p); err != nil {
+	}
+	name, err := lockQuery(c, &p)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -109,9 +106,6 @@ func (h *Handler) inspect(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := params.None(c.Request); err != nil {
-		return err
-	}
 	if err := h.allow(identityOf(c.Request.Context()), access.Inspect, name); err != nil {
 		return err
 	}
@@ -125,14 +119,11 @@ func (h *Handler) inspect(c *gin.Context) error {
 }
 
 func (h *Handler) check(c *gin.Context) error {
-	name, err := lockName(c)
-	if err != nil {
-		return err
-	}
 	var p struct {
 		Fence params.Fence `param:"fence"`
 	}
-	if err := params.Query(c.Request, &p); err != nil {
+	name, err := lockQuery(c, &p)
+	if err != nil {
 		return err
 	}
 	fence := backend.Fence(p.Fence)

@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -106,12 +105,6 @@ func (h *Handler) releaseAll(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if done.Pending {
-		writeJSON(c.Writer, http.StatusAccepted, releasing{State: "releasing", FreeByMS: ceil(done.FreeBy, time.Millisecond)})
-		return nil
-	}
-	writeJSON(c.Writer, http.StatusOK, struct {
-		Released []string `json:"released"`
-	}{append([]string{}, done.Names...)})
+	writeEnded(c.Writer, session.Ended{Released: done.Names, Pending: done.Pending, FreeBy: done.FreeBy})
 	return nil
 }

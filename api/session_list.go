@@ -118,6 +118,7 @@ func (h *Handler) killUser(c *gin.Context) error {
 	return nil
 }
 
+// writeEnded answers with the names that were given back together.
 func writeEnded(w http.ResponseWriter, e session.Ended) {
 	if e.Pending {
 		writeJSON(w, http.StatusAccepted, releasing{State: "releasing", FreeByMS: ceil(e.FreeBy, time.Millisecond)})
