@@ -19,10 +19,19 @@ import (
 // MaxLocks is how many the gateway lists at once.
 const MaxLocks = 1000
 
-// ListLocks lists what q asks for, all of it or the first MaxLocks, and says what it leaves
+// ShowLocks writes what q asks for, all of it or the first MaxLocks.
+func (o Output) ShowLocks(ctx context.Context, cmd *cobra.Command, c *client.Client, q client.LockQuery, all bool) error {
+	found, err := listLocks(ctx, cmd, c, q, all)
+	if err != nil {
+		return err
+	}
+	return o.WriteLocks(cmd.OutOrStdout(), found, time.Now())
+}
+
+// listLocks lists what q asks for, all of it or the first MaxLocks, and says what it leaves
 // out. That some cannot be had at present is no failure: what there is may be all that was
 // looked for.
-func ListLocks(ctx context.Context, cmd *cobra.Command, c *client.Client, q client.LockQuery, all bool) (found []client.Status, err error) {
+func listLocks(ctx context.Context, cmd *cobra.Command, c *client.Client, q client.LockQuery, all bool) (found []client.Status, err error) {
 	q.Limit = MaxLocks
 	for {
 		page, err := c.Locks(ctx, q)
@@ -125,22 +134,11 @@ func HeldFor(h client.Holder, now time.Time) time.Duration {
 
 // WriteLocks writes a list of locks in the form that was asked for.
 func (o Output) WriteLocks(w io.Writer, all []client.Status, now time.Time) error {
-	switch o.Format {
-	case "json":
-		list := []LockJSON{}
-		for _, st := range all {
-			list = append(list, NewLockJSON(st, now))
-		}
-		return WriteJSON(w, list)
-	case "name":
-		names := make([]string, 0, len(all))
-		for _, st := range all {
-			names = append(names, st.Name)
-		}
-		return WriteNames(w, names)
-	default:
-		return o.writeTable(w, all, now)
+	list, names := []LockJSON{}, []string{}
+	for _, st := range all {
+		list, names = append(list, NewLockJSON(st, now)), append(names, st.Name)
 	}
+	return o.Write(w, list, names, func() error { return o.writeTable(w, all, now) })
 }
 
 func (o Output) writeTable(w io.Writer, all []client.Status, now time.Time) error {

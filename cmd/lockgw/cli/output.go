@@ -66,14 +66,21 @@ func Dash(s string) string {
 	return s
 }
 
-// WriteNames writes one name a line.
-func WriteNames(w io.Writer, names []string) error {
-	for _, name := range names {
-		if _, err := fmt.Fprintln(w, name); err != nil {
-			return err
+// Write writes v as JSON, or the names, one a line, or the table, whichever was asked for.
+func (o Output) Write(w io.Writer, v any, names []string, table func() error) error {
+	switch o.Format {
+	case "json":
+		return WriteJSON(w, v)
+	case "name":
+		for _, name := range names {
+			if _, err := fmt.Fprintln(w, name); err != nil {
+				return err
+			}
 		}
+		return nil
+	default:
+		return table()
 	}
-	return nil
 }
 
 // CatchBrokenPipe has a write into a pipe that nobody reads any more fail, as one onto a full

@@ -47,7 +47,7 @@ Without a terminal, on a dumb one, or with -o or --json, it writes the locks onc
 			once := o.out.Format == "json" || cmd.Flags().Changed("output") || !cli.IsTerminal(os.Stdin) || !cli.IsScreen(cmd.OutOrStdout())
 			return o.With(cmd, "", func(ctx context.Context, c *client.Client) error {
 				if once {
-					return o.once(ctx, cmd, c)
+					return o.out.ShowLocks(ctx, cmd, c, client.LockQuery{Prefix: o.prefix}, true)
 				}
 				return o.follow(ctx, &connection{o: &o, client: c, token: token})
 			})
@@ -60,15 +60,6 @@ Without a terminal, on a dumb one, or with -o or --json, it writes the locks onc
 	f.StringVar(&o.prefix, "prefix", "", "show only names that begin with this")
 	f.StringVar(&o.file, "admin-token-file", "", "file with the admin token, for b; not needed by root and the gateway's user")
 	return cmd
-}
-
-// once writes the locks as ls does.
-func (o *options) once(ctx context.Context, cmd *cobra.Command, c *client.Client) error {
-	all, err := cli.ListLocks(ctx, cmd, c, client.LockQuery{Prefix: o.prefix}, true)
-	if err != nil {
-		return err
-	}
-	return o.out.WriteLocks(cmd.OutOrStdout(), all, time.Now())
 }
 
 // follow draws until the reader has seen enough.

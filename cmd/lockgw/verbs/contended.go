@@ -32,16 +32,14 @@ func (o *historyOptions) contended(ctx context.Context, w, told io.Writer) error
 		c.Items = c.Items[:contendedRows]
 		fmt.Fprintf(told, "lockgw: these are the %d locks that were waited for most; history --all lists more\n", contendedRows)
 	}
-	switch o.out.Format {
-	case "json":
-		return cli.WriteJSON(w, c)
-	case "name":
-		names := make([]string, 0, len(c.Items))
-		for _, item := range c.Items {
-			names = append(names, cli.Printable(item.Name))
-		}
-		return cli.WriteNames(w, names)
+	names := make([]string, 0, len(c.Items))
+	for _, item := range c.Items {
+		names = append(names, cli.Printable(item.Name))
 	}
+	return o.out.Write(w, c, names, func() error { return writeContended(w, &c) })
+}
+
+func writeContended(w io.Writer, c *past.Contended) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "NAME\tATTEMPTS\tWAITED P50\tP99\tWORST\tHELD P50\tP99\tWORST\tREFUSED\tLOST")
 	for _, item := range c.Items {

@@ -102,15 +102,7 @@ func (o *historyOptions) show(ctx context.Context, w io.Writer, name string) err
 		}
 		q.Set("cursor", page.Next)
 	}
-	switch o.out.Format {
-	case "json":
-		return cli.WriteJSON(w, h)
-	case "name":
-		_, err := fmt.Fprintln(w, cli.Printable(name))
-		return err
-	default:
-		return o.write(w, &h)
-	}
+	return o.out.Write(w, h, []string{cli.Printable(name)}, func() error { return o.write(w, &h) })
 }
 
 func (o *historyOptions) write(w io.Writer, h *past.History) error {

@@ -18,20 +18,16 @@ type holdOut struct {
 	Fence     uint64       `json:"fence"`
 	TTLMS     int64        `json:"ttl_ms"`
 	ExpiresAt time.Time    `json:"expires_at"`
-	MaxHoldAt *time.Time   `json:"max_hold_at,omitempty"`
+	MaxHoldAt time.Time    `json:"max_hold_at,omitzero"`
 	AutoRenew bool         `json:"auto_renew"`
 	Note      string       `json:"note,omitempty"`
 }
 
 func newHoldOut(h client.Hold, token client.Token) holdOut {
-	out := holdOut{
+	return holdOut{
 		Name: h.Name, State: h.State, Owner: h.Owner, Token: token.Secret(), Thread: h.Thread, Count: h.Count, Fence: h.Fence,
-		TTLMS: h.Left.Milliseconds(), ExpiresAt: h.Expires, AutoRenew: h.AutoRenew, Note: h.Note,
+		TTLMS: h.Left.Milliseconds(), ExpiresAt: h.Expires, MaxHoldAt: h.MaxHoldAt, AutoRenew: h.AutoRenew, Note: h.Note,
 	}
-	if !h.MaxHoldAt.IsZero() {
-		out.MaxHoldAt = &h.MaxHoldAt
-	}
-	return out
 }
 
 // releasedOut is the end of a hold, or of one entry of it.

@@ -3,7 +3,6 @@ package verbs
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,11 +27,7 @@ func NewList() *cobra.Command {
 		Args: cli.UsageArgs(cli.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
-				found, err := cli.ListLocks(ctx, cmd, c, q, all)
-				if err != nil {
-					return err
-				}
-				return out.WriteLocks(cmd.OutOrStdout(), found, time.Now())
+				return out.ShowLocks(ctx, cmd, c, q, all)
 			})
 		},
 	}

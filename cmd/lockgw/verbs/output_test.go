@@ -19,7 +19,7 @@ func TestTablesArePrintable(t *testing.T) {
 	var list, wide, one, held strings.Builder
 	for _, err := range []error{
 		cli.Output{Format: "table"}.WriteLocks(&list, locks, time.Now()), cli.Output{Format: "wide"}.WriteLocks(&wide, locks, time.Now()),
-		writeLock(&one, cli.Output{Format: "table"}, locks[0], time.Now()),
+		writeBlock(&one, locks[0], time.Now()),
 		writeSession(&held, client.SessionInfo{Holds: []client.Hold{{Name: name}}}),
 	} {
 		if err != nil {

@@ -91,22 +91,11 @@ func newSummaryOut(s client.Summary) summaryOut {
 
 // writeSessions writes a list of sessions in the form that was asked for.
 func writeSessions(w io.Writer, o cli.Output, all []client.Summary) error {
-	switch o.Format {
-	case "json":
-		list := []summaryOut{}
-		for _, s := range all {
-			list = append(list, newSummaryOut(s))
-		}
-		return cli.WriteJSON(w, list)
-	case "name":
-		ids := make([]string, 0, len(all))
-		for _, s := range all {
-			ids = append(ids, s.ID)
-		}
-		return cli.WriteNames(w, ids)
-	default:
-		return writeSessionTable(w, o, all)
+	list, ids := []summaryOut{}, []string{}
+	for _, s := range all {
+		list, ids = append(list, newSummaryOut(s)), append(ids, s.ID)
 	}
+	return o.Write(w, list, ids, func() error { return writeSessionTable(w, o, all) })
 }
 
 func writeSessionTable(w io.Writer, o cli.Output, all []client.Summary) error {

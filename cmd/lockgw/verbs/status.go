@@ -30,14 +30,16 @@ func NewStatus() *cobra.Command {
 				return err
 			}
 			return g.With(cmd, "", func(ctx context.Context, c *client.Client) error {
-				if len(args) == 0 {
-					return writeHeld(ctx, cmd, c, out)
+				if len(args) == 0 { // not those that are only waited for
+					return out.ShowLocks(ctx, cmd, c, client.LockQuery{State: string(client.Held)}, true)
 				}
 				st, err := c.Info(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				if err := writeLock(cmd.OutOrStdout(), out, st, time.Now()); err != nil || st.State != client.Unknown {
+				w, now := cmd.OutOrStdout(), time.Now()
+				err = out.Write(w, cli.NewLockJSON(st, now), []string{st.Name}, func() error { return writeBlock(w, st, now) })
+				if err != nil || st.State != client.Unknown {
 					return err
 				}
 				return cli.Exit(cli.ExitUnavailable, fmt.Errorf("it is not known who holds %s: %s", st.Name, st.Trouble))
@@ -47,28 +49,6 @@ func NewStatus() *cobra.Command {
 	g.AddFlag(cmd.Flags())
 	out.AddFlag(cmd.Flags())
 	return cmd
-}
-
-// writeHeld leaves out names that are free and only waited for.
-func writeHeld(ctx context.Context, cmd *cobra.Command, c *client.Client, out cli.Output) error {
-	held, err := cli.ListLocks(ctx, cmd, c, client.LockQuery{State: string(client.Held)}, true)
-	if err != nil {
-		return err
-	}
-	return out.WriteLocks(cmd.OutOrStdout(), held, time.Now())
-}
-
-// writeLock writes one lock in the form that was asked for.
-func writeLock(w io.Writer, o cli.Output, st client.Status, now time.Time) error {
-	switch o.Format {
-	case "json":
-		return cli.WriteJSON(w, cli.NewLockJSON(st, now))
-	case "name":
-		_, err := fmt.Fprintln(w, st.Name)
-		return err
-	default:
-		return writeBlock(w, st, now)
-	}
 }
 
 // writeBlock writes everything about one lock, one line each.
