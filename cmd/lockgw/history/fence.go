@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -35,17 +34,11 @@ func repeated(name string, part []Op) (vs []Violation) {
 		first, twice := seen[o.Fence]
 		switch {
 		case o.Fence == 0:
-			vs = append(vs, Violation{Rule: "fence", Name: name, Text: "a grant has no fence", Ops: []Op{o}})
+			violates(&vs, "fence", name, []Op{o}, "a grant has no fence")
 		case twice:
-			vs = append(vs, Violation{
-				Rule: "fence", Name: name, Ops: []Op{first, o},
-				Text: fmt.Sprintf("fence %d was given twice", o.Fence),
-			})
+			violates(&vs, "fence", name, []Op{first, o}, "fence %d was given twice", o.Fence)
 		case o.Again != 0 && o.Again != o.Fence:
-			vs = append(vs, Violation{
-				Rule: "fence", Name: name, Ops: []Op{o},
-				Text: fmt.Sprintf("a re-entry changed the fence to %d", o.Again),
-			})
+			violates(&vs, "fence", name, []Op{o}, "a re-entry changed the fence to %d", o.Again)
 		}
 		seen[o.Fence] = o
 	}
@@ -68,10 +61,7 @@ func regressed(name string, part []Op, begun func(Op) time.Duration, open func(a
 		}
 		for _, top := range tops {
 			if o.Fence < top.Fence && !open(top.Mode, o.Mode) {
-				vs = append(vs, Violation{
-					Rule: "fence", Name: name, Ops: []Op{top, o},
-					Text: fmt.Sprintf("fence %d was given after fence %d", o.Fence, top.Fence),
-				})
+				violates(&vs, "fence", name, []Op{top, o}, "fence %d was given after fence %d", o.Fence, top.Fence)
 			}
 		}
 	}

@@ -141,6 +141,11 @@ type Violation struct {
 	Ops  []Op
 }
 
+// violates adds a violation to vs.
+func violates(vs *[]Violation, rule, name string, ops []Op, format string, args ...any) {
+	*vs = append(*vs, Violation{Rule: rule, Name: name, Ops: ops, Text: fmt.Sprintf(format, args...)})
+}
+
 func (v Violation) String() string {
 	s := v.Rule + ": "
 	if v.Name != "" {

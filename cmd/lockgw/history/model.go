@@ -92,10 +92,7 @@ func Linearizable(ops []Op, timeout time.Duration) (vs []Violation) {
 		for len(part) > 0 {
 			n := min(maxHolds, len(part))
 			if got := porcupine.CheckOperationsTimeout(model, operations(part[:n]), timeout); got != porcupine.Ok {
-				vs = append(vs, Violation{
-					Rule: "model", Name: name, Ops: part[:min(n, 8)],
-					Text: fmt.Sprintf("%d holds from fence %d on are no history of one lock: %s", n, part[0].Fence, got),
-				})
+				violates(&vs, "model", name, part[:min(n, 8)], "%d holds from fence %d on are no history of one lock: %s", n, part[0].Fence, got)
 			}
 			if n == len(part) {
 				break

@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -23,10 +22,7 @@ func Order(ops []Op, slack time.Duration) (vs []Violation) {
 		for i := len(part) - 2; i >= 0; i-- {
 			first := part[i+1] // of those served later, the one that asked first
 			if first.Call+slack < part[i].Call {
-				vs = append(vs, Violation{
-					Rule: "order", Name: l.name, Ops: []Op{first, part[i]},
-					Text: fmt.Sprintf("the second was served before the first, which had asked %v earlier", part[i].Call-first.Call),
-				})
+				violates(&vs, "order", l.name, []Op{first, part[i]}, "the second was served before the first, which had asked %v earlier", part[i].Call-first.Call)
 			}
 			if first.Call < part[i].Call {
 				part[i] = first

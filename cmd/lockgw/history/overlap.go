@@ -1,7 +1,6 @@
 package history
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -17,10 +16,7 @@ func Overlaps(ops []Op) (vs []Violation) {
 				continue
 			}
 			in = slices.DeleteFunc(in, func(x Op) bool { return x.left() <= from })
-			if v, found := crowd(in, o); found {
-				v.Rule, v.Name = "overlap", name
-				vs = append(vs, v)
-			}
+			crowd(&vs, name, in, o)
 			in = append(in, o)
 		}
 	}
@@ -33,19 +29,16 @@ func (o Op) left() time.Duration {
 	return to
 }
 
-// crowd: o may not join those who are in.
-func crowd(in []Op, o Op) (Violation, bool) {
+// crowd adds a violation if o may not join those who are in.
+func crowd(vs *[]Violation, name string, in []Op, o Op) {
 	for _, x := range in {
 		if !beside(x.Mode, o.Mode) {
-			return Violation{
-				Ops:  []Op{x, o},
-				Text: fmt.Sprintf("two callers hold it for %v, and not both share it", min(x.left(), o.left())-o.Answer),
-			}, true
+			violates(vs, "overlap", name, []Op{x, o}, "two callers hold it for %v, and not both share it", min(x.left(), o.left())-o.Answer)
+			return
 		}
 	}
 	if n := o.Mode.Limit(); n > 0 && len(in) >= n {
 		all := append(slices.Clone(in), o)
-		return Violation{Ops: all, Text: fmt.Sprintf("%d callers hold a semaphore of %d", len(all), n)}, true
+		violates(vs, "overlap", name, all, "%d callers hold a semaphore of %d", len(all), n)
 	}
-	return Violation{}, false
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -35,11 +34,8 @@ func Overtaken(ops []Op, faults []Fault, slack, recovery time.Duration) (vs []Vi
 			}
 			passed := passing(o, sharers, append(troubled(o.Node, faults, recovery), naps[o.Node]...), slack)
 			if allowed := before(o, part, slack); tooOften(passed, o.Node, allowed) {
-				vs = append(vs, Violation{
-					Rule: "overtaken", Name: name, Ops: append([]Op{o}, passed[:min(len(passed), 8)]...),
-					Text: fmt.Sprintf("the first was passed by %d who asked later and share it; a caller of another node may pass %d times",
-						len(passed), allowed),
-				})
+				violates(&vs, "overtaken", name, append([]Op{o}, passed[:min(len(passed), 8)]...),
+					"the first was passed by %d who asked later and share it; a caller of another node may pass %d times", len(passed), allowed)
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -66,11 +65,9 @@ func Stalls(ops []Op, faults []Fault, limit, recovery time.Duration, explains fu
 			for _, s := range waits(part, m, idle(part, m, limit), limit/2) {
 				explained := covered(recovering, s.from, s.to, explains)
 				if s.to-s.from-explained > limit {
-					vs = append(vs, Violation{
-						Rule: "stall", Name: name, Ops: []Op{longest(part, m, s)},
-						Text: fmt.Sprintf("it could have been had from %v to %v while this caller waited, perhaps with others; faults explain %v of %v",
-							s.from, s.to, explained, s.to-s.from),
-					})
+					violates(&vs, "stall", name, []Op{longest(part, m, s)},
+						"it could have been had from %v to %v while this caller waited, perhaps with others; faults explain %v of %v",
+						s.from, s.to, explained, s.to-s.from)
 				}
 			}
 		}

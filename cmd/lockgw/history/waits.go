@@ -1,9 +1,6 @@
 package history
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Waits finds requests that were not answered in time: an acquire within its wait
 // and the timeout of one operation, a release within that timeout. The time for
@@ -12,10 +9,7 @@ func Waits(ops []Op, faults []Fault, timeout, slack time.Duration) (vs []Violati
 	late := func(o Op, what string, from, to, allowed time.Duration) {
 		stopped := covered(faults, from, to, func(f Fault) bool { return f.stops(o.Node) })
 		if took := to - from; took > allowed+timeout+slack+stopped {
-			vs = append(vs, Violation{
-				Rule: "wait", Name: o.Name, Ops: []Op{o},
-				Text: fmt.Sprintf("%s took %v with a wait of %v, while its gateway was stopped for %v", what, took, allowed, stopped),
-			})
+			violates(&vs, "wait", o.Name, []Op{o}, "%s took %v with a wait of %v, while its gateway was stopped for %v", what, took, allowed, stopped)
 		}
 	}
 	for _, o := range ops {
