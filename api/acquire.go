@@ -55,24 +55,8 @@ func (h *Handler) acquire(c *gin.Context) error {
 	return settle(c, cl, grant, err)
 }
 
-// settle answers with the outcome of the claim. A grant that the client cannot be told of is
-// given back.
 func settle(c *gin.Context, cl *claim, g session.Grant, err error) error {
-	ctx, orphan := c.Request.Context(), (*session.Lease)(nil)
-	if err == nil {
-		if err = present(ctx); err != nil {
-			orphan = g.Lease
-		}
-	}
-	if err == nil {
-		if err = tell(c, cl, g); err == nil && !sent(c.Writer) {
-			orphan = g.Lease
-		}
-	}
-	if err != nil || orphan != nil {
-		cl.giveUp(ctx, orphan, "its lock was not acquired, or nobody was left to be told of it")
-	}
-	return err
+	return cl.settle(c, []session.Grant{g}, err, "its lock was not acquired, or nobody was left to be told of it", func() error { return tell(c, cl, g) })
 }
 
 // tell answers with a grant.

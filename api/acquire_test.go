@@ -220,13 +220,14 @@ func TestHangUpEndsWait(t *testing.T) {
 	}
 }
 
-// A grant that comes when its client has hung up already is given back.
+// A grant that comes when its client has hung up already is given back, and no min_hold keeps
+// its name.
 func TestOrphanGrant(t *testing.T) {
 	g := newGateway(t, session.Config{})
 	h := New(Config{Manager: g.m})
 	token := g.open()
 	for _, tok := range []string{"", token} {
-		cl := &claim{names: []string{"a"}, acquire: session.Acquire{Thread: 1}}
+		cl := &claim{names: []string{"a"}, acquire: session.Acquire{Thread: 1, MinHold: time.Minute}}
 		req := g.request(request{method: "PUT", path: "/v1/locks/a", token: tok})
 		if err := begin(h, req, cl); err != nil {
 			t.Fatal(err)

@@ -155,6 +155,27 @@ func (h *Handler) process(who *identity, pid int) (session.Liveness, error) {
 	return h.Process(pid, who.peer)
 }
 
+// settle answers with the outcome of the claim, a grant by tell. What the client cannot be told
+// of is given back, and if one of several was lost at the last moment, all are.
+func (cl *claim) settle(c *gin.Context, gs []session.Grant, err error, otherwise string, tell func() error) error {
+	ctx := c.Request.Context()
+	got := err == nil
+	if got {
+		err = present(ctx)
+	}
+	if err == nil {
+		err = tell()
+	}
+	if err == nil && sent(c.Writer) {
+		return nil
+	}
+	if got && cl.acquire.Key == "" { // before the session ends, which leaves a name to its min_hold
+		cl.sess.GiveBack(ctx, gs)
+	}
+	cl.giveUp(ctx, nil, otherwise)
+	return err
+}
+
 // giveUp gives up what the claim has got: the session that was opened for it, or one
 // entry of the hold; nil: there is none. It waits for the store until ctx is done. A client
 // whose request has a key asks again to learn the outcome, so its hold stays.

@@ -41,25 +41,8 @@ func (h *Handler) acquireAll(c *gin.Context) error {
 	return settleAll(c, cl, grants, err)
 }
 
-// settleAll answers with the outcome of the claim. All locks are given back if the client
-// cannot be told of them, or if one was lost at the last moment.
 func settleAll(c *gin.Context, cl *claim, gs []session.Grant, err error) error {
-	ctx := c.Request.Context()
-	got := err == nil
-	if got {
-		err = present(ctx)
-	}
-	if err == nil {
-		err = tellAll(c, cl, gs)
-	}
-	if err == nil && sent(c.Writer) {
-		return nil
-	}
-	if got && !cl.own && cl.acquire.Key == "" {
-		cl.sess.GiveBack(ctx, gs)
-	}
-	cl.giveUp(ctx, nil, "its locks were not acquired, or nobody was left to be told of them")
-	return err
+	return cl.settle(c, gs, err, "its locks were not acquired, or nobody was left to be told of them", func() error { return tellAll(c, cl, gs) })
 }
 
 // tellAll looks at every hold right before it writes, as writeLock does.

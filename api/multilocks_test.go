@@ -205,6 +205,9 @@ func TestMultilockOrphans(t *testing.T) {
 				names = []string{"a", "c"}
 			}
 			cl := &claim{names: names, acquire: session.Acquire{Thread: 1}}
+			if what == "hung up" {
+				cl.acquire.MinHold = time.Minute // keeps no name then
+			}
 			req := g.request(request{method: "POST", path: multilocks, token: tok})
 			if err := begin(h, req, cl); err != nil {
 				t.Fatal(err)
