@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -109,15 +110,15 @@ func (c *Cluster) tellOwner(slot int, to *Server) {
 
 // ownerID is the server that has slot, as s sees it.
 func (c *Cluster) ownerID(s *Server, slot int) string {
-	for _, shard := range s.control().ClusterShards(c.t.Context()).Val() {
-		for _, r := range shard.Slots {
-			if int64(slot) < r.Start || int64(slot) > r.End {
-				continue
+	for line := range strings.Lines(s.control().ClusterNodes(c.t.Context()).Val()) {
+		node := strings.Fields(line)
+		for _, r := range node[min(8, len(node)):] {
+			from, to := -1, -1 // of a slot that moves there is another form
+			if n, _ := fmt.Sscanf(r, "%d-%d", &from, &to); n == 1 {
+				to = from
 			}
-			for _, n := range shard.Nodes {
-				if n.Role == "master" {
-					return n.ID
-				}
+			if slot >= from && slot <= to {
+				return node[0]
 			}
 		}
 	}
