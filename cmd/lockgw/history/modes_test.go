@@ -207,6 +207,7 @@ func TestOvertaken(t *testing.T) {
 		{"one who shares", []history.Op{shared(writer), once}, nil, ""},
 		{"it gives up", []history.Op{refused, once}, nil, "passed by 1"},
 		{"it has given up before", []history.Op{refused, passes(2, 40, 300*ms)}, nil, ""},
+		{"its wait was over, as it was told later", []history.Op{with(refused, func(o *history.Op) { o.Answer = 320 * ms }), passes(2, 40, 300*ms)}, nil, ""},
 		{"its node may have given way", []history.Op{writer, took(3, 30, 90*ms, 150*ms, 160*ms, 161*ms), once}, nil, ""},
 		{"but not so often", []history.Op{writer, took(3, 30, 90*ms, 150*ms, 160*ms, 161*ms), once, twice}, nil, "passed by 2 who asked later and share it; a caller of another node may pass 1 times"},
 		{"the one before was served by then", []history.Op{writer, took(3, 30, 50*ms, 60*ms, 99*ms, 99*ms), once}, nil, "passed by 1"},

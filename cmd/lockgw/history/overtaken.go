@@ -42,10 +42,11 @@ func Overtaken(ops []Op, faults []Fault, slack, recovery time.Duration) (vs []Vi
 	return vs
 }
 
-// passing are those of sharers that asked after o and had the name before.
+// passing are those of sharers that asked after o and had the name before: before o was told of
+// it, or its wait was over, of which it may have been told later.
 func passing(o Op, sharers []Op, deaf []span, slack time.Duration) (out []Op) {
 	for _, s := range sharers {
-		passed := s.Answer < o.Answer
+		passed := s.Answer < min(o.Answer, o.Call+o.Wait-slack)
 		if o.Outcome == Granted {
 			passed = s.Fence < o.Fence
 		}
