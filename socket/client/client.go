@@ -275,11 +275,6 @@ func (k *call) answer(v any, err error) {
 	close(k.done)
 }
 
-func errorOf(e resp.Error) *Error {
-	word, text, _ := strings.Cut(string(e), " ")
-	return &Error{Word: word, Text: text}
-}
-
 // confirms tells whether p is the answer to a SUBSCRIBE and the like.
 func confirms(p resp.Push) bool {
 	if len(p) == 0 {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/lockgw/lockgw/socket/resp"
 )
 
 // What the calls of a Client return besides the context's error. An *Error matches the
@@ -64,6 +66,11 @@ var sentinels = map[string]error{
 type Error struct {
 	Word string // the code, such as LOST
 	Text string // for people
+}
+
+func errorOf(e resp.Error) *Error {
+	word, text, _ := strings.Cut(string(e), " ")
+	return &Error{Word: word, Text: text}
 }
 
 func (e *Error) Error() string { return e.Word + " " + e.Text }
