@@ -24,7 +24,9 @@ func (h *Handler) hold(c *gin.Context) error {
 	}
 	watch(c)
 	ctx := c.Request.Context()
-	if err := h.begin(c, cl, connected(ctx)); err != nil {
+	settled, settle := context.WithCancel(context.Background())
+	defer settle()
+	if err := h.begin(c, cl, connected(ctx, settled)); err != nil {
 		return err
 	}
 	if !cl.own {
@@ -39,30 +41,51 @@ func (h *Handler) hold(c *gin.Context) error {
 	sub := h.Manager.Follow(cl.sess.ID(), 16, cl.concerns)
 	defer sub.Close()
 	s := newStream(c)
-	lease, err = h.await(ctx, s, cl)
+	grant, err := h.await(ctx, s, cl)
 	if err != nil {
 		return h.streamError(ctx, s, cl, err)
 	}
-	v, err := lease.View()
+	v, err := tellHold(c, s, cl, grant.Lease)
 	if err != nil {
+		cl.sess.GiveBack(ctx, []session.Grant{grant})
 		return h.streamError(ctx, s, cl, err)
 	}
-	s.send(events.ID{}, session.EventAcquired, lockOf(v, cl.token, identityOf(ctx)))
+	lease = grant.Lease
+	settle()
 	h.follow(ctx, s, cl, v.Fence, sub.C)
 	return nil
 }
 
+// tellHold tells the client that it holds. An error: it cannot be told.
+func tellHold(c *gin.Context, s *stream, cl *claim, l *session.Lease) (v session.View, err error) {
+	ctx := c.Request.Context()
+	if err = present(ctx); err != nil {
+		return v, err
+	}
+	if v, err = l.View(); err != nil {
+		return v, err
+	}
+	s.send(events.ID{}, session.EventAcquired, lockOf(v, cl.token, identityOf(ctx)))
+	if !sent(c.Writer) {
+		return v, errHungUp
+	}
+	return v, nil
+}
+
 const goneReason = "the connection of the hold was closed"
 
-// connected is the proof of life of a request.
-func connected(request context.Context) session.Liveness {
+// connected is the proof of life of a request. It stands until the request is settled: a
+// session that ends leaves a name to its min_hold, and nobody may have been told of it.
+func connected(request, settled context.Context) session.Liveness {
 	return func(ctx context.Context) error {
-		select {
-		case <-request.Done():
-			return errors.New(goneReason)
-		case <-ctx.Done():
-			return ctx.Err()
+		for _, over := range []context.Context{settled, request} {
+			select {
+			case <-over.Done():
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
+		return errors.New(goneReason)
 	}
 }
 
@@ -81,7 +104,7 @@ type queued struct {
 
 // await acquires, and tells the client meanwhile that it waits. Acquire has a
 // goroutine of its own, because the stream needs a sign of life now and then.
-func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lease, error) {
+func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (session.Grant, error) {
 	waiting := make(chan queued, 1)
 	cl.acquire.OnQueued = func(position int, who *session.Holder) {
 		waiting <- queued{cl.names[0], position, holderOf(who)}
@@ -106,7 +129,7 @@ func (h *Handler) await(ctx context.Context, s *stream, cl *claim) (*session.Lea
 				s.comment(keepalive)
 			}
 		case r := <-done:
-			return r.grant.Lease, r.err
+			return r.grant, r.err
 		}
 	}
 }
@@ -153,7 +176,7 @@ func (h *Handler) streamError(ctx context.Context, s *stream, cl *claim, err err
 	switch {
 	case !s.started:
 		return err
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, errHungUp):
 		return nil // nobody is left to be told
 	}
 	p := problemOf(err)
