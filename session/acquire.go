@@ -30,6 +30,8 @@ type Acquire struct {
 	// OnQueued, if set, is called once when the caller has to wait, on any goroutine, which it
 	// must not block.
 	OnQueued func(position int, holder *Holder)
+
+	untold bool // see Lease.untold
 }
 
 // Grant is the answer to an Acquire.
@@ -208,7 +210,7 @@ func (s *Session) begin(k holdKey, a Acquire) (held, other, mine *Lease, err err
 		}
 	}
 	mine = newLease(s, s.m, k.name, k.thread)
-	mine.c.Mode, mine.tries, mine.asked = a.mode(), a.Wait == 0, time.Now()
+	mine.c.Mode, mine.tries, mine.asked, mine.untold = a.mode(), a.Wait == 0, time.Now(), a.untold
 	s.waiting = append(s.waiting, mine)
 	return nil, nil, mine, nil
 }
@@ -273,6 +275,7 @@ func (s *Session) finish(l *Lease, err error) error {
 	}
 	s.mu.Unlock()
 	if err == nil && closed {
+		l.setUntold(true)
 		errand, left := l.end("its session has ended") // if it is lost meanwhile, so much the better
 		errand.Launch()
 		if l.repeat != nil && (left == nil || left.Code != CodeDraining) {

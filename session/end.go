@@ -220,6 +220,9 @@ func (l *Lease) endUnless(more bool, reason string, answer *receipt) (*engine.Er
 		}
 		if no == nil {
 			l.ending = &ending{reason: reason, answer: answer}
+			if l.untold {
+				l.c.MinHoldAt = 0
+			}
 		}
 		return no == nil
 	})

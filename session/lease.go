@@ -45,6 +45,7 @@ type Lease struct {
 	hurried  bool // its wait is over, but for an answer of the store
 	late     bool // likewise, and it did want to wait
 	announce bool // is to be told that it has to wait
+	untold   bool // nobody is told of the hold yet, so no min_hold keeps the name
 	path     WakePath
 	behind   backend.Owner // who the historian was told holds the name
 	ending   *ending       // it is being released; or why it is about to be lost
@@ -132,6 +133,12 @@ func (l *Lease) see(f func(c *contender.Contender, now time.Duration)) *Error {
 	default:
 		return l.releasedError()
 	}
+}
+
+func (l *Lease) setUntold(yes bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.untold = yes
 }
 
 func (l *Lease) isOver() bool {

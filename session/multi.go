@@ -84,12 +84,14 @@ func (s *Session) gather(ctx context.Context, names []string, a Acquire, r *rece
 	if gs := s.answeredBefore(names, r); len(gs) == len(names) {
 		return gs, nil
 	}
+	a.untold = true
 	got, err := s.takeAll(ctx, slices.Sorted(slices.Values(names)), a, r, secret)
 	if err == nil {
 		for _, g := range got {
 			if secret {
 				g.Lease.survive(true)
 			}
+			g.Lease.setUntold(false)
 		}
 		err = firstOver(got)
 	}

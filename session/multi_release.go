@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockgw/lockgw/session/contender"
 	"github.com/lockgw/lockgw/session/engine"
 )
 
@@ -151,7 +150,7 @@ func (s *Session) giveBack(ctx context.Context, g Grant, r *receipt) {
 			}
 		}
 		if g.New {
-			l.n.See(func(*contender.Contender, time.Duration) { l.c.MinHoldAt = 0 })
+			l.setUntold(true)
 		}
 		errand, err = l.endUnless(true, "", r)
 	}

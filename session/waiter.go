@@ -190,6 +190,7 @@ func (w *Waiter) end(err error) (g Grant, _ error) {
 // must wait behind it or for it.
 func (w *Waiter) giveUp() {
 	if w.ended {
+		w.l.setUntold(true)
 		if errand, err := w.l.end("the gateway failed"); err == nil {
 			errand.Launch()
 		}
