@@ -133,6 +133,9 @@ func (s *Session) takeAll(ctx context.Context, names []string, a Acquire, r *rec
 	asked, end := a.Wait, s.m.cfg.Clock()+a.Wait
 	for _, name := range names {
 		g, err := s.takeOne(ctx, name, a, r.of(name))
+		if over := s.gone(name); err != nil && over != nil {
+			return got, over // and with it the holds, which would tell less
+		}
 		if err != nil {
 			return got, whyNot(ctx, err, asked)
 		}

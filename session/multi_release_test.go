@@ -106,3 +106,22 @@ func TestReleaseAllWithoutStore(t *testing.T) {
 		f.set(nil, nil)
 	})
 }
+
+// Who waits for several when its session ends is told so, and not that it has released one.
+func TestAcquireAllOfAnEndedSession(t *testing.T) {
+	for range 200 { // whichever it hears of first
+		bubble(t, func(t *testing.T) {
+			c := newCluster(t, 1, session.Config{}, nil)
+			mustAcquire(t, c.open(0), "y", session.Acquire{})
+			s := c.open(0)
+			over := make(chan error, 1)
+			go func() {
+				_, err := s.AcquireAll(t.Context(), []string{"x", "y"}, session.Acquire{Wait: time.Minute})
+				over <- err
+			}()
+			synctest.Wait()
+			s.End(t.Context(), "a test")
+			wantCode(t, <-over, session.CodeSessionEnded)
+		})
+	}
+}
