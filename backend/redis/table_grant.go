@@ -3,9 +3,11 @@ package redis
 import (
 	"context"
 	"errors"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/requests"
 )
@@ -41,7 +43,7 @@ func (t *Table) grant(ctx context.Context, raw string, m *requests.Message, free
 			s = v.frees
 		}
 		if s == nil {
-			return nil, v.later
+			return nil, v.refuses()
 		}
 		if err := t.tried(ctx, c, raw); err != nil {
 			return nil, err
@@ -73,4 +75,22 @@ func (t *Table) grantElsewhere(ctx context.Context, m *requests.Message, why err
 		return nil, errUnknownServer
 	}
 	return v, err
+}
+
+// untrusted is a verdict on the server with id, which grants nothing because of err.
+func untrusted(id string, err error) *verdict {
+	v := &verdict{id: id, later: err, until: time.Now().Add(rest)}
+	if later, ok := errors.AsType[*backend.Later](err); ok {
+		v.over = time.Now().Add(later.After)
+		v.until = time.Now().Add(min(rest, later.After))
+	}
+	return v
+}
+
+// refuses is why the server grants nothing. When to ask again counts from now.
+func (v *verdict) refuses() error {
+	if v.over.IsZero() {
+		return v.later
+	}
+	return &backend.Later{Err: v.later, After: max(0, time.Until(v.over))}
 }

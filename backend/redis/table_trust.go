@@ -50,6 +50,7 @@ type verdict struct {
 	frees  *requests.Script // the same for what a full server carries out as well; nil: in quarantine, or no voter
 	later  error            // why there is no script
 	until  time.Time        // where there is none
+	over   time.Time        // when later says that there will be one; zero: it does not say
 
 	at atomic.Int64 // the server was who it is at this time of boottime
 }
@@ -128,11 +129,6 @@ func (r *trust) look(ctx context.Context, t *Table, c *goredis.Client, v *verdic
 		}
 		v.at.Store(int64(began))
 	}
-}
-
-// untrusted is a verdict on the server with id, which grants nothing because of err.
-func untrusted(id string, err error) *verdict {
-	return &verdict{id: id, later: err, until: time.Now().Add(rest)}
 }
 
 // replace has next be what is known of c, if that is v.
@@ -229,10 +225,9 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 		return untrusted(id, err), nil
 	}
 	err = t.guard.met(ctx, c, id, false)
-	later, isLater := errors.AsType[*backend.Later](err)
 	switch {
-	case isLater:
-		return &verdict{id: id, later: err, until: time.Now().Add(min(rest, later.After))}, nil
+	case quarantined(err):
+		return untrusted(id, err), nil
 	case err != nil:
 		return nil, notAsked(err)
 	}
