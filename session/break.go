@@ -60,7 +60,7 @@ func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fenc
 	case errors.Is(err, backend.ErrFence):
 		return mismatch(name, otherFence)
 	case err != nil:
-		return &Error{Code: CodeUnavailable, Lock: name, RetryAfter: time.Second, Detail: "the lock may or may not have been broken: " + err.Error()}
+		return &Error{Code: CodeUnavailable, Lock: name, RetryAfter: retryAfter(err), Detail: "the lock may or may not have been broken: " + err.Error()}
 	}
 	return nil
 }

@@ -268,7 +268,7 @@ func (s *Session) Renew(ctx context.Context, name string, thread int64, ttl time
 		return nil, over
 	case err != nil:
 		return nil, &Error{
-			Code: CodeUnavailable, Lock: name, Left: v.Left, RetryAfter: time.Second,
+			Code: CodeUnavailable, Lock: name, Left: v.Left, RetryAfter: retryAfter(err),
 			Detail: fmt.Sprintf("the store did not confirm the renewal; the hold stands for %v more", v.Left.Round(time.Millisecond)),
 		}
 	}

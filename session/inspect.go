@@ -206,7 +206,7 @@ func (m *Manager) Check(ctx context.Context, name string, fence backend.Fence) e
 	defer cancel()
 	a, err := m.engine.Ask(ctx, name)
 	if err != nil {
-		return &Error{Code: CodeUnavailable, Lock: name, RetryAfter: time.Second, Detail: err.Error()}
+		return unavailable(name, err)
 	}
 	newest, said := m.given(name, &a)
 	if !said {

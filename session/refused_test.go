@@ -55,3 +55,25 @@ func TestRefusalSaysWhatIsLeft(t *testing.T) {
 		}
 	})
 }
+
+// What asks the store at once tells likewise, and what has come of it.
+func TestStoreSaysWhenToAskAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 1, session.Config{}, hooked(f))
+		s := c.open(0)
+		mustAcquire(t, s, "x", session.Acquire{})
+		later := always(&backend.Later{Err: fmt.Errorf("%w: it is left alone", backend.ErrUnavailable), After: 30 * time.Second})
+		f.set(later, nil)
+		_, renewal := s.Renew(t.Context(), "x", 1, time.Minute)
+		for what, err := range map[string]error{
+			"check": c.nodes[0].Check(t.Context(), "y", 1), "break": c.nodes[0].Break(t.Context(), "y", 1, "", "a test"), "renew": renewal,
+		} {
+			wantCode(t, err, session.CodeUnavailable)
+			if e, ok := errors.AsType[*session.Error](err); ok && e.RetryAfter != 30*time.Second {
+				t.Errorf("%s: try again in %v, want 30s", what, e.RetryAfter)
+			}
+		}
+		f.set(nil, nil)
+	})
+}
