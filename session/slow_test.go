@@ -27,3 +27,20 @@ func TestRefusalBySlowStore(t *testing.T) {
 		wantCode(t, err, session.CodeWaitTimeout)
 	})
 }
+
+// That a store was slow once is no answer to who is refused for another reason, later.
+func TestRefusalAfterASlowStore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := &faulty{}
+		c := newCluster(t, 1, session.Config{}, hooked(f))
+		f.set(nil, func(string) error { time.Sleep(1200 * time.Millisecond); return nil })
+		_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{TTL: time.Second})
+		wantCode(t, err, session.CodeUnavailable)
+		time.Sleep(10 * time.Second) // what was granted in vain is given back
+		f.set(nil, func(string) error { time.Sleep(100 * time.Millisecond); return nil })
+		first := wait(t, c.open(0), "x", session.Acquire{Wait: time.Minute})
+		_, err = c.open(0).Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeLocked)
+		within(t, time.Second, first)
+	})
+}

@@ -15,6 +15,7 @@ func (c *Contender) Enter(now time.Duration, w *Caller) Effects {
 		c.refuse(w, Conflict)
 		return c.advance()
 	}
+	c.slow = c.slow && c.queue.len() > 0 // or the store was so for those before
 	c.queue.push(w)
 	switch {
 	case w.NoWait && c.behind(w):
