@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
@@ -40,4 +41,39 @@ func TestReleaseDuringTheStop(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The timer of a session whose client has not come back goes off just as the gateway stops, and
+// goes on when all that it would write to is closed: the next process has the session, or gives
+// back what it held, and the store has nothing that nobody knows of.
+func TestStopWhileASessionEnds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		clock := &jumpy{}
+		p := begin(t, memory.NewRows(), session.Config{Clock: clock.now})
+		s, token := p.open(session.Options{Conns: true})
+		if err := s.Attach(); err != nil {
+			t.Fatal(err)
+		}
+		mustAcquire(t, s, "x", session.Acquire{})
+		p = p.restart()
+		done := make(chan struct{})
+		clock.when("(*Manager).remove", func() {
+			defer close(done)
+			if err := p.stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := p.j.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		<-done
+		synctest.Wait()
+		p = p.start()
+		l, err := p.lookup(token).Lease("x", 1)
+		if err != nil || !held(l) {
+			t.Errorf("lease = %v, %v, want that which nobody has ended", l, err)
+		}
+		time.Sleep(time.Minute)
+		mustAcquire(t, other(t, p), "x", session.Acquire{})
+	})
 }
