@@ -77,3 +77,39 @@ func TestStopWhileASessionEnds(t *testing.T) {
 		mustAcquire(t, other(t, p), "x", session.Acquire{})
 	})
 }
+
+// A name that is kept for its min_hold was released: a stop that gives everything back does not
+// wait for its end, and the next process keeps it on.
+func TestStopLeavesWhatIsKept(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		p.cfg.KeepHolds = false
+		p = p.restart()
+		s, _ := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{MinHold: time.Minute})
+		mustRelease(t, s, "x")
+		mustAcquire(t, s, "y", session.Acquire{MinHold: time.Minute})
+		mustAcquire(t, s, "z", session.Acquire{})
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := p.stop(ctx); err != nil || time.Since(began) > time.Second {
+			t.Errorf("stopped after %v: %v", time.Since(began), err)
+		}
+		if err := p.j.Close(); err != nil {
+			t.Error(err)
+		}
+		p = p.start()
+		newcomer := other(t, p)
+		mustAcquire(t, newcomer, "z", session.Acquire{})
+		time.Sleep(50*time.Second - time.Since(began)) // their leases would be over
+		for _, name := range []string{"x", "y"} {
+			_, err := newcomer.Acquire(t.Context(), name, session.Acquire{})
+			wantCode(t, err, session.CodeLocked)
+		}
+		time.Sleep(11 * time.Second)
+		for _, name := range []string{"x", "y"} {
+			mustAcquire(t, newcomer, name, session.Acquire{})
+		}
+	})
+}

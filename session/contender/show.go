@@ -64,6 +64,12 @@ func (c *Contender) Owes() bool {
 	}
 }
 
+// Keeps: all that this node has was released, and is only kept for its min_hold.
+func (c *Contender) Keeps() bool {
+	return len(c.in) > 0 && c.queue.len() == 0 && c.flight == nil && !c.unresolved && !c.recovers && !c.Owes() &&
+		!slices.ContainsFunc(c.in, func(w *Caller) bool { return w.phase != kept })
+}
+
 // Last is the newest fence that a caller was let in with under the hold that there is; 0: none.
 // alone: it is an exclusive one.
 func (c *Contender) Last() (f backend.Fence, alone bool) {

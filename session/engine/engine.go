@@ -79,13 +79,14 @@ type Engine struct {
 	mu     sync.Mutex // guards the fields below; it may be locked under Name.mu
 	names  map[string]*Name
 	idle   map[*Name]struct{}
+	keeps  map[*Name]struct{} // in use for what is kept alone, see contender.Keeps
 	closed bool
-	empty  chan struct{} // closed when no name is in use; set by Close
+	empty  chan struct{} // closed when no other name is in use; set by Close
 }
 
 // New makes an Engine over t, which it listens to. Close it before t.
 func New(t ledger.Table, o Owner, cfg Config) *Engine {
-	e := &Engine{table: t, cfg: cfg, owner: o, names: map[string]*Name{}, idle: map[*Name]struct{}{}}
+	e := &Engine{table: t, cfg: cfg, owner: o, names: map[string]*Name{}, idle: map[*Name]struct{}{}, keeps: map[*Name]struct{}{}}
 	e.timers.start(e)
 	e.renewals.e = e
 	e.limit.timeout = cfg.Timeout
@@ -185,10 +186,22 @@ func (e *Engine) find(lock string, add bool) *Name {
 func (e *Engine) keep(n *Name, used bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if used {
-		delete(e.idle, n)
-		return
+	if delete(e.keeps, n); n.c.Keeps() {
+		e.keeps[n] = struct{}{}
 	}
+	if delete(e.idle, n); !used {
+		e.rememberLocked(n)
+	}
+	if e.empty != nil && e.emptyLocked() {
+		close(e.empty)
+		e.empty = nil
+	}
+}
+
+func (e *Engine) emptyLocked() bool { return len(e.names) == len(e.idle)+len(e.keeps) }
+
+// rememberLocked has n, which is locked and not in use, stay for its next user.
+func (e *Engine) rememberLocked(n *Name) {
 	e.idle[n] = struct{}{}
 	for old := range e.idle {
 		if len(e.idle) <= e.cfg.Idle {
@@ -203,10 +216,6 @@ func (e *Engine) keep(n *Name, used bool) {
 				old.mu.Unlock()
 			}
 		}
-	}
-	if e.empty != nil && len(e.names) == len(e.idle) {
-		close(e.empty)
-		e.empty = nil
 	}
 }
 
@@ -235,12 +244,13 @@ func (e *Engine) all() []*Name {
 func (e *Engine) allLocked() []*Name { return slices.Collect(maps.Values(e.names)) }
 
 // Close takes no new callers and waits, until ctx is done, for the store to have nothing
-// of this node any more. The callers have to be released before, or never are.
+// of this node any more, but for what is kept for its min_hold: that is left as Abandon does.
+// The callers have to be released before, or never are.
 func (e *Engine) Close(ctx context.Context) (err error) {
 	empty := make(chan struct{})
 	e.mu.Lock()
 	e.closed = true
-	if len(e.names) == len(e.idle) {
+	if e.emptyLocked() {
 		close(empty)
 	} else {
 		e.empty = empty
@@ -263,6 +273,7 @@ func (e *Engine) Abandon() {
 	all := e.allLocked() // none comes after them
 	clear(e.names)
 	clear(e.idle)
+	clear(e.keeps)
 	e.mu.Unlock()
 	for _, n := range all {
 		n.mu.Lock()
