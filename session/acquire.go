@@ -278,7 +278,11 @@ func (s *Session) finish(l *Lease, err error) error {
 		l.setUntold(true)
 		errand, left := l.end("its session has ended") // if it is lost meanwhile, so much the better
 		errand.Launch()
-		if l.repeat != nil && (left == nil || left.Code != CodeDraining) {
+		behind := left != nil && left.Code == CodeDraining
+		switch {
+		case l.repeat == nil && behind:
+			l.takeBack(nil)
+		case l.repeat != nil && !behind:
 			// Nobody was told, and a repeat asks anew. What is left to the next process is held
 			// there, which has to answer the repeat as one: else that would be a second entry.
 			s.m.cfg.Journal.Unanswered(s.id, l.repeat.key)

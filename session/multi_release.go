@@ -145,7 +145,11 @@ func (s *Session) giveBack(ctx context.Context, g Grant, r *receipt) {
 	errand, err := (*engine.Errand)(nil), errMore
 	for err == errMore {
 		if l.entries() > 1 {
-			if n, err := s.leaveOnce(ctx, l, r); n > 0 || err != nil {
+			n, err := s.leaveOnce(ctx, l, r)
+			if CodeOf(err) == CodeDraining {
+				l.takeBack(r)
+			}
+			if n > 0 || err != nil {
 				return
 			}
 		}
@@ -154,8 +158,25 @@ func (s *Session) giveBack(ctx context.Context, g Grant, r *receipt) {
 		}
 		errand, err = l.endUnless(true, "", r)
 	}
-	if err != nil { // over already: so much the better
-		return
+	switch {
+	case err == nil:
+		l.settle(context.Background(), ctx.Done(), errand)
+	case err.Code == CodeDraining:
+		l.takeBack(r)
+	default: // over already: so much the better
 	}
-	l.settle(context.Background(), ctx.Done(), errand)
+}
+
+// takeBack: an entry of l was left to the next process, and nobody is told of it. So the journal
+// has it no more: its session would not release it there.
+func (l *Lease) takeBack(r *receipt) {
+	l.mu.Lock()
+	l.known-- // the name is given up, and nobody else changes it
+	n := l.known
+	l.mu.Unlock()
+	if n > 0 {
+		l.m.cfg.Journal.Entries(l.key(), l.s.id, n, r.released(l, n))
+	} else {
+		l.m.cfg.Journal.Released(l.key(), l.s.id, r.released(l, 0))
+	}
 }
