@@ -116,7 +116,7 @@ func (c *conn) resume(s *session.Session, q *lockRequest, g session.Grant, err e
 	c.w.Reset()
 	full := c.answer(c.guard("LOCK", func() error { return c.writeLock(s, q, g, err) }))
 	goOn := func() { c.giveBack(s, q); c.catchUp() }
-	if !full && q.untold == nil {
+	if !full && q.untold.Lease == nil {
 		args, over := c.dequeue()
 		if args == nil && !over {
 			c.out.flushSoon()

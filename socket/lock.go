@@ -44,8 +44,8 @@ type lockRequest struct {
 	name    string
 	acquire session.Acquire
 	full    bool
-	token   session.Token  // of the session that was opened for it, if it is to be told
-	untold  *session.Lease // what was granted and has to be given back; nil: nothing
+	token   session.Token // of the session that was opened for it, if it is to be told
+	untold  session.Grant // what was granted and has to be given back; without a Lease: nothing
 }
 
 func parseLock(args []string) (q lockRequest, err error) {
@@ -115,10 +115,10 @@ func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, er
 	}
 	// A client whose request has an id asks again to learn the outcome, so its lock stays.
 	if q.acquire.Key == "" {
-		q.untold = g.Lease
+		q.untold = g
 	}
 	// One goroutine alone reads too late to know; a session that ends with the connection need not.
-	if q.untold != nil && s.Outlives() && peer.HungUp(c.nc) {
+	if q.untold.Lease != nil && s.Outlives() && peer.HungUp(c.nc) {
 		c.cancel()
 	}
 	if err := c.ctx.Err(); err != nil {
@@ -127,18 +127,18 @@ func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, er
 	if !c.out.open() {
 		return errDeaf
 	}
-	err = c.writeGrant(g.Lease, q)
-	q.untold = nil
+	if err = c.writeGrant(g.Lease, q); err == nil {
+		q.untold = session.Grant{}
+	}
 	return err
 }
 
-// giveBack releases what was granted for q if nobody was told: the client is gone, or writeLock
-// has panicked. A session with other connections lives on, so the end of this connection does
+// giveBack gives back what was granted for q if nobody was told: the client is gone, the gateway
+// stops and leaves it to the next process, or writeLock has panicked. A session with other connections lives on, so the end of this connection does
 // not release the lock.
 func (c *conn) giveBack(s *session.Session, q *lockRequest) {
-	if q.untold != nil {
-		fence := q.untold.Fence() // once it is over, the same owner may have the name by another command
-		_, _ = s.ReleaseSeen(c.ctx, q.name, q.acquire.Thread, false, &fence, "")
+	if q.untold.Lease != nil {
+		s.GiveBack(c.ctx, []session.Grant{q.untold})
 	}
 }
 
