@@ -15,7 +15,7 @@ import (
 // Inspect tells; owner "" is not compared. Its holder is told that it is lost, reason "broken"; nobody gets
 // the name for Config.Delay. by says who asks for it, for the audit record in the log;
 // whether they may is the caller's business. CodeInvalid; CodeFenceMismatch, also when nobody
-// holds it; CodeUnavailable.
+// holds it; CodeDraining where the hold is left to the next process; CodeUnavailable.
 func (m *Manager) Break(ctx context.Context, name string, fence backend.Fence, owner backend.Owner, by string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -110,7 +110,10 @@ func (l *Lease) breakNow(ctx context.Context) error {
 	if l.kept() { // nobody has to be told
 		errand, err = l.n.Lose(&l.c, contender.ByForce), nil
 	}
-	if err != nil { // released meanwhile
+	switch {
+	case err != nil && err.Code == CodeDraining:
+		return err
+	case err != nil: // released meanwhile
 		return mismatch(l.name, freeNow)
 	}
 	if l.settle(context.Background(), ctx.Done(), errand) {
@@ -140,7 +143,11 @@ func (l *Lease) revoke(reason string) (*engine.Errand, *Error) {
 	}
 	l.ending = &ending{reason: reason, forced: true}
 	l.mu.Unlock()
-	return l.n.Lose(&l.c, contender.ByForce), nil
+	errand := l.n.Lose(&l.c, contender.ByForce)
+	if l.leftBehind() {
+		return nil, l.m.drainingError(l.name)
+	}
+	return errand, nil
 }
 
 // EndSession ends the session with that ID by force, whatever it lives by: its waits

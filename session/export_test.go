@@ -1,5 +1,7 @@
 package session
 
+import "context"
+
 // Hold keeps s busy until free is called.
 func (s *Session) Hold() (free func()) {
 	s.mu.Lock()
@@ -12,3 +14,6 @@ func (l *Lease) ReleaseLast() bool {
 	errand.Launch()
 	return err == nil
 }
+
+// BreakSeen is a break whose caller has seen the hold.
+func (l *Lease) BreakSeen(ctx context.Context) error { return l.breakNow(ctx) }

@@ -100,3 +100,27 @@ func grant(t *testing.T, s *session.Session, name string) session.Grant {
 	}
 	return g
 }
+
+// Who breaks a hold while it is left to the next process is not told that the name is free.
+func TestStopWhileAHoldIsBroken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, token := p.open(patient)
+		l := mustAcquire(t, s, "a", session.Acquire{})
+		if err := p.stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantCode(t, l.BreakSeen(t.Context()), session.CodeDraining)
+		if err := p.j.Close(); err != nil {
+			t.Error(err)
+		}
+		p = p.start()
+		l, err := p.lookup(token).Lease("a", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Break(t.Context(), "a", l.Fence(), "", "a test"); err != nil {
+			t.Error(err)
+		}
+	})
+}
