@@ -247,7 +247,8 @@ func (m *Manager) IsDraining() bool { return m.drained.Err() != nil }
 
 // Close drains, ends every session and waits, until ctx is done, for the store
 // to confirm the releases. With Config.KeepHolds the holds stay in the store
-// until their leases run out; so does, in any case, what min_hold keeps. Nobody calls it while another call is under way.
+// until their leases run out; so does, in any case, what min_hold keeps. Nobody calls it
+// while another call is under way.
 func (m *Manager) Close(ctx context.Context) error {
 	m.Drain()
 	m.closeSessions(ctx)

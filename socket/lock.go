@@ -134,8 +134,8 @@ func (c *conn) writeLock(s *session.Session, q *lockRequest, g session.Grant, er
 }
 
 // giveBack gives back what was granted for q if nobody was told: the client is gone, the gateway
-// stops and leaves it to the next process, or writeLock has panicked. A session with other connections lives on, so the end of this connection does
-// not release the lock.
+// stops and leaves it to the next process, or writeLock has panicked. A session with other
+// connections lives on, so the end of this connection does not release the lock.
 func (c *conn) giveBack(s *session.Session, q *lockRequest) {
 	if q.untold.Lease != nil {
 		s.GiveBack(c.ctx, []session.Grant{q.untold})
