@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/requests"
 )
 
@@ -65,11 +66,14 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, a
 		m.AddNumber(rs[i].TTL.Milliseconds())
 	}
 	raw := t.cfg.KeyPrefix + rs[group[0]].Name
-	eval := t.renewRequests.EvalThere
+	eval := (*requests.Router).EvalThere
 	if alone {
-		eval = t.renewRequests.Eval
+		eval = (*requests.Router).Eval
 	}
-	v, err := eval(ctx, raw, t.swaps.prolong, m)
+	v, err := eval(t.renewRequests, ctx, raw, t.swaps.prolong, m)
+	if errors.Is(err, conn.ErrTurnedAway) { // those for requests may have been made before
+		v, err = eval(t.requests, ctx, raw, t.swaps.prolong, m)
+	}
 	if !alone && requests.Elsewhere(err) {
 		_ = backend.Each(len(group), func(k int) error {
 			t.prolong(ctx, rs, group[k:k+1], true, errs)

@@ -33,6 +33,7 @@ func Dialer(timeout time.Duration, config func() *tls.Config) func(context.Conte
 		if err != nil {
 			return nil, err
 		}
+		c = greeted(c)
 		return resplimit.Conn(c), nil
 	}
 }

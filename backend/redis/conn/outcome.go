@@ -80,7 +80,7 @@ func Outcome(err error) error {
 	var reply goredis.Error
 	var dial *net.OpError
 	switch {
-	case errors.Is(err, backend.ErrUnreachable):
+	case errors.Is(err, backend.ErrUnreachable), errors.Is(err, ErrTurnedAway):
 		return err
 	case errors.Is(err, goredis.Nil):
 		return nil
@@ -97,10 +97,8 @@ func Outcome(err error) error {
 	if strings.HasPrefix(text, "NOSCRIPT ") {
 		return fmt.Errorf("%w (%s)", ErrForgotten, text)
 	}
-	for _, r := range refusals {
-		if strings.HasPrefix(text, r.prefix) && !halfRun(text) {
-			return fmt.Errorf("%w: %s (%s)", backend.ErrRefused, r.advice, text)
-		}
+	if advice := adviceOn(text); advice != "" && !halfRun(text) {
+		return fmt.Errorf("%w: %s (%s)", backend.ErrRefused, advice, text)
 	}
 	for _, r := range redirections {
 		if strings.HasPrefix(text, r.prefix) {
@@ -114,6 +112,16 @@ func Outcome(err error) error {
 		return fmt.Errorf("%w (%s)", ErrHalfway, text)
 	}
 	return fmt.Errorf("redis: %w", err)
+}
+
+// adviceOn is what to do about a refusal; "": text is none.
+func adviceOn(text string) string {
+	for _, r := range refusals {
+		if strings.HasPrefix(text, r.prefix) {
+			return r.advice
+		}
+	}
+	return ""
 }
 
 // halfRun: an ACL stops a script at the command it forbids, whatever was written
