@@ -182,6 +182,8 @@ func (r *Runs) judge(s Seen, least int64) Change {
 	switch {
 	case s.Same && known && r.doubt:
 		r.warn("it was restarted", s.ID)
+	case s.Same && s.Left > r.cfg.Lease && r.trustedBefore(s):
+		r.warn("its clock was put back", s.ID)
 	case s.Same && known && s.Far >= least:
 		return Change{}
 	case s.Same && known:
@@ -199,6 +201,13 @@ func (r *Runs) judge(s Seen, least int64) Change {
 		r.warn("it was restarted, has taken over from another server, or was restored", s.ID)
 	}
 	return Change{Kind: Anew, Wait: r.cfg.Lease}
+}
+
+// trustedBefore: by the clock of the database the run that was seen is yet to be trusted, although it
+// was before, and nobody has doubted it since. For as long as that clock was put back, nothing would be
+// granted.
+func (r *Runs) trustedBefore(s Seen) bool {
+	return s.Fresh || r.now.ID == s.ID && r.now.Left <= 0 && !r.now.Fresh
 }
 
 func (r *Runs) warn(why, id string) {

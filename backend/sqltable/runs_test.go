@@ -62,6 +62,10 @@ func TestDecide(t *testing.T) {
 		"that run is over":                 {true, Seen{ID: "a", Server: "t", Used: true}, []Change{{Kind: Anew, Wait: lease}}},
 		"that run is over, for newcomers":  {false, Seen{ID: "a", Server: "t", Used: true}, []Change{{Kind: Anew, Wait: lease}}},
 		"new, and so is the only gateway":  {false, Seen{ID: "b", Server: "s", Same: true, Used: true, Fresh: true}, nil},
+		"its clock was put back":           {true, Seen{ID: "a", Server: "s", Same: true, Used: true, Far: 9, Left: time.Hour}, []Change{{Kind: Anew, Wait: lease}}},
+		"the same, and nobody was here":    {false, Seen{ID: "b", Server: "s", Same: true, Used: true, Fresh: true, Left: time.Hour}, []Change{{Kind: Anew, Wait: lease}}},
+		"its clock was put back a little":  {true, Seen{ID: "a", Server: "s", Same: true, Used: true, Far: 9, Left: time.Second}, nil},
+		"in a long quarantine of another":  {false, Seen{ID: "b", Server: "s", Same: true, Used: true, Left: time.Hour}, nil},
 		"in quarantine, by another's word": {true, Seen{ID: "b", Server: "s", Same: true, Used: true, Left: time.Second}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
