@@ -84,7 +84,7 @@ func Decode(value string) (Row, error) {
 	first, text, _ := strings.Cut(value, "\n")
 	words := strings.Split(first, " ")
 	if len(words) != 3 || words[0] != format {
-		return Row{}, errors.New("not a record that this version of lockgw reads")
+		return Row{}, errors.New("not a record that this version of lockgw reads: update this gateway if a newer one has written it, else delete it")
 	}
 	for i, w := range words {
 		words[i] = strings.TrimSuffix(w, none)

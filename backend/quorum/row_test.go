@@ -121,3 +121,11 @@ func TestClocks(t *testing.T) {
 		t.Errorf("it lasted for %v, and now for %v", before, again)
 	}
 }
+
+// What somebody else has put in the place of a record is told with what to do about it.
+func TestNoRecord(t *testing.T) {
+	_, err := Decode("junk")
+	if err == nil || !strings.Contains(err.Error(), "update this gateway if a newer one has written it, else delete it") {
+		t.Errorf("err = %v, want what to do", err)
+	}
+}
