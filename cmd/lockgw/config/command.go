@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -21,10 +23,11 @@ func New() *cobra.Command {
 	return cmd
 }
 
-// checked is a configuration that is valid.
+// checked is what was found in a configuration.
 type checked struct {
 	File     string   `json:"file,omitempty"` // none: there is none
 	Warnings []string `json:"warnings"`
+	Problems []string `json:"problems,omitempty"` // none: it is valid
 }
 
 func newCheck() *cobra.Command {
@@ -38,8 +41,13 @@ func newCheck() *cobra.Command {
 	cli.JSONVar(cmd.Flags(), &format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := load()
-		if err == nil && format == "json" {
-			return cli.WriteJSON(cmd.OutOrStdout(), checked{File: s.File, Warnings: append([]string{}, s.Warnings...)})
+		if format == "json" {
+			found := checked{File: s.File, Warnings: append([]string{}, s.Warnings...)}
+			var wrong invalid
+			if errors.As(err, &wrong) {
+				found.Problems = each(wrong.error)
+			}
+			return cmp.Or(cli.WriteJSON(cmd.OutOrStdout(), found), err)
 		}
 		s.Warn(cmd)
 		if err != nil {

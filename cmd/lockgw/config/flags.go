@@ -1,8 +1,6 @@
 package config
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,7 @@ func AddFlags(cmd *cobra.Command) func() (Settings, error) {
 		l.others = append(cli.EnvVars(cmd.Root()), cli.CommandEnv...)
 		s, err := l.load()
 		if err != nil {
-			return s, cli.Exit(cli.ExitUsage, fmt.Errorf("the configuration is not valid:\n%w", indented(err)))
+			return s, cli.Exit(cli.ExitUsage, invalid{err})
 		}
 		return s, nil
 	}
@@ -35,9 +33,26 @@ func Typed(cmd *cobra.Command) (typed bool) {
 	return typed
 }
 
-// indented puts every line of err under the sentence before it.
-func indented(err error) error {
-	return errors.New("  " + strings.ReplaceAll(err.Error(), "\n", "\n  "))
+// invalid is all that is wrong with a configuration.
+type invalid struct{ error }
+
+// Error puts every line under the sentence before it.
+func (e invalid) Error() string {
+	return "the configuration is not valid:\n  " + strings.ReplaceAll(e.error.Error(), "\n", "\n  ")
+}
+
+func (e invalid) Unwrap() error { return e.error }
+
+// each is the text of each error of those that err joins.
+func each(err error) (texts []string) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []string{err.Error()}
+	}
+	for _, e := range joined.Unwrap() {
+		texts = append(texts, each(e)...)
+	}
+	return texts
 }
 
 // addKeys makes a flag of every key.
