@@ -165,7 +165,7 @@ func (m *Manager) callersOf(name string) (cs callers, known bool) {
 	n := m.engine.Find(name)
 	known = n.See(func(c *contender.Contender, now time.Duration) {
 		for _, w := range c.In() {
-			if at := c.Deadline(w); w.Holds() && now < at {
+			if at := engine.EndOf(c, w); w.Holds() && now < at {
 				cs.holds, cs.mode = append(cs.holds, Share{leaseOf(w).holderNow(), w.Fence, at - now}), w.Mode
 			}
 		}

@@ -54,3 +54,20 @@ func TestRestartKeepsMinHoldOfAFixedLease(t *testing.T) {
 		mustAcquire(t, newcomer, "x", session.Acquire{})
 	})
 }
+
+// The lease that is told of a name that is only kept does not outlast that, on no node.
+func TestStatusOfAKeptName(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 2, session.Config{}, nil)
+		s := c.open(0)
+		mustAcquire(t, s, "x", session.Acquire{MinHold: 10 * time.Second})
+		mustRelease(t, s, "x")
+		time.Sleep(4 * time.Second)
+		for i, node := range c.nodes {
+			st, err := node.Inspect(t.Context(), "x")
+			if err != nil || st.TTL <= 0 || st.TTL > 6*time.Second {
+				t.Errorf("node %d: a lease of %v, %v, want no more than 6 s", i, st.TTL, err)
+			}
+		}
+	})
+}

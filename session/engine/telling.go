@@ -56,7 +56,7 @@ func tellingOf(c *contender.Contender, now time.Duration) (t Telling) {
 		}
 	}
 	for _, w := range c.In() {
-		switch end := endOf(c, w); {
+		switch end := EndOf(c, w); {
 		case !w.Holds():
 			waits(w)
 		case now < end:
@@ -75,8 +75,8 @@ func tellingOf(c *contender.Contender, now time.Duration) (t Telling) {
 	return t
 }
 
-// endOf is when the hold of w is over, unless it is prolonged before.
-func endOf(c *contender.Contender, w *contender.Caller) time.Duration {
+// EndOf is when the hold of w is over, unless it is prolonged before.
+func EndOf(c *contender.Contender, w *contender.Caller) time.Duration {
 	end := c.Deadline(w)
 	if w.Kept {
 		end = min(end, w.MinHoldAt)
