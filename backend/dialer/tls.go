@@ -6,18 +6,17 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 )
 
-// File is one in PEM, which a setting names; Path "": none.
+// File is one that a setting names; Path "": none.
 type File struct{ Setting, Path string }
 
-// read gives nothing of none.
-func (f File) read() (string, error) {
-	if f.Path == "" {
-		return "", nil
+// read gives nothing of none, and what it said before of one that can be read once.
+func (f File) read(before string) (string, error) {
+	if f.Path == "" || before != "" && readOnce(f.Path) {
+		return before, nil
 	}
-	text, err := os.ReadFile(f.Path)
+	text, err := readBounded(f.Path)
 	return string(text), err
 }
 
@@ -57,12 +56,12 @@ func (t *TLS) Config() *tls.Config { return t.files.Now().Clone() }
 // read compares what is in the files, since in Kubernetes they are links to ones that are never
 // written to. Of the same it makes nothing again: checking a key takes milliseconds.
 func (t *TLS) read() (*tls.Config, error) {
-	ca, err := t.ca.read()
+	ca, err := t.ca.read(t.seen[0])
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.ca.Setting, err)
 	}
-	cert, err := t.cert.read()
-	key, err2 := t.key.read()
+	cert, err := t.cert.read(t.seen[1])
+	key, err2 := t.key.read(t.seen[2])
 	if err := cmp.Or(err, err2); err != nil {
 		return nil, t.unpaired(err)
 	}

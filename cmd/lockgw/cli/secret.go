@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/lockgw/lockgw/backend/dialer"
 	"github.com/lockgw/lockgw/session/access"
 )
 
@@ -27,20 +28,10 @@ func ReadAdminToken(path string) (string, error) {
 	return string(b), nil
 }
 
-// maxSecretFile bounds what is read of a file with secrets.
-const maxSecretFile = 1 << 20
+// ReadFile reads a file that somebody has named, at most so many bytes of it; see package dialer.
+func ReadFile(path string, most int64) (text []byte, pipe bool, err error) {
+	return dialer.ReadFile(path, most)
+}
 
 // ReadSecret is what is in the file, without white space around it.
-func ReadSecret(path string) ([]byte, error) {
-	b, _, err := ReadFile(path, maxSecretFile+1)
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > maxSecretFile {
-		return nil, fmt.Errorf("%s is longer than %d bytes", path, maxSecretFile)
-	}
-	if b = bytes.TrimSpace(b); len(b) == 0 {
-		return nil, errors.New(path + " is empty")
-	}
-	return b, nil
-}
+func ReadSecret(path string) ([]byte, error) { return dialer.ReadSecret(path) }

@@ -14,7 +14,7 @@ func TestReadAdminToken(t *testing.T) {
 		{" \n", "is empty"},
 		{"sesame\n", "holds 6 characters, an admin token needs at least 16"},
 		{good + " " + good, "more than one word"},
-		{strings.Repeat("x", maxSecretFile+1), "is longer than"},
+		{strings.Repeat("x", 1<<20+1), "is longer than"},
 	} {
 		if token, err := ReadAdminToken(e2e.SecretFile(t, tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%.40q: %q, %v; want an error with %q", tt.text, token, err, tt.want)

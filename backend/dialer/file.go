@@ -1,6 +1,7 @@
-package cli
+package dialer
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,9 +39,43 @@ func readFile(path string, most int64, patience time.Duration) (text []byte, pip
 	}
 	text, err = io.ReadAll(io.LimitReader(f, most))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("%s is a pipe, and its end did not come through it within %s", path, Duration(patience))
+		err = fmt.Errorf("%s is a pipe, and its end did not come through it within %s", path, patience)
 	}
 	return text, pipe, err
+}
+
+// maxFile bounds what is read of a file with a secret or certificates.
+const maxFile = 1 << 20
+
+// readBounded is what is in the file, which has an end.
+func readBounded(path string) ([]byte, error) {
+	text, _, err := ReadFile(path, maxFile+1)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, maxFile)
+	}
+	return text, nil
+}
+
+// ReadSecret is what is in the file, without white space around it.
+func ReadSecret(path string) ([]byte, error) {
+	text, err := readBounded(path)
+	if err != nil {
+		return nil, err
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return nil, errors.New(path + " is empty")
+	}
+	return text, nil
+}
+
+// readOnce: path is no file that says the same when it is read again, as a pipe is. Where it is not
+// there, reading says so.
+func readOnce(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular()
 }
 
 // awaitWriter returns when a pipe has something to read, when its writers have gone, or at until. One

@@ -1,4 +1,4 @@
-package cli
+package dialer
 
 import (
 	"os"
@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 // A pipe that is named as a file is waited for, but not for ever.
@@ -23,7 +21,7 @@ func TestReadPipe(t *testing.T) {
 		t.Errorf("without a writer: %v, want that it %s", err, late)
 	}
 	go func() { _ = os.WriteFile(path, []byte("secret"), 0) }() // waits for who reads it
-	if text, pipe, err := readFile(path, 9, e2e.Patience); string(text) != "secret" || !pipe || err != nil {
+	if text, pipe, err := readFile(path, 9, time.Minute); string(text) != "secret" || !pipe || err != nil {
 		t.Errorf("with a writer: %q, %v, %v; want what it wrote", text, pipe, err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0) // a writer that writes no more
