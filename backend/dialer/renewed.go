@@ -48,12 +48,12 @@ func (r *Renewed[T]) Now() T {
 	if err != nil {
 		if why := err.Error(); why != r.said {
 			r.said = why
-			tell(slog.LevelWarn, "the files for TLS with the store cannot be read again; new connections are made with what was in them before, until that expires", "err", err)
+			tell(slog.LevelWarn, "the files with certificates or the password for the store cannot be read again; new connections are made with what was in them before, as long as the store takes that", "err", err)
 		}
 		return r.last
 	}
 	if r.said != "" {
-		tell(slog.LevelInfo, "the files for TLS with the store are in order again")
+		tell(slog.LevelInfo, "the files with certificates or the password for the store are in order again")
 	}
 	r.last, r.said = v, ""
 	return v

@@ -37,14 +37,16 @@ type address struct {
 
 // CheckURL says what is wrong with a mysql:// URL. The error does not repeat it.
 func CheckURL(raw string) error {
-	_, err := parseAddress(raw)
+	_, err := parseAddress(raw, nil)
 	return err
 }
 
 // parseAddress reads
 //
 //	mysql://[user[:password]@]host[:3306][,host[:3306]...]/database[?parameters]
-func parseAddress(raw string) (address, error) {
+//
+// password counts before the one of the address, which is that of the start.
+func parseAddress(raw string, password func() string) (address, error) {
 	var a address
 	rest, ok := strings.CutPrefix(raw, "mysql://")
 	if !ok {
@@ -81,11 +83,11 @@ func parseAddress(raw string) (address, error) {
 	if a.conns, err = q.Conns(); err != nil {
 		return a, err
 	}
-	return a, a.settings(base, hosts, q)
+	return a, a.settings(base, hosts, q, password)
 }
 
 // settings makes the configuration of each host of base.
-func (a *address) settings(base *mysql.Config, hosts string, q sqltable.Parameters) error {
+func (a *address) settings(base *mysql.Config, hosts string, q sqltable.Parameters, password func() string) error {
 	seconds, err := q.Number("connect-timeout", int(sqltable.ConnectTimeout.Seconds()), 60)
 	if err != nil {
 		return err
@@ -104,13 +106,13 @@ func (a *address) settings(base *mysql.Config, hosts string, q sqltable.Paramete
 		}
 		base.Net, base.Addr = "unix", socket
 		a.hosts = []*mysql.Config{base}
-		return nil
+		return base.Apply(mysql.BeforeConnect(asNow(password, nil)))
 	}
 	secure, err := secured(q)
 	if err != nil {
 		return err
 	}
-	if err := base.Apply(mysql.BeforeConnect(secure)); err != nil {
+	if err := base.Apply(mysql.BeforeConnect(asNow(password, secure))); err != nil {
 		return err
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
@@ -122,6 +124,17 @@ func (a *address) settings(base *mysql.Config, hosts string, q sqltable.Paramete
 		a.hosts = append(a.hosts, c)
 	}
 	return nil
+}
+
+// asNow sets one connection up with the password as it is then, and by secure; nil: without TLS.
+func asNow(password func() string, secure func(*mysql.Config)) func(context.Context, *mysql.Config) error {
+	return func(_ context.Context, c *mysql.Config) error {
+		c.Passwd = dialer.Password(password, c.Passwd)
+		if secure != nil {
+			secure(c)
+		}
+		return nil
+	}
 }
 
 func withPort(host string) (string, error) {
@@ -137,7 +150,7 @@ func withPort(host string) (string, error) {
 
 // secured reads how connections are encrypted, and returns what sets that up for one connection,
 // with what is in the files then; nil: they are not.
-func secured(q sqltable.Parameters) (func(context.Context, *mysql.Config) error, error) {
+func secured(q sqltable.Parameters) (func(*mysql.Config), error) {
 	mode := strings.ToLower(q.Get("ssl-mode"))
 	if mode == "" {
 		mode = "preferred"
@@ -156,7 +169,7 @@ func secured(q sqltable.Parameters) (func(context.Context, *mysql.Config) error,
 	if err != nil {
 		return nil, fmt.Errorf("mysql address: %w", err)
 	}
-	return func(_ context.Context, c *mysql.Config) error {
+	return func(c *mysql.Config) {
 		t := files.Config()
 		t.ServerName, _, _ = net.SplitHostPort(c.Addr)
 		switch mode {
@@ -168,7 +181,6 @@ func secured(q sqltable.Parameters) (func(context.Context, *mysql.Config) error,
 			t.InsecureSkipVerify, t.VerifyConnection = true, anyNameOf(t.RootCAs)
 		}
 		c.TLS = t
-		return nil
 	}, nil
 }
 

@@ -16,7 +16,7 @@ const page = "docs/mysql.md"
 // Examine looks for what is wrong with the database that cfg names, and takes a lock that
 // nobody else uses and gives it back. cfg.Node is not used.
 func Examine(ctx context.Context, cfg Config) []backend.Finding {
-	a, err := parseAddress(cfg.URL)
+	a, err := parseAddress(cfg.URL, cfg.Password)
 	if err != nil {
 		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}

@@ -54,7 +54,7 @@ func open(t *testing.T, url, node string, with ...func(*Config)) *Table {
 // sql carries out statements as the administrator, and returns what the last one tells.
 func sql(t *testing.T, s *mysqltest.Server, statements ...string) (told sqltable.Rows) {
 	t.Helper()
-	a, err := parseAddress(s.At("root", "mysql"))
+	a, err := parseAddress(s.At("root", "mysql"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ const (
 // OpenTable makes the Table of a node. It does not wait for the server to be there. Errors
 // are of the configuration.
 func OpenTable(cfg Config) (*Table, error) {
-	a, err := parseAddress(cfg.URL)
+	a, err := parseAddress(cfg.URL, cfg.Password)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func parseAddress(raw string) (address, error) {
 			q.Set(name, usual)
 		}
 	}
-	a.server, err = newServer(base + "?" + q.Encode())
+	a.server, err = newServer(base+"?"+q.Encode(), q)
 	return a, err
 }
 
@@ -82,7 +82,7 @@ func parseAddress(raw string) (address, error) {
 // its password.
 func parseListen(cfg Config, a address) (*server, error) {
 	if cfg.ListenURL == "" {
-		return &server{a.server.Copy(), a.server.files}, nil
+		return &server{a.server.Copy(), a.server.files, a.server.password}, nil
 	}
 	direct, err := parseAddress(cfg.ListenURL)
 	if err != nil {
@@ -90,7 +90,7 @@ func parseListen(cfg Config, a address) (*server, error) {
 	}
 	c, of := direct.server, a.server
 	if base, _, _ := strings.Cut(cfg.ListenURL, "?"); !strings.Contains(base, "@") {
-		c.User, c.Password = of.User, of.Password
+		c.User, c.Password, c.password = of.User, of.Password, of.password
 	}
 	return c, nil
 }

@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,21 +21,31 @@ type server struct {
 	// files has what the files for TLS say: the library reads them with the address, and knows which
 	// there are, as some are named by the environment or lie in the home directory.
 	files *dialer.Renewed[*pgconn.Config]
+	// password says which one belongs to the user now; "": that of Config.
+	password func() string
 }
 
-// newServer reads an address that has only what the library knows.
-func newServer(raw string) (*server, error) {
+// newServer reads an address that has only what the library knows, with q as its parameters.
+func newServer(raw string, q sqltable.Parameters) (*server, error) {
+	known := false
 	files, err := dialer.Renew(func() (*pgconn.Config, error) {
-		c, err := pgconn.ParseConfig(raw)
-		if err != nil {
-			return nil, unparsed(err)
+		if err := haveEnd(q); err != nil {
+			return nil, err
 		}
+		c, err := pgconn.ParseConfig(raw)
+		switch {
+		case err != nil:
+			return nil, unparsed(err)
+		case known && c.Password == "": // the library says nothing of a file that it cannot read
+			return nil, errors.New("passfile: it cannot be read any more, or has no line for this host, database and user")
+		}
+		known = c.Password != ""
 		return c, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &server{files.Now().Copy(), files}
+	s := &server{files.Now().Copy(), files, func() string { return files.Now().Password }}
 	s.DialFunc = dialer.New(sqltable.ConnectTimeout).DialContext
 	return s, nil
 }
@@ -43,10 +55,11 @@ func (s *server) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	return pgconn.ConnectConfig(ctx, s.now())
 }
 
-// now has TLS as the files are. All else stays as it was read at the start, and so does TLS where
+// now has the password and TLS as the files are. All else stays as it was read at the start, and so does TLS where
 // the files now say something else than what it is made of.
 func (s *server) now() *pgconn.Config {
 	c := s.Copy()
+	c.Password = dialer.Password(s.password, c.Password)
 	encrypted := func(f *pgconn.FallbackConfig) bool { return f.TLSConfig != nil }
 	if c.TLSConfig == nil && !slices.ContainsFunc(c.Fallbacks, encrypted) {
 		return c
@@ -63,6 +76,18 @@ func (s *server) now() *pgconn.Config {
 		}
 	}
 	return c
+}
+
+// haveEnd says which file of q cannot be read. The library would wait for the end of a pipe, and what
+// came through one cannot be read again.
+func haveEnd(q sqltable.Parameters) error {
+	for _, name := range []string{"passfile", "sslrootcert", "sslcert", "sslkey"} {
+		path := cmp.Or(q.Get(name), os.Getenv("PG"+strings.ToUpper(name)))
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && path != os.DevNull {
+			return fmt.Errorf("postgres address: %s: %s is no plain file, which it has to be: it is read again for each connection", name, path)
+		}
+	}
+	return nil
 }
 
 // unparsed is err without the address, which may have a password in it.

@@ -29,6 +29,9 @@ func OpenTable(cfg Config) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Password != nil {
+		a.server.password = cfg.Password
+	}
 	direct, err := parseListen(cfg, a)
 	if err != nil {
 		return nil, err

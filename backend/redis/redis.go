@@ -28,7 +28,9 @@ import (
 
 // Config of a Table.
 type Config struct {
-	URL       string        // redis://, rediss://, redis+unix://, redis+sentinel:// or redis+cluster://
+	URL string // redis://, rediss://, redis+unix://, redis+sentinel:// or redis+cluster://
+	// Password says, for each connection, which one belongs to the user of URL now; nil: that in URL.
+	Password  func() string
 	KeyPrefix string        // before every lock name; Redisson's NameMapper
 	FenceTTL  time.Duration // how long a fence counter outlives its last use; 0: none is made
 	Publish   string        // how Redisson is told: auto, publish, spublish or both; "": auto

@@ -27,7 +27,7 @@ type site struct {
 
 // openSite does not wait for Redis to be there. Errors are of the configuration.
 func openSite(cfg Config, channel string) (*site, error) {
-	connect, err := servers.Open(cfg.URL)
+	connect, err := servers.Open(cfg.URL, cfg.Password)
 	if err != nil {
 		return nil, err
 	}

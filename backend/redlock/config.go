@@ -9,7 +9,9 @@ import (
 
 // Config of a store.
 type Config struct {
-	URL       string        // redlock://h1,h2,h3
+	URL string // redlock://h1,h2,h3
+	// Password says, for each connection, which one belongs to the user of URL now; nil: that in URL.
+	Password  func() string
 	KeyPrefix string        // before every lock name
 	FenceTTL  time.Duration // how long a fence counter outlives its last use; 0: none is made
 	Node      backend.Node

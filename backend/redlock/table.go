@@ -44,7 +44,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	for i, url := range urls {
 		unused := func(ctx context.Context) bool { return site.unused(ctx, i) }
 		t, err := redis.OpenTable(redis.Config{
-			URL: url, KeyPrefix: cfg.KeyPrefix, FenceTTL: cfg.FenceTTL, Node: cfg.Node, Log: cfg.Log,
+			URL: url, Password: cfg.Password, KeyPrefix: cfg.KeyPrefix, FenceTTL: cfg.FenceTTL, Node: cfg.Node, Log: cfg.Log,
 			Guard: redis.GuardQuarantine, Lease: longest + requestLife, Unused: unused, Voter: true,
 		})
 		if err != nil {

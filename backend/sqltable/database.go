@@ -12,6 +12,8 @@ import (
 // Config of a Table.
 type Config struct {
 	URL string // of the database
+	// Password says, for each connection, which one belongs to the user of URL now; nil: that in URL.
+	Password func() string
 	// ListenURL is of the same PostgreSQL, for messages: without a pooler in between. "": URL,
 	// as it always is of other databases.
 	ListenURL string

@@ -12,6 +12,8 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/lockgw/lockgw/backend/dialer"
 )
 
 const (
@@ -44,6 +46,7 @@ func Options(rawurl string) (*goredis.Options, error) {
 	for _, name := range tlsSettings {
 		q.Del(name)
 	}
+	file := secretIn(q, "password")
 	password, err := take(q, "password")
 	if err != nil {
 		return nil, err
@@ -61,6 +64,9 @@ func Options(rawurl string) (*goredis.Options, error) {
 	secure, err := files.Open(opt.TLSConfig)
 	if err != nil {
 		return nil, fmt.Errorf("redis address: %w", err)
+	}
+	if file.Path != "" {
+		renew(opt, dialer.NewPassword(file))
 	}
 	return settle(opt, secure)
 }
@@ -163,7 +169,7 @@ func CheckURL(rawurl string) error {
 	if !one && (kind != "redis" && kind != "rediss" || server != "sentinel" && server != "cluster") {
 		return fmt.Errorf("redis address: unknown scheme %q, want redis, rediss, redis+unix, redis+sentinel or redis+cluster", scheme)
 	}
-	if _, _, err := Open(withoutFiles(rawurl)); err != nil {
+	if _, _, err := Open(withoutFiles(rawurl), nil); err != nil {
 		return err
 	}
 	_, query, _ := strings.Cut(rawurl, "?")
@@ -195,18 +201,34 @@ func withoutFiles(rawurl string) string {
 	return head + "?" + q.Encode()
 }
 
+// renew has each connection log in by the password as it is then; nil: it does not change.
+func renew(opt *goredis.Options, password func() string) {
+	if password == nil {
+		return
+	}
+	user, first := opt.Username, opt.Password
+	opt.CredentialsProvider = func() (string, string) { return user, dialer.Password(password, first) }
+}
+
 // Open reads an address of any kind. What makes clients by it is one, of a single server or the
 // master that Sentinels name, or all, of a cluster; the other one is nil.
-func Open(rawurl string) (one func() *goredis.Client, all func() *goredis.ClusterClient, err error) {
+// password counts before the one of the address, which is that of the start.
+func Open(rawurl string, password func() string) (one func() *goredis.Client, all func() *goredis.ClusterClient, err error) {
 	switch scheme, _, _ := strings.Cut(rawurl, "://"); scheme {
 	case "redis+sentinel", "rediss+sentinel":
-		opt, err := SentinelOptions(rawurl)
+		opt, err := sentinelOptions(rawurl, password)
 		return func() *goredis.Client { return NewMaster(opt) }, nil, err
 	case "redis+cluster", "rediss+cluster":
 		a, err := ClusterAddress(rawurl)
+		if err == nil {
+			renew(a.opt, password)
+		}
 		return nil, func() *goredis.ClusterClient { return a.New() }, err
 	default:
 		opt, err := Options(rawurl)
+		if err == nil {
+			renew(opt, password)
+		}
 		return func() *goredis.Client { return New(opt) }, nil, err
 	}
 }

@@ -30,6 +30,12 @@ var errNoMaster = errors.New("redis address: the master's name is missing; write
 // user and password are those of the servers. The query may hold what options
 // takes, and sentinel_username and sentinel_password, each also with _file.
 func SentinelOptions(rawurl string) (*goredis.FailoverOptions, error) {
+	return sentinelOptions(rawurl, nil)
+}
+
+// sentinelOptions has connections to the servers made with password; see Open. That of the Sentinels
+// stays what it was at the start: the library asks nobody for it.
+func sentinelOptions(rawurl string, password func() string) (*goredis.FailoverOptions, error) {
 	s, err := readSeveral(rawurl, "26379")
 	if err != nil {
 		return nil, err
@@ -47,19 +53,20 @@ func SentinelOptions(rawurl string) (*goredis.FailoverOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	password, err := take(s.query, "sentinel_password")
+	secret, err := take(s.query, "sentinel_password")
 	if err != nil {
 		return nil, err
 	}
-	if user != "" && password == "" {
+	if user != "" && secret == "" {
 		return nil, errors.New("redis address: sentinel_username needs sentinel_password or sentinel_password_file")
 	}
 	opt, err := s.options(db)
 	if err != nil {
 		return nil, err
 	}
+	renew(opt, password)
 	f := failover(opt)
-	f.SentinelAddrs, f.MasterName, f.SentinelUsername, f.SentinelPassword = s.hosts, master, user, password
+	f.SentinelAddrs, f.MasterName, f.SentinelUsername, f.SentinelPassword = s.hosts, master, user, secret
 	return f, nil
 }
 
@@ -67,7 +74,8 @@ func SentinelOptions(rawurl string) (*goredis.FailoverOptions, error) {
 func failover(opt *goredis.Options) *goredis.FailoverOptions {
 	return &goredis.FailoverOptions{
 		ClientName: opt.ClientName, Protocol: opt.Protocol, Username: opt.Username, Password: opt.Password, DB: opt.DB,
-		Dialer: opt.Dialer, TLSConfig: opt.TLSConfig, DialTimeout: max(opt.DialTimeout, sentinelPatience), DialerRetries: opt.DialerRetries,
+		CredentialsProvider: opt.CredentialsProvider,
+		Dialer:              opt.Dialer, TLSConfig: opt.TLSConfig, DialTimeout: max(opt.DialTimeout, sentinelPatience), DialerRetries: opt.DialerRetries,
 		ReadTimeout: opt.ReadTimeout, WriteTimeout: opt.WriteTimeout, ContextTimeoutEnabled: opt.ContextTimeoutEnabled,
 		MaxRetries: opt.MaxRetries, PipelinePoolSize: opt.PipelinePoolSize, DisableIdentity: opt.DisableIdentity,
 		PoolFIFO: opt.PoolFIFO, PoolSize: opt.PoolSize, PoolTimeout: opt.PoolTimeout,

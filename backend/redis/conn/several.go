@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/lockgw/lockgw/backend/dialer"
 )
 
 // several is an address with more than one host in it, taken apart.
@@ -100,6 +101,11 @@ func isPort(text string) bool {
 	return err == nil && n != 0
 }
 
+// secretIn is the file that name_file says; Path "": none.
+func secretIn(q url.Values, name string) dialer.File {
+	return dialer.File{Setting: name + "_file", Path: q.Get(name + "_file")}
+}
+
 // take removes a setting from q, and reads it from the file that name_file says.
 func take(q url.Values, name string) (string, error) {
 	value, file := q.Get(name), q.Get(name+"_file")
@@ -111,12 +117,9 @@ func take(q url.Values, name string) (string, error) {
 	case value != "":
 		return "", fmt.Errorf("redis address: %s and %s_file are both given", name, name)
 	}
-	text, err := os.ReadFile(file)
+	text, err := dialer.ReadSecret(file)
 	if err != nil {
 		return "", fmt.Errorf("redis address: %s_file: %w", name, err)
 	}
-	if value = strings.TrimRight(string(text), "\r\n"); value == "" {
-		return "", fmt.Errorf("redis address: %s_file: %s is empty", name, file)
-	}
-	return value, nil
+	return string(text), nil
 }

@@ -105,7 +105,7 @@ func TestSeveralRefuses(t *testing.T) {
 		{"redis+cluster://h1?colour=sesame", "colour"},
 		{"redis+ring://u:sesame@h1", "unknown scheme"},
 	} {
-		_, _, err := Open(tt.url)
+		_, _, err := Open(tt.url, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Open(%q): err = %v, want one with %q", tt.url, err, tt.want)
 		} else if strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "ame@") {

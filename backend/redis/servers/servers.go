@@ -89,9 +89,9 @@ func (s single) Listen(channel string, watched Publishing, log *slog.Logger) Sub
 	return h
 }
 
-// Open reads backend.url and returns what makes clients for it.
-func Open(rawurl string) (func() Set, error) {
-	one, all, err := conn.Open(rawurl)
+// Open reads backend.url and returns what makes clients for it; password as in package conn.
+func Open(rawurl string, password func() string) (func() Set, error) {
+	one, all, err := conn.Open(rawurl, password)
 	if all != nil {
 		return func() Set { return &cluster{ClusterClient: all()} }, err
 	}

@@ -38,6 +38,10 @@ const (
 // reached now is no error: the gateway runs, and is not ready until it can.
 func openTable(cfg config.Config, past legacy, log *slog.Logger) (ledger.Table, error) {
 	c, node := cfg.Backend, backend.Node{ID: past.state.Node} // in the store it is the process before
+	var password func() string
+	if c.PasswordFile != "" { // which package config has put into the URL as it was then
+		password = dialer.NewPassword(dialer.File{Setting: "backend.password_file", Path: c.PasswordFile})
+	}
 	scheme, _, _ := strings.Cut(c.URL, "://")
 	switch scheme {
 	case "memory":
@@ -50,7 +54,7 @@ func openTable(cfg config.Config, past legacy, log *slog.Logger) (ledger.Table, 
 		return memory.OpenTable(rows, node.ID), nil
 	case "redis", "rediss", "redis+unix", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
 		return redis.OpenTable(redis.Config{
-			URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Publish: c.Redis.Publish,
+			URL: c.URL, Password: password, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Publish: c.Redis.Publish,
 			Guard: c.Redis.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, redisRuns), Node: node, Log: log,
 		})
 	case "etcd":
@@ -59,16 +63,16 @@ func openTable(cfg config.Config, past legacy, log *slog.Logger) (ledger.Table, 
 		return zookeeper.OpenTable(zookeeper.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, Lease: cfg.Lock.TTL, Node: node, Log: log})
 	case "postgres", "postgresql":
 		return postgres.OpenTable(postgres.Config{
-			URL: c.URL, ListenURL: c.Postgres.ListenURL, KeyPrefix: c.KeyPrefix,
+			URL: c.URL, Password: password, ListenURL: c.Postgres.ListenURL, KeyPrefix: c.KeyPrefix,
 			Guard: c.Postgres.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, postgresRuns), Node: node, Log: log,
 		})
 	case "mysql":
 		return mysql.OpenTable(mysql.Config{
-			URL: c.URL, KeyPrefix: c.KeyPrefix,
+			URL: c.URL, Password: password, KeyPrefix: c.KeyPrefix,
 			Guard: c.MySQL.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, mysqlRuns), Node: node, Log: log,
 		})
 	case "redlock":
-		return redlock.OpenTable(redlock.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Node: node, Log: log})
+		return redlock.OpenTable(redlock.Config{URL: c.URL, Password: password, KeyPrefix: c.KeyPrefix, FenceTTL: c.Redis.FenceTTL, Node: node, Log: log})
 	default:
 		return nil, config.CheckBackendURL(c.URL)
 	}
