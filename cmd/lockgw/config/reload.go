@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // NeedsRestart lists the keys whose value in next is in force only after a restart.
 func NeedsRestart(running, next *Settings) []string {
@@ -11,6 +14,9 @@ func NeedsRestart(running, next *Settings) []string {
 		}
 		key := f.key
 		if key == "backend.url" {
+			if loggedInAnew(running, next) {
+				continue
+			}
 			key = urlKey(running, next)
 		}
 		if !slices.Contains(keys, key) {
@@ -18,6 +24,14 @@ func NeedsRestart(running, next *Settings) []string {
 		}
 	}
 	return keys
+}
+
+// loggedInAnew: nothing but the password in the file is another, and each new connection to the store
+// is made with that. The clients of etcd and ZooKeeper are given theirs once.
+func loggedInAnew(running, next *Settings) bool {
+	was, is := running.Backend.PasswordFile, next.Backend.PasswordFile
+	scheme, _, _ := strings.Cut(next.Backend.URL, "://")
+	return is != "" && was == is && running.withoutPassword == next.withoutPassword && scheme != "etcd" && scheme != "zookeeper"
 }
 
 // urlKey is by which key another URL has come. What is in its files is put into it.

@@ -13,14 +13,17 @@ import (
 func TestNeedsRestartNamesTheFile(t *testing.T) {
 	for _, tt := range []struct {
 		change string
+		url    string
 		want   []string
 	}{
-		{"nothing", nil},
-		{"password", []string{"backend.password_file"}},
-		{"url", []string{"backend.url_file"}},
-		{"no password", []string{"backend.password_file"}},
+		{"nothing", "redis://h/1", nil},
+		{"password", "redis://h/1", nil}, // each new connection is made with it
+		{"password", "etcd://u@h", []string{"backend.password_file"}},
+		{"password", "zookeeper://u@h", []string{"backend.password_file"}},
+		{"url", "redis://h/1", []string{"backend.url_file"}},
+		{"no password", "redis://h/1", []string{"backend.password_file"}},
 	} {
-		url, password := e2e.SecretFile(t, "redis://h/1"), e2e.SecretFile(t, "one")
+		url, password := e2e.SecretFile(t, tt.url), e2e.SecretFile(t, "one")
 		args := []string{"--backend-url-file=" + url, "--backend-password-file=" + password}
 		running, err := loadWith(t, "", args...)
 		if err != nil {
@@ -42,7 +45,7 @@ func TestNeedsRestartNamesTheFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := NeedsRestart(&running, &next); !slices.Equal(got, tt.want) {
-			t.Errorf("after a change of %s: %q, want %q", tt.change, got, tt.want)
+			t.Errorf("%s, after a change of %s: %q, want %q", tt.url, tt.change, got, tt.want)
 		}
 	}
 	running, err := loadWith(t, "", "--backend-url=redis://h/1")
