@@ -103,7 +103,7 @@ func TestRunStopsBeforeNextGrant(t *testing.T) {
 func TestRunWaitsForKillAfter(t *testing.T) {
 	dir := t.TempDir()
 	script := `trap "touch asked" TERM; until test -e asked; do sleep 0.05; done; sleep 2.5; touch done`
-	cmd := exec.Command("lockgw", "run", "nightly", "--ttl", "2s", "--max-runtime", "0.5", "--kill-after", "20s",
+	cmd := exec.Command("lockgw", "run", "nightly", "--ttl", "2s", "--max-runtime", "2s", "--kill-after", "20s",
 		"--socket", e2e.StartGateway(t), "--", "sh", "-c", script)
 	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {
