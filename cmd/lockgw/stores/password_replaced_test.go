@@ -15,7 +15,7 @@ import (
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
-const next = "ano/ther:@#2"
+const next = "new/word:@#2"
 
 // changed are how the password of the user of locked is changed at a server, and how the connections
 // that were made with the one before are ended.
