@@ -135,11 +135,11 @@ ARCHES ?= amd64 arm64
 packages:
 	deploy/packages/build.sh $(VERSION) $(ARCHES)
 
-## release: all files of a version, in bin/release, from what is committed (see docs/release.md)
+## release: all files of a version, in bin/release, from what is committed (VERSION=1.2.3, if no tag says so; see docs/release.md)
 release:
 	deploy/release/release.sh $(VERSION)
 
-## reproducible: the release twice, from two clones, the second with an empty cache; compares the bytes
+## reproducible: the release twice, from two clones, the second with an empty cache; compares the bytes (VERSION=1.2.3 as for release)
 reproducible:
 	deploy/release/reproducible.sh $(VERSION)
 

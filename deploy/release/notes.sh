@@ -9,7 +9,7 @@ changelog=${2:-$(dirname "$0")/../../CHANGELOG.md}
 
 notes=$(awk -v want="$version" '/^## / { on = $2 == want; next } on' "$changelog" | sed -e '/./,$!d')
 [ -n "$notes" ] || {
-	echo "$changelog has no part \"## $version\", or it is empty: name what is there \"## Unreleased\" so" >&2
+	echo "$changelog has no part \"## $version\", or it is empty: name what is there \"## Unreleased\" so, or give a version that is there as VERSION" >&2
 	exit 1
 }
 printf '%s\n' "$notes"
