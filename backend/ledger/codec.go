@@ -79,6 +79,7 @@ func (e *Entry) encode(b []byte) []byte {
 	b = jsontext.Number(b, `,"mode":`, int64(e.Mode))
 	b = strconv.AppendInt(append(b, `,"want":`...), int64(e.Want), 10)
 	b = jsontext.Flag(b, `,"suspect":`, e.Suspect)
+	b = jsontext.Flag(b, `,"deaf":`, e.Deaf)
 	b = jsontext.Number(b, `,"since":`, e.Since)
 	b = jsontext.Number(b, `,"waiters":`, int64(e.Waiters))
 	b = jsontext.Number(b, `,"at":`, e.At)

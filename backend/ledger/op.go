@@ -53,6 +53,8 @@ type Op struct {
 	Mode backend.Mode
 	// Try: do not queue.
 	Try bool
+	// Deaf: messages to the node do not arrive.
+	Deaf bool
 	// Extend asks for the next block of fences under Hold. It is not given if others
 	// wait.
 	Extend bool
@@ -135,7 +137,14 @@ const (
 	Tell
 	// Told is the answer to a Tell.
 	Told
+	// Deaf: the store refuses the node the connection for messages, so that none arrive, while it
+	// takes requests. A Table makes it itself, again at least every DeafFor as long as that is so;
+	// a Resync ends it.
+	Deaf
 )
+
+// DeafFor is how long a Deaf holds.
+const DeafFor = 30 * time.Second
 
 // MaxText is how long the Text of a Message may be.
 const MaxText = 4096

@@ -87,6 +87,8 @@ type Entry struct {
 	Want int `json:"want"`
 	// Suspect: the node let an offer run out, and is served last until it writes again.
 	Suspect bool `json:"suspect,omitempty"`
+	// Deaf: messages to the node do not arrive, and it looks by itself.
+	Deaf bool `json:"deaf,omitempty"`
 	// Since is when the first of its callers came, in microseconds of the store's
 	// clock. It orders the queue if the order is strict.
 	Since int64 `json:"since,omitempty"`
@@ -138,6 +140,13 @@ func (r *Record) Entry(node string) *Entry {
 		return &r.Queue[i]
 	}
 	return nil
+}
+
+// Looks: node comes for an offer by itself, although no message to it arrives. One that has let
+// an offer run out since it wrote last may be dead as well.
+func (r *Record) Looks(node string) bool {
+	e := r.Entry(node)
+	return e != nil && e.Deaf && !e.Suspect
 }
 
 func (r *Record) place(node string) int {

@@ -99,7 +99,7 @@ func (s *stepping) sync() {
 		}
 	}
 	if e := s.Entry(me); e != nil {
-		e.Waiters, e.At = s.op.Waiters, s.op.At
+		e.Deaf, e.Waiters, e.At = s.op.Deaf, s.op.Waiters, s.op.At
 		if !waited || anew {
 			s.tellHolders(me)
 		}

@@ -42,7 +42,7 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 		t.trials.forget()
 		t.lookAtServers(true)
 		f(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Resync}})
-	})
+	}, func() { f(ledger.Addressed{Message: ledger.Message{Node: t.cfg.Node.ID, Kind: ledger.Deaf}}) })
 }
 
 // Send implements ledger.Table.

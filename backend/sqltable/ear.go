@@ -97,8 +97,9 @@ func (e *Ear) Unsaid() error {
 }
 
 // run listens until ctx is over, over one connection after the other. listen says whether it
-// could, and why it does so no more; an error of nil is no trouble.
-func (e *Ear) run(ctx context.Context, listen func(context.Context) (listened bool, err error)) {
+// could, and why it does so no more; an error of nil is no trouble. deaf is called when the database
+// does not let it.
+func (e *Ear) run(ctx context.Context, listen func(context.Context) (listened bool, err error), deaf func()) {
 	for wait := Relisten; ctx.Err() == nil; {
 		listened, err := listen(ctx)
 		e.hasTried()
@@ -113,6 +114,9 @@ func (e *Ear) run(ctx context.Context, listen func(context.Context) (listened bo
 			if was := e.trouble.Swap(&err); was == nil || (*was).Error() != err.Error() {
 				e.log.Warn("messages from "+e.product+" do not arrive; trying again", "err", err)
 			}
+		}
+		if !listened && errors.Is(err, backend.ErrRefused) { // else requests get no answer either
+			deaf()
 		}
 		backend.Wait(ctx, wait)
 		wait = min(2*wait, relistenMost)

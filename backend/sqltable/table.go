@@ -170,7 +170,7 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.told = f
 	t.Ear.started.Store(true)
-	t.Go(func(life context.Context) { t.Ear.run(life, t.db.Listen) })
+	t.Go(func(life context.Context) { t.Ear.run(life, t.db.Listen, func() { t.tell(ledger.Deaf) }) })
 	t.Go(func(life context.Context) {
 		t.Ear.beat(life, t.Beats, sweepEach, t.db.Beat, func(ctx context.Context) error { return t.db.Sweep(ctx, Unused) })
 	})
@@ -185,7 +185,12 @@ func (t *Table) Listens() {
 	t.Ear.hasTried()
 	backend.Signal(t.Ear.beats)
 	t.PrepareAgain()
-	t.told(ledger.Addressed{Message: ledger.Message{Node: t.Node(), Kind: ledger.Resync}})
+	t.tell(ledger.Resync)
+}
+
+// tell says something about all messages.
+func (t *Table) tell(k ledger.Kind) {
+	t.told(ledger.Addressed{Message: ledger.Message{Node: t.Node(), Kind: k}})
 }
 
 // List has the last name told as cursor. A row that cannot be read is left out.

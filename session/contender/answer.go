@@ -87,7 +87,7 @@ func (c *Contender) wrote(q *Request, r ledger.Reply) {
 	for _, h := range c.copy.Holds {
 		if h.Offered && h.Node != c.cfg.Node {
 			c.watch = true
-			if slices.Contains(r.Unheard, h.Node) {
+			if slices.Contains(r.Unheard, h.Node) && !c.copy.Looks(h.Node) {
 				c.unheard = append(c.unheard, h.ID)
 			}
 		}

@@ -96,6 +96,7 @@ type Contender struct {
 	look       bool            // ask, whatever the copy says
 	nudged     bool            // told that others wait, while an answer was pending
 	watch      bool            // see to it that offers to others are taken
+	deaf       bool            // no messages arrive
 	unheard    []backend.Fence // offers of which nobody heard
 	leaving    bool            // nothing of ours is to remain
 	bar        time.Duration   // to keep the name from everybody when we have left

@@ -23,7 +23,7 @@ func (c *Contender) Fingerprint(p Printer) {
 	h := &c.hold
 	p.Version(c.version)
 	p.Record(&c.copy)
-	p.Int(bit(c.unresolved), bit(c.look), bit(c.nudged), bit(c.watch), bit(c.leaving), bit(c.recovers), bit(c.renewing), bit(c.describe), bit(c.intent), bit(h.giving))
+	p.Int(bit(c.unresolved), bit(c.look), bit(c.nudged), bit(c.watch), bit(c.deaf), bit(c.leaving), bit(c.recovers), bit(c.renewing), bit(c.describe), bit(c.intent), bit(h.giving))
 	p.Int(c.asking)
 	if c.least != 0 {
 		p.Int(int(c.least))

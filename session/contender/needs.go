@@ -65,7 +65,7 @@ func (c *Contender) needs() ledger.Op {
 		Turns: c.cfg.Turns, Floor: max(c.top, backend.Fence(max(c.storeTime(), 0))),
 		OfferTTL: c.cfg.Offer, Strict: c.cfg.Strict, Unheard: c.unheard, Lapse: true,
 		Callers: c.tellable(), Waiters: c.queue.len(), Last: c.newest(), At: c.shownTime(),
-		Retains: c.cfg.Retain > 0, Stray: c.stray(),
+		Retains: c.cfg.Retain > 0, Stray: c.stray(), Deaf: c.deaf,
 	}
 	for _, w := range c.in {
 		switch {

@@ -3,6 +3,7 @@ package contender
 import (
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -50,9 +51,25 @@ func (c *Contender) believes(r *ledger.Reply) bool {
 		r.Record.Firm(c.cfg.Node).Same(c.copy.Firm(c.cfg.Node))
 }
 
-// Resync: messages may have been missed.
+// Deaf is called again and again while no messages arrive: what they would tell is looked at. Those
+// who let go are told in the record that nobody has to hear of an offer to this node.
+func (c *Contender) Deaf(now time.Duration) Effects {
+	c.now = now
+	c.deaf = true
+	c.look = c.look || c.flight == nil && c.Listens()
+	return c.advance()
+}
+
+// Listens: a message may tell what matters here. One caller who has the name alone gives it back by
+// a write in any case, and sees by that who waits.
+func (c *Contender) Listens() bool {
+	return c.queue.len() > 0 || c.hold.id != 0 && (c.hold.mode != backend.Exclusive || c.cfg.Retain > 0)
+}
+
+// Resync: messages may have been missed, and arrive again.
 func (c *Contender) Resync(now time.Duration) Effects {
 	c.now = now
+	c.deaf = false
 	c.look = c.look || c.queue.len() > 0 || c.hold.id != 0
 	return c.advance()
 }

@@ -74,6 +74,7 @@ type Engine struct {
 	renewals renewals
 	asks     asks
 	limit    limit
+	ear      ear
 	deaf     atomic.Bool // until Recovered
 
 	mu     sync.Mutex // guards the fields below; it may be locked under Name.mu
@@ -91,6 +92,7 @@ func New(t ledger.Table, o Owner, cfg Config) *Engine {
 	e.renewals.e = e
 	e.limit.timeout = cfg.Timeout
 	e.asks.start(e)
+	e.ear.start(e)
 	e.deaf.Store(cfg.Recovers)
 	t.Listen(e.heard)
 	return e
@@ -222,6 +224,7 @@ func (e *Engine) rememberLocked(n *Name) {
 // heard takes a message from the store.
 func (e *Engine) heard(m ledger.Addressed) {
 	switch {
+	case e.ear.heard(m.Kind):
 	case e.deaf.Load(): // Recovered has all names ask
 	case e.asks.heard(m):
 	case m.Kind == ledger.Resync:
@@ -282,6 +285,7 @@ func (e *Engine) Abandon() {
 	}
 	e.renewals.stop()
 	e.asks.stop()
+	e.ear.stop()
 	e.timers.stop()
 	e.wg.Wait()
 	e.limit.stop()

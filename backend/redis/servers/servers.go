@@ -45,9 +45,9 @@ type Set interface {
 // Subscriber listens to the channel of this node, and to those that are watched for a while.
 type Subscriber interface {
 	// Start listens until Close. onMessage gets each message to this node; onResync is
-	// called each time after which messages arrive, as one may have been missed before.
-	// Neither may block.
-	Start(onMessage func(payload string), onResync func())
+	// called each time after which messages arrive, as one may have been missed before; onDeaf
+	// each time that a server refuses the connection for them. None may block.
+	Start(onMessage func(payload string), onResync, onDeaf func())
 	// Watch has f called when channel is listened to and at each message there, until
 	// Unwatch was called as often. f must not block.
 	Watch(channel string, f func())

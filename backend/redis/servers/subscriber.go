@@ -44,6 +44,7 @@ type subscriber struct {
 	watched         Publishing    // by which commands to watch a channel
 	onMessage       func(payload string)
 	onResync        func()
+	onDeaf          func()
 	onLoss          func() // a subscription has ended; it may belong elsewhere
 
 	id     string // begins the probes of this subscriber, for others may share its channel
@@ -72,8 +73,8 @@ func newSubscriber(client *goredis.Client, channel string, log *slog.Logger) *su
 // Start subscribes, now and whenever the connection was lost, until Close.
 // onMessage gets each payload of the node's own channel but the probes, onResync is
 // called each time that channel was subscribed to; neither may block.
-func (h *subscriber) Start(onMessage func(payload string), onResync func()) {
-	h.onMessage, h.onResync = onMessage, onResync
+func (h *subscriber) Start(onMessage func(payload string), onResync, onDeaf func()) {
+	h.onMessage, h.onResync, h.onDeaf = onMessage, onResync, onDeaf
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
 	h.wg.Go(func() { h.run(ctx) })
@@ -124,6 +125,9 @@ func (h *subscriber) run(ctx context.Context) {
 			return
 		}
 		h.onLoss()
+		if refused(conn.Outcome(err)) {
+			h.onDeaf()
+		}
 		if h.lost(err) {
 			backoff = minBackoff
 			switch why := conn.Outcome(err); {

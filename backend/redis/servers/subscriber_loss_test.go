@@ -119,7 +119,7 @@ func TestSubscriberWithoutRedis(t *testing.T) {
 	if h.healthy() {
 		t.Error("a subscriber that was not started is healthy")
 	}
-	h.Start(func(string) {}, func() {})
+	h.Start(func(string) {}, func() {}, func() {})
 	t.Cleanup(h.Close)
 	redistest.Await(t, "the subscriber is healthy", h.healthy)
 
@@ -149,7 +149,7 @@ func TestSubscriberIsRefused(t *testing.T) {
 	var log redistest.Log
 	h := newSubscriber(dial(t, redistest.Patient("redis://"+s.Addr)), nodeChannel, slog.New(slog.NewTextHandler(&log, nil)))
 	h.period = 50 * time.Millisecond
-	h.Start(func(string) {}, func() {})
+	h.Start(func(string) {}, func() {}, func() {})
 	t.Cleanup(h.Close)
 	redistest.Await(t, "it hears", func() bool { return h.Deaf(nil) == nil })
 	allow := func(rights string) {

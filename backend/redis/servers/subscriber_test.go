@@ -26,7 +26,7 @@ func listen(t *testing.T, addr string, period, timeout time.Duration) *ear {
 	t.Helper()
 	e := &ear{subscriber: newSubscriber(dial(t, "redis://"+addr), nodeChannel, slog.New(slog.DiscardHandler)), messages: make(chan string, 100)}
 	e.period, e.timeout = period, timeout
-	e.Start(func(m string) { e.messages <- m }, func() { e.resyncs.Add(1) })
+	e.Start(func(m string) { e.messages <- m }, func() { e.resyncs.Add(1) }, func() {})
 	t.Cleanup(e.Close)
 	redistest.Await(t, "the subscriber is healthy", e.healthy)
 	return e
@@ -173,7 +173,7 @@ func TestSubscriberCloseWaitsForCallbacks(t *testing.T) {
 	s := redistest.Start(t)
 	h := newSubscriber(dial(t, s.URL()), nodeChannel, slog.New(slog.DiscardHandler))
 	entered, leave, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	h.Start(func(string) { close(entered); <-leave }, func() {})
+	h.Start(func(string) { close(entered); <-leave }, func() {}, func() {})
 	redistest.Await(t, "the subscriber is healthy", h.healthy)
 	s.Client().Publish(t.Context(), nodeChannel, "m")
 	<-entered
@@ -207,7 +207,7 @@ func TestSubscriberClose(t *testing.T) {
 		running := goleak.IgnoreCurrent()
 		h := newSubscriber(client, nodeChannel, slog.New(slog.DiscardHandler))
 		h.period, h.timeout = 50*time.Millisecond, 50*time.Millisecond
-		h.Start(func(string) {}, func() {})
+		h.Start(func(string) {}, func() {}, func() {})
 		redistest.Await(t, tt.name+": the subscriber is healthy", h.healthy)
 		tt.before()
 		began := time.Now()
@@ -221,7 +221,7 @@ func TestSubscriberClose(t *testing.T) {
 		}
 	}
 	h := newSubscriber(client, nodeChannel, slog.New(slog.DiscardHandler))
-	h.Start(func(string) {}, func() {})
+	h.Start(func(string) {}, func() {}, func() {})
 	h.Close() // while Redis is gone
 }
 

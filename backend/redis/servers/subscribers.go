@@ -30,6 +30,7 @@ type subscribers struct {
 
 	onMessage func(payload string)
 	onResync  func()
+	onDeaf    func()
 	cancel    context.CancelFunc
 	wg        sync.WaitGroup
 	again     chan struct{} // cap 1: the masters may be others
@@ -68,8 +69,8 @@ func newSubscribers(s Set, channel string, watched Publishing, log *slog.Logger)
 }
 
 // Start is subscriber.start, for all.
-func (h *subscribers) Start(onMessage func(payload string), onResync func()) {
-	h.onMessage, h.onResync = onMessage, onResync
+func (h *subscribers) Start(onMessage func(payload string), onResync, onDeaf func()) {
+	h.onMessage, h.onResync, h.onDeaf = onMessage, onResync, onDeaf
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
 	h.wg.Go(func() { h.run(ctx) })
@@ -199,7 +200,7 @@ func (h *subscribers) add(c *goredis.Client) *member {
 		if h.doubles.first(payload, m.subscriber) {
 			h.onMessage(payload)
 		}
-	}, h.onResync)
+	}, h.onResync, h.onDeaf)
 	h.subscribers[c] = m
 	return m
 }

@@ -14,6 +14,7 @@ type inbox struct {
 	mu     sync.Mutex // guards the fields below
 	closed bool
 	copies map[subject]*copies
+	deaf   [maxServers]bool // by which server no messages arrive
 }
 
 // subject tells messages apart.
@@ -45,7 +46,14 @@ func (t *Table) Listen(f func(ledger.Addressed)) {
 }
 
 func (t *Table) heard(server int, m ledger.Addressed) {
-	if m.Kind == ledger.Resync {
+	switch m.Kind {
+	case ledger.Deaf:
+		if t.deafens(server) {
+			t.inbox.tell(m)
+		}
+		return
+	case ledger.Resync:
+		t.inbox.hears(server)
 		t.inbox.tell(m)
 		return
 	}
@@ -112,4 +120,25 @@ func (in *inbox) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.closed = true
+}
+
+// deafens: no messages arrive by this server, so that those of a majority may reach nobody.
+func (t *Table) deafens(server int) bool {
+	in := &t.inbox
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.deaf[server] = true
+	hear := len(t.tables)
+	for _, deaf := range in.deaf {
+		if deaf {
+			hear--
+		}
+	}
+	return hear < t.quorum
+}
+
+func (in *inbox) hears(server int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.deaf[server] = false
 }

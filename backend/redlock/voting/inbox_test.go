@@ -46,3 +46,28 @@ func TestTextOfSeveralServers(t *testing.T) {
 		}
 	})
 }
+
+// That no messages arrive is passed on where so few servers are left that those of a majority may
+// reach nobody.
+func TestDeafAtServers(t *testing.T) {
+	var told []ledger.Kind
+	tb := &Table{quorum: 2, tables: make([]ledger.Table, 3)}
+	tb.inbox.tell = func(m ledger.Addressed) { told = append(told, m.Kind) }
+	for _, says := range []struct {
+		server int
+		kind   ledger.Kind
+		told   bool
+	}{
+		{0, ledger.Deaf, false},
+		{0, ledger.Deaf, false},
+		{2, ledger.Deaf, true},
+		{0, ledger.Resync, true},
+		{2, ledger.Deaf, false},
+	} {
+		told = nil
+		tb.heard(says.server, ledger.Addressed{Message: ledger.Message{Node: "n", Kind: says.kind}})
+		if (len(told) == 1 && told[0] == says.kind) != says.told {
+			t.Errorf("server %d says %v: %v is told", says.server, says.kind, told)
+		}
+	}
+}

@@ -133,7 +133,7 @@ func (p *printer) Record(r *ledger.Record) {
 	}
 	for _, e := range r.Queue {
 		p.Text(e.Node)
-		p.Int(int(e.Mode), e.Want, bit(e.Suspect))
+		p.Int(int(e.Mode), e.Want, bit(e.Suspect), bit(e.Deaf))
 	}
 }
 

@@ -216,6 +216,17 @@ func (s *sim) fault(n *simNode) {
 	case 2:
 		n.deaf = true
 		s.note("%s hears no messages", n.name)
+		if s.chance(2) {
+			s.knowDeaf(n)
+		}
+	}
+}
+
+// knowDeaf: the store has said to n that no messages arrive.
+func (s *sim) knowDeaf(n *simNode) {
+	if n.deaf && n.up {
+		s.run(n, n.life, func() { s.carryOut(n, n.c.Deaf(s.now)) })
+		s.after(500*time.Millisecond, func() { s.knowDeaf(n) })
 	}
 }
 
