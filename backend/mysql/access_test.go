@@ -58,12 +58,12 @@ func TestLeastRights(t *testing.T) {
 	sqltest.Hears(t, told, ledger.Waits)
 }
 
-// Where the server has no connection more for renewals, those of requests do.
+// Where the server has no connection more, renewals go by those of requests, and requests wait for them.
 func TestNoConnectionToSpare(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)
 	sql(t, s, "CREATE USER app@'%' IDENTIFIED BY 'x' WITH MAX_USER_CONNECTIONS 1", "GRANT ALL ON locks.* TO app@'%'")
-	sqltest.RenewsOnOne(t, open(t, s.At("app:x", "locks"), "a"))
+	sqltest.ServesOnOne(t, open(t, s.At("app:x", "locks"), "a"))
 }
 
 // A row that somebody has locked keeps no other lease from being renewed.

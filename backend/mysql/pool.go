@@ -17,10 +17,13 @@ import (
 // pool sends requests over several connections.
 type pool struct{ *sqltable.Pool[*conn] }
 
-func (t *Table) newPool(conns int) *pool {
+func full(err error) bool { return is(err, noneToSpare...) }
+
+func (t *Table) newPool(conns int, full func(error) bool) *pool {
 	return &pool{sqltable.NewPool(sqltable.Connections[*conn]{
 		Product: product,
 		Make:    t.connect,
+		Full:    full,
 		Alive: func(ctx context.Context, c *conn, _ time.Duration) bool {
 			// The driver looks, before the next request, whether the server has closed it.
 			return c.Conn.(driver.SessionResetter).ResetSession(ctx) == nil

@@ -41,7 +41,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	}
 	t := &Table{hosts: a, disk: disk{asks: make(chan struct{}, 1)}}
 	t.sleeper = newSleeper(t)
-	t.requests, t.renewals = t.newPool(a.conns), t.newPool(renewConns)
+	t.requests, t.renewals = t.newPool(a.conns, full), t.newPool(renewConns, nil)
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
 		Type: "mysql", Product: product, MaxNode: maxNode,
 		Layout: layoutSQL, Known: layout, Missing: func(err error) bool { return is(err, missing) }, Create: t.create, Ask: t.ask,

@@ -63,12 +63,12 @@ func TestLeastRights(t *testing.T) {
 	sqltest.Hears(t, told, ledger.Waits)
 }
 
-// Where the server has no connection more for renewals, those of requests do.
+// Where the server has no connection more, renewals go by those of requests, and requests wait for them.
 func TestNoConnectionToSpare(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
 	psql(t, s, "CREATE ROLE app LOGIN CONNECTION LIMIT 1; GRANT CREATE ON DATABASE postgres TO app")
-	sqltest.RenewsOnOne(t, open(t, strings.Replace(s.URL(), "postgres@", "app@", 1), "a"))
+	sqltest.ServesOnOne(t, open(t, strings.Replace(s.URL(), "postgres@", "app@", 1), "a"))
 }
 
 // A row that somebody has locked keeps no other lease from being renewed.

@@ -40,11 +40,14 @@ const (
 	doubtful = time.Second
 )
 
-func newPool(a address, conns int) *pool {
+func full(err error) bool { return is(err, noneToSpare) }
+
+func newPool(a address, conns int, full func(error) bool) *pool {
 	p := &pool{server: a.server, of: inSchema(a.schema)}
 	p.Pool = sqltable.NewPool(sqltable.Connections[*conn]{
 		Product: product,
 		Make:    p.connect,
+		Full:    full,
 		Alive: func(ctx context.Context, c *conn, idle time.Duration) bool {
 			return idle < doubtful || c.Ping(ctx) == nil
 		},

@@ -38,7 +38,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	}
 	t := new(Table)
 	t.listener = newListener(t, cfg.Node.ID, direct)
-	t.requests, t.renewals = newPool(a, a.conns), newPool(a, renewConns)
+	t.requests, t.renewals = newPool(a, a.conns, full), newPool(a, renewConns, nil)
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
 		Type: "postgres", Product: product, MaxNode: maxNode,
 		Layout: layoutSQL, Known: layout, Missing: func(err error) bool { return is(err, missing...) }, Create: t.create, Ask: t.ask,
@@ -179,7 +179,7 @@ func (t *Table) renew(ctx context.Context, sql string, rs []ledger.Renewal, grou
 	}
 	s := newStatement(sql, names, ids, ttls)
 	got, err := t.renewals.send(ctx, s)
-	if is(err, noneToSpare) { // those for requests may have been made before
+	if full(err) { // those for requests may have been made before
 		got, err = t.requests.send(ctx, s)
 	}
 	if err != nil {

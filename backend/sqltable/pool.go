@@ -12,21 +12,28 @@ import (
 // Pool has requests use several connections.
 type Pool[C any] struct {
 	kind   Connections[C]
-	free   chan struct{} // as many as connections may still be used
+	free   chan struct{} // as many as connections may still be used; fewer for a while after makesDo
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
 	mu   sync.Mutex   // guards the fields below
 	idle []*pooled[C] // the one used last at the end
+	made int          // connections that there are, in use or idle
 	age  int          // grows with each Reset
 }
+
+// fullFor is how long a Pool makes no connection more after the server had none to spare.
+const fullFor = time.Second
 
 // Connections says how a Pool gets along with those to its database.
 type Connections[C any] struct {
 	Product string // for people, such as PostgreSQL
 	// Make makes one. The error is one of package backend.
 	Make func(context.Context) (C, error)
+	// Full: Make has failed because the server has no connection to spare, and requests wait for
+	// those that there are. nil: they fail, for there is another way for them.
+	Full func(error) bool
 	// Alive: it can be used for a request, after it was idle for so long.
 	Alive func(ctx context.Context, c C, idle time.Duration) bool
 	// Keep: it can be used for another request.
@@ -65,8 +72,16 @@ func (p *Pool[C]) Reset() {
 	p.idle, p.age = nil, p.age+1
 	p.mu.Unlock()
 	for _, h := range idle {
-		p.kind.End(h.c)
+		p.drop(h)
 	}
+}
+
+// drop ends a connection.
+func (p *Pool[C]) drop(h *pooled[C]) {
+	p.mu.Lock()
+	p.made--
+	p.mu.Unlock()
+	p.kind.End(h.c)
 }
 
 // With has f use a connection. An error of f is returned as it is; nothing was sent if the error
@@ -80,20 +95,56 @@ func (p *Pool[C]) With(ctx context.Context, f func(C) error) error {
 	return f(h.c)
 }
 
-// acquire takes a connection, or makes one.
-func (p *Pool[C]) acquire(ctx context.Context) (*pooled[C], error) {
-	select {
-	case <-p.free:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: no connection to %s was free in time", backend.ErrUnreachable, p.kind.Product)
-	}
-	for h := p.pop(); h != nil; h = p.pop() {
-		if p.kind.Alive(ctx, h.c, time.Since(h.used)) {
-			return h, nil
+// acquire takes a connection, or makes one. Where the server has none to spare it waits for one of
+// those that there are.
+func (p *Pool[C]) acquire(ctx context.Context) (h *pooled[C], err error) {
+	for {
+		select {
+		case <-p.free:
+		case <-ctx.Done():
+			if err == nil {
+				err = fmt.Errorf("%w: no connection to %s was free in time", backend.ErrUnreachable, p.kind.Product)
+			}
+			return nil, err
 		}
-		p.kind.End(h.c)
+		for h = p.pop(); h != nil; h = p.pop() {
+			if p.kind.Alive(ctx, h.c, time.Since(h.used)) {
+				return h, nil
+			}
+			p.drop(h)
+		}
+		var again bool
+		if h, again, err = p.dial(ctx); !again {
+			return h, err
+		}
 	}
-	return p.dial(ctx)
+}
+
+// makesDo takes back the place for a connection that could not be made. Where that was because the
+// server has none to spare, and there is one to wait for, nobody tries again for a while.
+func (p *Pool[C]) makesDo(why error) bool {
+	places := 1
+	p.mu.Lock()
+	waits := p.kind.Full != nil && p.kind.Full(why) && p.made > 0
+	for waits && len(p.free) > len(p.idle) {
+		select {
+		case <-p.free:
+			places++
+		default:
+		}
+	}
+	p.mu.Unlock()
+	back := func() {
+		for range places {
+			p.free <- struct{}{}
+		}
+	}
+	if waits {
+		time.AfterFunc(fullFor, back)
+	} else {
+		back()
+	}
+	return waits
 }
 
 func (p *Pool[C]) pop() *pooled[C] {
@@ -108,8 +159,8 @@ func (p *Pool[C]) pop() *pooled[C] {
 }
 
 // dial makes a connection. If that takes longer than ctx, which it does where the first of
-// several hosts is silent, the next request gets it.
-func (p *Pool[C]) dial(ctx context.Context) (*pooled[C], error) {
+// several hosts is silent, the next request gets it. again: it makesDo.
+func (p *Pool[C]) dial(ctx context.Context) (h *pooled[C], again bool, err error) {
 	type result struct {
 		h   *pooled[C]
 		err error
@@ -120,15 +171,19 @@ func (p *Pool[C]) dial(ctx context.Context) (*pooled[C], error) {
 		age := p.age
 		p.mu.Unlock()
 		c, err := p.kind.Make(p.ctx)
+		if err == nil {
+			p.mu.Lock()
+			p.made++
+			p.mu.Unlock()
+		}
 		done <- result{&pooled[C]{c: c, age: age}, err}
 	})
 	select {
 	case r := <-done:
 		if r.err != nil {
-			p.free <- struct{}{}
-			return nil, r.err
+			return nil, p.makesDo(r.err), r.err
 		}
-		return r.h, nil
+		return r.h, false, nil
 	case <-ctx.Done():
 		p.wg.Go(func() {
 			if r := <-done; r.err == nil {
@@ -137,7 +192,7 @@ func (p *Pool[C]) dial(ctx context.Context) (*pooled[C], error) {
 				p.free <- struct{}{}
 			}
 		})
-		return nil, fmt.Errorf("%w: %s does not take a connection", backend.ErrUnreachable, p.kind.Product)
+		return nil, false, fmt.Errorf("%w: %s does not take a connection", backend.ErrUnreachable, p.kind.Product)
 	}
 }
 
@@ -151,7 +206,7 @@ func (p *Pool[C]) release(h *pooled[C]) {
 	}
 	p.mu.Unlock()
 	if !keep {
-		p.kind.End(h.c)
+		p.drop(h)
 	}
 	p.free <- struct{}{}
 }

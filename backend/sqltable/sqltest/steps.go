@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,14 +66,26 @@ func Held(t *testing.T, table ledger.Table, name string) backend.Fence {
 	return r.Record.Firm(table.Node()).ID
 }
 
-// RenewsOnOne wants that a lease is renewed although there can be one connection alone.
-func RenewsOnOne(t *testing.T, table ledger.Table) {
+// ServesOnOne wants that a lease is renewed, and what is asked at the same time is answered,
+// although there can be one connection alone.
+func ServesOnOne(t *testing.T, table ledger.Table) {
 	t.Helper()
 	id := Held(t, table, "n")
 	errs, err := table.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Minute}})
 	if err = errors.Join(append(errs, err)...); err != nil {
 		t.Error(err)
 	}
+	var asks sync.WaitGroup
+	for range 8 {
+		asks.Go(func() {
+			for range 5 {
+				if _, err := table.Look(t.Context(), "n"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	asks.Wait()
 }
 
 // Wrong wants that the table cannot be used, and says why in these words, without a password,
