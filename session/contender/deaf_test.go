@@ -82,3 +82,22 @@ func TestDeafLooks(t *testing.T) {
 	b.did(b.c.Resync(b.now))
 	is(false)
 }
+
+// Readers of a node that hears nothing do not go on for ever while a writer waits elsewhere.
+func TestDeafReadersYield(t *testing.T) {
+	b := newBench(t, nil)
+	enters := func() bool { w := b.enter(shared()); return b.accept(w) }
+	b.enter(shared())
+	if b.answer(); !b.accept(b.announced[0]) {
+		t.Fatal("not granted")
+	}
+	b.other(ledger.Op{Want: 1})
+	if !enters() {
+		t.Fatal("one is kept out by what the node cannot know yet")
+	}
+	b.did(b.c.Deaf(b.now))
+	b.answer()
+	if enters() {
+		t.Error("one comes in while a writer waits elsewhere")
+	}
+}
