@@ -32,6 +32,7 @@ const (
 type pipeline struct {
 	seed   maphash.Seed
 	lanes  [lanes]*lane
+	room   sync.RWMutex // held while a batch is under way; locked by a lane that the others are to make room for
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
@@ -41,7 +42,7 @@ func startPipeline(client *goredis.Client) *pipeline {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &pipeline{seed: maphash.MakeSeed(), cancel: cancel}
 	for i := range p.lanes {
-		l := &lane{client: client, queue: make(chan *call, maxQueued), stopped: make(chan struct{}), known: map[*Script]bool{}}
+		l := &lane{client: client, room: &p.room, queue: make(chan *call, maxQueued), stopped: make(chan struct{}), known: map[*Script]bool{}}
 		p.lanes[i] = l
 		p.wg.Go(func() { l.run(ctx) })
 	}
@@ -94,6 +95,7 @@ type call struct {
 // lane sends one batch at a time.
 type lane struct {
 	client  *goredis.Client
+	room    *sync.RWMutex // of the pipeline
 	queue   chan *call
 	stopped chan struct{} // closed when run has returned
 	calls   atomic.Int32  // queued or under way
@@ -224,9 +226,23 @@ func (l *lane) flow(ctx context.Context, b []*call) {
 	}
 }
 
-// send writes a batch at once and reads all replies. A script travels in full the
-// first time: if Redis refused one and ran the next, their order would be lost.
+// send sends a batch. Where Redis takes no connection more, it goes over that of the other lane.
 func (l *lane) send(ctx context.Context, b []*call) {
+	l.room.RLock()
+	l.write(ctx, b)
+	l.room.RUnlock()
+	if len(b) == 0 || !errors.Is(b[0].err, conn.ErrTurnedAway) { // all of them went the same way
+		return
+	}
+	clear(l.known)
+	l.room.Lock()
+	defer l.room.Unlock()
+	l.write(ctx, b)
+}
+
+// write writes a batch at once and reads all replies. A script travels in full the
+// first time: if Redis refused one and ran the next, their order would be lost.
+func (l *lane) write(ctx context.Context, b []*call) {
 	switch len(b) {
 	case 0:
 		return

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -89,4 +91,28 @@ func TestEvalOfHalfRunScript(t *testing.T) {
 	if got := s.Client().Get(t.Context(), "k").Val(); got != "1" {
 		t.Errorf("k = %q, want 1, or this test shows nothing", got)
 	}
+}
+
+// While Redis takes no connection more, requests wait for the one that there is.
+func TestEvalOverOneConnection(t *testing.T) {
+	s := redistest.Start(t)
+	p := piped(t, s.Addr)
+	eval := func(name string) {
+		if _, err := p.eval(t.Context(), name, echo, to([]string{name}, "x")); err != nil {
+			t.Error(err)
+		}
+	}
+	eval("0")
+	if err := s.Client().ConfigSet(t.Context(), "maxclients", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	var users sync.WaitGroup
+	for i := range 8 {
+		users.Go(func() {
+			for range 50 {
+				eval(strconv.Itoa(i))
+			}
+		})
+	}
+	users.Wait()
 }
