@@ -65,3 +65,15 @@ func TestRetryAfterOfStore(t *testing.T) {
 		t.Errorf("retry_after_ms = %d, want 1000 where nothing is known", p.RetryAfterMS)
 	}
 }
+
+// So it is where a list has its error as it is.
+func TestRetryAfterOfList(t *testing.T) {
+	g := newGateway(t, session.Config{})
+	var later error = &backend.Later{Err: fmt.Errorf("%w: in quarantine", backend.ErrRefused), After: 27100 * time.Millisecond}
+	g.store.lacks.Store(&later)
+	a := g.do(request{method: "GET", path: "/v1/locks"})
+	p := refused(t, a, 503, session.CodeUnavailable)
+	if p.RetryAfterMS != 27100 || a.header.Get("Retry-After") != "28" || !strings.Contains(p.Detail, "in quarantine") {
+		t.Errorf("Retry-After %s, problem %+v, want 28, 27100 ms and why", a.header.Get("Retry-After"), p)
+	}
+}

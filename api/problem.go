@@ -57,6 +57,9 @@ func problemOf(err error) *problem {
 		return p
 	}
 	p := newProblem(session.CodeOf(err), err.Error())
+	if after := session.RetryAfterOf(err); after > 0 {
+		p.RetryAfterMS = ceil(after, time.Millisecond)
+	}
 	if e, ok := errors.AsType[*session.Error](err); ok {
 		p.describe(e)
 	}
@@ -68,9 +71,6 @@ func problemOf(err error) *problem {
 
 func (p *problem) describe(e *session.Error) {
 	p.Detail, p.Lock, p.Holder, p.Position = e.Detail, e.Lock, holderOf(e.Holder), e.Position
-	if e.RetryAfter > 0 {
-		p.RetryAfterMS = ceil(e.RetryAfter, time.Millisecond)
-	}
 	if e.Code == session.CodeOutcomeUnknown {
 		p.Held = new(bool)
 	}

@@ -82,6 +82,21 @@ func CodeOf(err error) Code {
 	}
 }
 
+// RetryAfterOf is when it makes sense to ask again after err: as the first *Error in it says,
+// else a store that knows for how long it refuses; 0: unknown.
+func RetryAfterOf(err error) time.Duration {
+	var e *Error
+	var later *backend.Later
+	switch {
+	case errors.As(err, &e):
+		return e.RetryAfter
+	case errors.As(err, &later):
+		return max(later.After, time.Millisecond) // 0 would mean that it is unknown
+	default:
+		return 0
+	}
+}
+
 // Invalid is a CodeInvalid error about field.
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Detail: field + ": " + fmt.Sprintf(format, args...)}

@@ -1,10 +1,9 @@
 package session
 
 import (
-	"errors"
+	"cmp"
 	"time"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session/contender"
 )
 
@@ -77,11 +76,7 @@ func unavailable(lock string, trouble error) *Error {
 
 // retryAfter is when to ask a store again that has answered err.
 func retryAfter(err error) time.Duration {
-	var later *backend.Later
-	if errors.As(err, &later) {
-		return max(later.After, time.Millisecond) // 0 would mean that it is unknown
-	}
-	return time.Second
+	return cmp.Or(RetryAfterOf(err), time.Second)
 }
 
 // position of l, which waits or would wait; 1 is next. Callers of other nodes whose node

@@ -47,20 +47,21 @@ func errorLine(err error) string {
 		return plain("ERR " + bad.Error())
 	}
 	word := respCodes[session.CodeOf(err)]
-	if e, ok := errors.AsType[*session.Error](err); ok {
-		return plain(word + " " + sentence(e))
-	}
-	return plain(word + " " + err.Error())
+	return plain(word + " " + sentence(err))
 }
 
-func sentence(e *session.Error) string {
+func sentence(err error) string {
 	var b strings.Builder
-	if e.Lock != "" {
-		fmt.Fprintf(&b, "lock %q: ", e.Lock)
+	switch e, ok := errors.AsType[*session.Error](err); {
+	case !ok:
+		b.WriteString(err.Error())
+	case e.Lock != "":
+		fmt.Fprintf(&b, "lock %q: %s", e.Lock, e.Detail)
+	default:
+		b.WriteString(e.Detail)
 	}
-	b.WriteString(e.Detail)
-	if e.RetryAfter > 0 {
-		fmt.Fprintf(&b, "; try again in %v", e.RetryAfter.Round(time.Millisecond))
+	if after := session.RetryAfterOf(err); after > 0 {
+		fmt.Fprintf(&b, "; try again in %v", after.Round(time.Millisecond))
 	}
 	return b.String()
 }

@@ -39,11 +39,13 @@ func TestErrorLine(t *testing.T) {
 			Code: session.CodeUnavailable, Detail: "no answer; the hold stands for 1.5s more", Left: 1500 * time.Millisecond, RetryAfter: 20 * time.Millisecond,
 		},
 		"UNAVAILABLE list locks: store unavailable": fmt.Errorf("list locks: %w", backend.ErrUnavailable),
-		"UNSUPPORTED unsupported operation":         errors.ErrUnsupported,
-		"ERR something else":                        errors.New("something else"),
-		"ERR Protocol error: no":                    fmt.Errorf("read: %w", resp.ProtocolError("no")),
-		"NOPROTO what":                              fmt.Errorf("hello: %w", replyError{"NOPROTO", "what"}),
-		"INVALID a  +OK [2J  end":                   &session.Error{Code: session.CodeInvalid, Detail: "a\r\n+OK\x1b[2J\u009b\x7fend"},
+		"UNAVAILABLE list locks: in quarantine; try again in 2.5s": fmt.Errorf("list locks: %w",
+			&backend.Later{Err: backend.NotSent("in quarantine"), After: 2500 * time.Millisecond}),
+		"UNSUPPORTED unsupported operation": errors.ErrUnsupported,
+		"ERR something else":                errors.New("something else"),
+		"ERR Protocol error: no":            fmt.Errorf("read: %w", resp.ProtocolError("no")),
+		"NOPROTO what":                      fmt.Errorf("hello: %w", replyError{"NOPROTO", "what"}),
+		"INVALID a  +OK [2J  end":           &session.Error{Code: session.CodeInvalid, Detail: "a\r\n+OK\x1b[2J\u009b\x7fend"},
 	} {
 		got := errorLine(err)
 		if got = strings.TrimPrefix(got, "ERR read: "); got != want {
