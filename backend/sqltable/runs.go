@@ -26,6 +26,8 @@ type Runs struct {
 	mu     sync.Mutex // guards the fields below
 	now    Seen       // the present run; ID "": not known
 	known  []string   // ids, the newest last
+	passed string     // the id of a run that was trusted, and not at once: it is from then on
+	back   bool       // the quarantine lasts because the clock of the database was put back
 	until  time.Time  // the quarantine lasts; zero: there is none
 	farest int64      // the database has come, in this run
 	doubt  bool       // the run may be over although the server names it: another has to take its place
@@ -82,8 +84,23 @@ func NewRuns(cfg RunsConfig) *Runs {
 	if cfg.Guarded && cfg.File != "" {
 		text, _ := os.ReadFile(cfg.File) // without, this node begins anew
 		r.known = strings.Fields(string(text))
+		if n := len(r.known); n > 1 && r.known[n-2] == passedWord {
+			r.known, r.passed = r.known[:n-2], r.known[n-1]
+		}
 	}
 	return r
+}
+
+// passedWord stands in the file before the id of a run that was trusted; no id is like it.
+const passedWord = "trusted"
+
+// textLocked is what the file has.
+func (r *Runs) textLocked() string {
+	text := strings.Join(r.known, "\n") + "\n"
+	if r.passed != "" {
+		text += passedWord + " " + r.passed + "\n"
+	}
+	return text
 }
 
 // Run of a server.
@@ -135,8 +152,12 @@ func (r *Runs) later() error {
 	if r.until.IsZero() || left <= 0 {
 		return nil
 	}
-	return &backend.Later{After: left, Err: fmt.Errorf("%w: %s was restarted, failed over or restored, and may have forgotten who holds what; new locks from %s, what is held goes on (%s)",
-		backend.ErrRefused, r.cfg.Product, r.until.UTC().Format(time.RFC3339), r.cfg.Setting)}
+	why := r.cfg.Product + " was restarted, failed over or restored, or its clock was put back, and may have forgotten who holds what"
+	if r.back {
+		why = "the clock of " + r.cfg.Product + ", by which leases end, was put back (have NTP slew it)"
+	}
+	return &backend.Later{After: left, Err: fmt.Errorf("%w: %s; new locks from %s, what is held goes on (%s)",
+		backend.ErrRefused, why, r.until.UTC().Format(time.RFC3339), r.cfg.Setting)}
 }
 
 // Decide finds out whether the run is trusted. nil: it is. A *backend.Later: not yet. ask looks
@@ -184,7 +205,9 @@ func (r *Runs) judge(s Seen, least int64) Change {
 		r.warn("it was restarted", s.ID)
 	case s.Same && s.Left > r.cfg.Lease && r.trustedBefore(s):
 		r.warn("its clock was put back", s.ID)
+		r.back = true
 	case s.Same && known && s.Far >= least:
+		r.back = r.back || s.Left > 0 && r.trustedBefore(s)
 		return Change{}
 	case s.Same && known:
 		r.warn("it knows less than it did: it was put back to an earlier state", s.ID)
@@ -205,12 +228,12 @@ func (r *Runs) judge(s Seen, least int64) Change {
 
 // trustedBefore: by the clock of the database the run that was seen is yet to be trusted, although it
 // was before, and nobody has doubted it since. For as long as that clock was put back, nothing would be
-// granted.
-func (r *Runs) trustedBefore(s Seen) bool {
-	return s.Fresh || r.now.ID == s.ID && r.now.Left <= 0 && !r.now.Fresh
-}
+// granted. A gateway that has never seen the run trusted waits for that: it may be in the quarantine of
+// a gateway whose leases last longer.
+func (r *Runs) trustedBefore(s Seen) bool { return s.Fresh || r.passed == s.ID }
 
 func (r *Runs) warn(why, id string) {
+	r.back = false
 	r.cfg.Log.Warn(r.cfg.Product+" may have forgotten locks; it grants no new ones for a while", "why", why, "for", r.cfg.Lease, "run", id)
 }
 
@@ -227,6 +250,12 @@ func (r *Runs) learn(s Seen) bool {
 	r.until = time.Time{}
 	if s.Left > 0 {
 		r.until = time.Now().Add(s.Left)
+	} else {
+		r.back = false
+	}
+	passed := s.Left <= 0 && !s.Fresh && r.passed != s.ID
+	if passed {
+		r.passed = s.ID
 	}
 	if !was.IsZero() && r.until.IsZero() {
 		r.cfg.Log.Info("the quarantine of "+r.cfg.Product+" is over; it grants locks", "run", s.ID)
@@ -240,12 +269,12 @@ func (r *Runs) learn(s Seen) bool {
 		r.known = append(r.known, s.ID)
 		r.known = r.known[max(0, len(r.known)-rememberRuns):]
 	}
-	text := strings.Join(r.known, "\n") + "\n"
+	text := r.textLocked()
 	r.mu.Unlock()
 	if moved {
 		r.cfg.Moved()
 	}
-	if anew && r.cfg.File != "" {
+	if (anew || passed) && r.cfg.File != "" {
 		if err := save(r.cfg.File, text); err != nil {
 			r.cfg.Log.Warn("after its next start this gateway may trust a "+r.cfg.Product+" too early", "err", err)
 		}
