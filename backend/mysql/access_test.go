@@ -257,3 +257,38 @@ func TestAnotherConnection(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where somebody has locked all tables against writes, as for a backup, a write is refused while its
+// caller still waits, with the reason.
+func TestTablesAreLocked(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	a := open(t, s.URL(), "a", guarded)
+	lease := ledger.Renewal{Name: "before", ID: sqltest.Held(t, a, "before"), TTL: sqltest.ForLong}
+	admin, err := connectFirst(t.Context(), a.hosts.hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if _, err := admin.query(t.Context(), "FLUSH TABLES WITH READ LOCK"); err != nil {
+		t.Fatal(err)
+	}
+	const why = "FLUSH TABLES WITH READ LOCK"
+	if err := sqltest.Take(t, a, "n"); !errors.Is(err, backend.ErrRefused) || !contains(err, why) {
+		t.Errorf("while the tables are locked: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := a.Renew(ctx, []ledger.Renewal{lease}); !errors.Is(err, backend.ErrRefused) || !contains(err, why) {
+		t.Errorf("renewed while the tables are locked: %v", err)
+	}
+	if _, err := admin.query(t.Context(), "UNLOCK TABLES"); err != nil {
+		t.Fatal(err)
+	}
+	if errs, err := a.Renew(t.Context(), []ledger.Renewal{lease}); err != nil || errs[0] != nil {
+		t.Errorf("then renewed: %v, %v", errs, err)
+	}
+	if err := sqltest.Take(t, a, "n"); err != nil {
+		t.Error(err)
+	}
+}

@@ -43,10 +43,11 @@ type server struct {
 const maxPacket = 4 << 20
 
 // helloSQL settles what statements rely on, and asks who is there, in one request: a proxy
-// sends that to one server. The first %d is a number that nobody else has.
+// sends that to one server. The first %d is a number that nobody else has. Who has locked tables is
+// waited for less long than a request may take, or nobody would be told why that has no answer.
 var helloSQL = `SET NAMES utf8mb4;
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
-SET SESSION autocommit = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', completion_type = 0, sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1, innodb_lock_wait_timeout = 2 /*M! , max_statement_time = 0 */ /*!80000 , max_execution_time = 0 */, @lockgw_session = %d;
+SET SESSION autocommit = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', completion_type = 0, sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1, innodb_lock_wait_timeout = 2, lock_wait_timeout = 1 /*M! , max_statement_time = 0 */ /*!80000 , max_execution_time = 0 */, @lockgw_session = %d;
 SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'read_only', 'super_read_only', 'innodb_read_only', 'innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'wsrep_on', 'group_replication_single_primary_mode');
 SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size', 'wsrep_ready', 'Ssl_version');
 SHOW SESSION STATUS WHERE Variable_name = 'Ssl_version';

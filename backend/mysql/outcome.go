@@ -28,7 +28,7 @@ var advice = []struct {
 	{noneToSpare, "the server has no connection to spare: raise max_connections or the user's limit, or lower pool_max_conns of backend.url"},
 	{[]uint16{1021, 1114}, fullWords},
 	{[]uint16{1037, 1038, 1041}, "the server is out of memory"},
-	{[]uint16{1205, 3572}, "somebody has locked the row or the table: try again"},
+	{[]uint16{1205, 3572}, "somebody has locked the row, the table or all tables (FLUSH TABLES WITH READ LOCK, LOCK TABLES, perhaps for a backup): nothing new is granted before that is over, and what is held may be lost"},
 	{[]uint16{1317, 1969, 3024}, "the server was told to end the statement"},
 	{[]uint16{1665}, "the binary log of the server is kept by statement, which it does not do with READ COMMITTED: set binlog_format = ROW or MIXED"},
 	{[]uint16{1047}, "this member of a Galera cluster does not serve now: it is not part of a majority, or has yet to be brought up to date"},
