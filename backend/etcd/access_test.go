@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/etcd/etcdtest"
@@ -35,11 +37,9 @@ func refuses(t *testing.T, url, want string) {
 	}
 }
 
-// A user with the rights of docs/etcd.md is enough; without one, with a wrong password, or
-// below another prefix, the error says so.
-func TestLogin(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t, "--bcrypt-cost", "4", "--auth-token-ttl", "2")
+// withUsers has etcd ask for a user: root, or gate@way with the rights of docs/etcd.md.
+func withUsers(t *testing.T, s *etcdtest.Server) {
+	t.Helper()
 	c, ctx := etcdtest.Client(t, s), t.Context()
 	for _, do := range []func() error{
 		func() error { _, err := c.UserAdd(ctx, "root", "root"); return err },
@@ -58,6 +58,14 @@ func TestLogin(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// A user with the rights of docs/etcd.md is enough; without one, with a wrong password, or
+// below another prefix, the error says so.
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, "--bcrypt-cost", "4", "--auth-token-ttl", "2")
+	withUsers(t, s)
 	user := "etcd://gate%40way:ses%2Fame@" + s.Addr
 	a, b := listen(t, user, "a"), listen(t, user, "b")
 	a.TakeFor("n", time.Minute)
@@ -115,4 +123,35 @@ func TestFilesAreReplaced(t *testing.T) {
 	servertest.Replace(t, key, nextKey)
 	s.Restart() // and knows the new certificate alone
 	a.Take("o")
+}
+
+// A password that is changed at etcd and in its file counts for the next login, and what is held stays.
+func TestPasswordIsChanged(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t, "--bcrypt-cost", "4")
+	withUsers(t, s)
+	var now atomic.Value
+	now.Store("ses/ame")
+	table, err := OpenTable(Config{
+		URL: "etcd://gate%40way:ses%2Fame@" + s.Addr, Password: func() string { return now.Load().(string) }, Node: backend.Node{ID: "a"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = table.Close() })
+	a := listens(t, table)
+	n := a.TakeFor("n", time.Minute)
+	root, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + s.Addr}, Username: "root", Password: "root", Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	if _, err := root.UserChangePassword(t.Context(), "gate@way", "other"); err != nil {
+		t.Fatal(err)
+	}
+	now.Store("other")
+	a.Take("m")
+	if err := a.RenewFor("n", n.Record.Firm("a").ID, time.Minute); err != nil {
+		t.Errorf("what is held is not renewed: %v", err)
+	}
 }

@@ -42,11 +42,23 @@ func atOnce(ctx context.Context, method string, req, reply any, c *grpc.ClientCo
 	return invoke(ctx, method, req, reply, c, append(opts, grpc.WaitForReady(false))...)
 }
 
+// login is what a client logs in by. The library would do so with the password that it was given first,
+// and send the token of before with that. Once the password is another, etcd knows that token no more, and
+// may refuse the login because of it.
+type login struct {
+	clientv3.Auth // of a client without a token
+	password      func() string
+}
+
+func (l login) Authenticate(ctx context.Context, name, first string) (*clientv3.AuthenticateResponse, error) {
+	return l.Auth.Authenticate(ctx, name, dialer.Password(l.password, first))
+}
+
 // connect makes a client that lives as long as life. It reaches for etcd only if there is a
-// password.
-func connect(life context.Context, a quorum.Address) (*clientv3.Client, error) {
+// password; password says which one that is now, and may be nil.
+func connect(life context.Context, a quorum.Address, password func() string) (*clientv3.Client, error) {
 	cfg := clientv3.Config{
-		Username: a.User, Password: a.Password, Context: life, Logger: zap.NewNop(),
+		Context: life, Logger: zap.NewNop(),
 		MaxUnaryRetries: attempts, DialTimeout: loginTimeout, DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
 		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(atOnce), grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
@@ -61,7 +73,19 @@ func connect(life context.Context, a quorum.Address) (*clientv3.Client, error) {
 	for _, m := range a.Members {
 		cfg.Endpoints = append(cfg.Endpoints, scheme+m)
 	}
-	return clientv3.New(cfg)
+	c, err := clientv3.New(cfg)
+	if err != nil || a.User == "" {
+		return c, err
+	}
+	cfg.Username, cfg.Password = a.User, dialer.Password(password, a.Password)
+	user, err := clientv3.New(cfg)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	user.Auth = login{c, password}
+	context.AfterFunc(user.Ctx(), func() { _ = c.Close() })
+	return user, nil
 }
 
 // secured has each connection made with the files of TLS as they are then. The library keeps one

@@ -25,7 +25,7 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 	if err != nil {
 		return []backend.Finding{{Check: "address", Detail: err.Error(), Remedy: "correct backend.url", Fails: true}}
 	}
-	c, err := connect(ctx, a)
+	c, err := connect(ctx, a, cfg.Password)
 	if err != nil {
 		return []backend.Finding{selftest.Failure("connection", unsent(err), page)}
 	}

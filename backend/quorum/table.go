@@ -20,7 +20,10 @@ import (
 
 // Config of a table.
 type Config struct {
-	URL       string // in the words of a Scheme
+	URL string // in the words of a Scheme
+	// Password says, for each login to etcd, which one belongs to the user of URL now; nil: that in URL.
+	// In ZooKeeper another password is another owner of what is stored.
+	Password  func() string
 	KeyPrefix string // before every lock name
 	Node      backend.Node
 	// Lease is the longest lease in use; 0: 30 s. For so long nothing new is granted after the

@@ -27,11 +27,11 @@ func NeedsRestart(running, next *Settings) []string {
 }
 
 // loggedInAnew: nothing but the password in the file is another, and each new connection to the store
-// is made with that. The clients of etcd and ZooKeeper are given theirs once.
+// is made with that. In ZooKeeper another password is another owner of what is stored.
 func loggedInAnew(running, next *Settings) bool {
 	was, is := running.Backend.PasswordFile, next.Backend.PasswordFile
 	scheme, _, _ := strings.Cut(next.Backend.URL, "://")
-	return is != "" && was == is && running.withoutPassword == next.withoutPassword && scheme != "etcd" && scheme != "zookeeper"
+	return is != "" && was == is && running.withoutPassword == next.withoutPassword && scheme != "zookeeper"
 }
 
 // urlKey is by which key another URL has come. What is in its files is put into it.

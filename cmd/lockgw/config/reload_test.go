@@ -18,7 +18,7 @@ func TestNeedsRestartNamesTheFile(t *testing.T) {
 	}{
 		{"nothing", "redis://h/1", nil},
 		{"password", "redis://h/1", nil}, // each new connection is made with it
-		{"password", "etcd://u@h", []string{"backend.password_file"}},
+		{"password", "etcd://u@h", nil},
 		{"password", "zookeeper://u@h", []string{"backend.password_file"}},
 		{"url", "redis://h/1", []string{"backend.url_file"}},
 		{"no password", "redis://h/1", []string{"backend.password_file"}},

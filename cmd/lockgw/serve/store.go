@@ -58,7 +58,7 @@ func openTable(cfg config.Config, past legacy, log *slog.Logger) (ledger.Table, 
 			Guard: c.Redis.Guard, Lease: cfg.Lock.TTL, GuardFile: filepath.Join(cfg.StateDir, redisRuns), Node: node, Log: log,
 		})
 	case "etcd":
-		return etcd.OpenTable(etcd.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, Lease: cfg.Lock.TTL, Node: node, Log: log})
+		return etcd.OpenTable(etcd.Config{URL: c.URL, Password: password, KeyPrefix: c.KeyPrefix, Lease: cfg.Lock.TTL, Node: node, Log: log})
 	case "zookeeper":
 		return zookeeper.OpenTable(zookeeper.Config{URL: c.URL, KeyPrefix: c.KeyPrefix, Lease: cfg.Lock.TTL, Node: node, Log: log})
 	case "postgres", "postgresql":

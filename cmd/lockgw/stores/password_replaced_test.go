@@ -11,6 +11,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 	goredis "github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
@@ -22,6 +24,7 @@ const next = "new/word:@#2"
 var changed = map[string]func(ctx context.Context, host string) error{
 	"redis":   changeRedis,
 	"redlock": changeRedis,
+	"etcd":    changeEtcd,
 	"postgres": func(ctx context.Context, host string) error {
 		c, err := pgconn.Connect(ctx, "postgres://postgres@"+host+"/postgres?sslmode=disable")
 		if err != nil {
@@ -56,6 +59,16 @@ var changed = map[string]func(ctx context.Context, host string) error{
 		}
 		return rows.Err()
 	},
+}
+
+func changeEtcd(ctx context.Context, host string) error {
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + host}, Username: "root", Password: "root", Logger: zap.NewNop()})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.UserChangePassword(ctx, "locker", next)
+	return err
 }
 
 func changeRedis(ctx context.Context, hosts string) error {
