@@ -90,7 +90,7 @@ func parseListen(cfg Config, a address) (*server, error) {
 	}
 	c, of := direct.server, a.server
 	if base, _, _ := strings.Cut(cfg.ListenURL, "?"); !strings.Contains(base, "@") {
-		c.User, c.Password, c.password = of.User, of.Password, of.password
+		c.User, c.Password, c.password = of.User, of.Password, of.passwords()
 	}
 	return c, nil
 }

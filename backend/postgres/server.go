@@ -21,7 +21,7 @@ type server struct {
 	// files has what the files for TLS say: the library reads them with the address, and knows which
 	// there are, as some are named by the environment or lie in the home directory.
 	files *dialer.Renewed[*pgconn.Config]
-	// password says which one belongs to the user now; "": that of Config.
+	// password says which one belongs to the user now; nil: the one that files have.
 	password func() string
 }
 
@@ -45,7 +45,7 @@ func newServer(raw string, q sqltable.Parameters) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{files.Now().Copy(), files, func() string { return files.Now().Password }}
+	s := &server{Config: files.Now().Copy(), files: files}
 	s.DialFunc = dialer.New(sqltable.ConnectTimeout).DialContext
 	return s, nil
 }
@@ -59,12 +59,20 @@ func (s *server) connect(ctx context.Context) (*pgconn.PgConn, error) {
 // the files now say something else than what it is made of.
 func (s *server) now() *pgconn.Config {
 	c := s.Copy()
-	c.Password = dialer.Password(s.password, c.Password)
 	encrypted := func(f *pgconn.FallbackConfig) bool { return f.TLSConfig != nil }
-	if c.TLSConfig == nil && !slices.ContainsFunc(c.Fallbacks, encrypted) {
+	secured := c.TLSConfig != nil || slices.ContainsFunc(c.Fallbacks, encrypted)
+	of := s.Config
+	if secured || s.password == nil { // they are read at once
+		of = s.files.Now()
+	}
+	if s.password == nil {
+		c.Password = cmp.Or(of.Password, c.Password)
+	} else {
+		c.Password = dialer.Password(s.password, c.Password)
+	}
+	if !secured {
 		return c
 	}
-	of := s.files.Now()
 	same := func(a, b *pgconn.FallbackConfig) bool { return a.Host == b.Host && encrypted(a) == encrypted(b) }
 	first := func(c *pgconn.Config) *pgconn.FallbackConfig {
 		return &pgconn.FallbackConfig{Host: c.Host, TLSConfig: c.TLSConfig}
@@ -76,6 +84,14 @@ func (s *server) now() *pgconn.Config {
 		}
 	}
 	return c
+}
+
+// passwords says which one belongs to the user now, to a server that is not this one.
+func (s *server) passwords() func() string {
+	if s.password != nil {
+		return s.password
+	}
+	return func() string { return s.files.Now().Password }
 }
 
 // haveEnd says which file of q cannot be read. The library would wait for the end of a pipe, and what
