@@ -81,6 +81,7 @@ func (e *Entry) encode(b []byte) []byte {
 	b = jsontext.Flag(b, `,"suspect":`, e.Suspect)
 	b = jsontext.Flag(b, `,"deaf":`, e.Deaf)
 	b = jsontext.Number(b, `,"since":`, e.Since)
+	b = jsontext.Number(b, `,"then":`, e.Then)
 	b = jsontext.Number(b, `,"waiters":`, int64(e.Waiters))
 	b = jsontext.Number(b, `,"at":`, e.At)
 	return append(b, '}')

@@ -64,9 +64,12 @@ type Op struct {
 	Floor backend.Fence
 	// TTL is the lease of a hold, OfferTTL that of an offer.
 	TTL, OfferTTL time.Duration
-	// Strict orders the queue by Since.
+	// Strict orders the queue by Since. Then is when the first of the node's callers came who
+	// cannot come in together with the one that it wants the name for; 0: there is none, or
+	// that one wants the name alone.
 	Strict bool
 	Since  int64
+	Then   int64
 	// Unheard are offers whose message nobody has received. They are over at once.
 	Unheard []backend.Fence
 	// Lapse: see to holds of others whose time is up.

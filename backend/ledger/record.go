@@ -92,6 +92,9 @@ type Entry struct {
 	// Since is when the first of its callers came, in microseconds of the store's
 	// clock. It orders the queue if the order is strict.
 	Since int64 `json:"since,omitempty"`
+	// Then is Op.Then: nobody who came later passes that caller, although its node does not
+	// stand here for it yet.
+	Then int64 `json:"then,omitempty"`
 	// Waiters is how many callers waited at the node at its last write.
 	Waiters int `json:"waiters,omitempty"`
 	// At is when that was, in microseconds of the store's clock as the node knew it; 0: it
@@ -158,11 +161,11 @@ func (r *Record) Has(node string) bool {
 	return r.Firm(node) != nil || r.Offer(node) != nil || r.place(node) >= 0
 }
 
-// OthersWait: a node other than this one waits for more than it was offered. One that
-// let an offer run out does not count.
+// OthersWait: a node other than this one waits for more than it was offered, or will. One
+// that let an offer run out does not count.
 func (r *Record) OthersWait(node string) bool {
 	return slices.ContainsFunc(r.Queue, func(e Entry) bool {
-		return e.Node != node && !e.Suspect && r.missing(e) > 0
+		return e.Node != node && !e.Suspect && (r.missing(e) > 0 || e.Then > 0)
 	})
 }
 

@@ -23,8 +23,12 @@ func (s *stepping) serveRound(asks string, suspects bool) (all bool) {
 		if e.Suspect != suspects || missing == 0 {
 			continue
 		}
+		if s.passes(i) || s.then && e.Node == asks {
+			return false
+		}
 		if e.Mode == backend.Shared && s.Firm(e.Node) != nil && !s.exclusive() { // it has that already
 			s.dequeue(e.Node)
+			s.standFor(e)
 			i--
 			if e.Node != asks {
 				s.tell(e.Node, Look)
@@ -40,6 +44,7 @@ func (s *stepping) serveRound(asks string, suspects bool) (all bool) {
 			s.Taken = false
 			if s.Queue[i].Want -= n; s.Queue[i].Want == 0 {
 				s.dequeue(e.Node)
+				s.standThen()
 				i--
 			}
 		} else {

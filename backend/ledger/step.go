@@ -33,8 +33,9 @@ func Step(r Record, op Op, now time.Duration) (Record, Effects) {
 type stepping struct {
 	Record
 	Effects
-	op  Op
-	now time.Duration
+	op   Op
+	now  time.Duration
+	then bool // the node stands in the queue for a caller for whom it has not asked yet
 }
 
 // lapse ends what others have and whose time is up. A node that let an offer run out
@@ -87,6 +88,7 @@ func (s *stepping) sync() {
 	if s.op.Bar > 0 {
 		s.bar()
 	}
+	s.standThen()
 	s.serve(me, true)
 	if s.op.Try {
 		s.dequeue(me)
@@ -202,12 +204,12 @@ func (s *stepping) stand(want int) (anew bool) {
 		s.dequeue(s.op.Node)
 		return false
 	case e == nil:
-		s.enqueue(Entry{Node: s.op.Node, Mode: s.op.Mode, Want: want, Since: s.op.Since})
+		s.enqueue(Entry{Node: s.op.Node, Mode: s.op.Mode, Want: want, Since: s.op.Since, Then: s.op.Then})
 		return true
 	case e.Node != s.Queue[len(s.Queue)-1].Node:
 		want = min(want, e.Want)
 	}
-	e.Mode, e.Want = s.op.Mode, want
+	e.Mode, e.Want, e.Then = s.op.Mode, want, s.op.Then
 	if s.op.Strict && e.Since != s.op.Since {
 		moved := *e
 		moved.Since = s.op.Since
@@ -267,15 +269,6 @@ func (s *stepping) nextAfter(i int, asks string) string {
 		}
 	}
 	return ""
-}
-
-// enqueue puts e at the end, or, where the order is strict, behind all who came before.
-func (s *stepping) enqueue(e Entry) {
-	i := len(s.Queue)
-	for s.op.Strict && i > 0 && s.Queue[i-1].Since > e.Since {
-		i--
-	}
-	s.Queue = slices.Insert(s.Queue, i, e)
 }
 
 func (s *stepping) dequeue(node string) {

@@ -111,7 +111,7 @@ func (c *Contender) needs() ledger.Op {
 		op.Want = min(c.queue.len(), n)
 	}
 	if c.cfg.Strict {
-		op.Since = head.came
+		op.Since, op.Then = head.came, c.queue.apart()
 		op.Want = 1
 	}
 	op.Try = c.queue.noWait == c.queue.len() && !c.recall.unused

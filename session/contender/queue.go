@@ -20,6 +20,19 @@ type queue struct {
 func (q *queue) len() int      { return len(q.ws) }
 func (q *queue) head() *Caller { return q.ws[0] }
 
+// apart is when the first one came who cannot come in together with the head, which does not
+// want the name alone; 0: there is none.
+func (q *queue) apart() int64 {
+	switch head := q.head(); {
+	case head.Mode.Limit() > 0 && len(q.ws) > 1:
+		return q.ws[1].came
+	case head.Mode == backend.Shared && q.alone > 0:
+		return q.ws[slices.IndexFunc(q.ws, func(w *Caller) bool { return w.Mode == backend.Exclusive })].came
+	default:
+		return 0
+	}
+}
+
 func (q *queue) push(w *Caller) {
 	q.ws = append(q.ws, w)
 	q.count(w, 1)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -55,5 +56,47 @@ func TestStrictOrderOfThoseWhoAreNotKnown(t *testing.T) {
 	}
 	if q := b.row.Record.Queue; len(q) != 2 || q[0].Node != "me" {
 		t.Errorf("the queue is %+v", q)
+	}
+}
+
+// While its first caller is served, nobody who came later elsewhere passes the next one, whom
+// that one shuts out.
+func TestStrictOrderOfTheSecondCaller(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first, second *Caller
+		holder, later ledger.Op
+	}{
+		"a writer behind a reader": {shared(), exclusive(), ledger.Op{Want: 1}, ledger.Op{Want: 1, Mode: backend.Shared}},
+		"the next of a semaphore":  {permit(), permit(), ledger.Op{Want: 3, Mode: permits}, ledger.Op{Want: 1, Mode: permits}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(c *Config) { c.Strict, c.Turns = true, 1 })
+			settle := func() {
+				for b.sent != nil {
+					r := b.carryOut()
+					r.Clock = b.now.Microseconds()
+					b.did(b.c.Reply(b.now, r, nil))
+				}
+			}
+			tt.holder.Node = "holder"
+			b.other(tt.holder)
+			b.did(b.c.Message(b.now, ledger.Look, nil))
+			settle() // it knows the clock
+			b.enter(tt.first)
+			b.now += time.Second
+			b.enter(tt.second)
+			settle()
+			tt.later.Strict, tt.later.Since = true, b.now.Microseconds()+1
+			b.other(ledger.Op{Node: "holder", Verb: ledger.Leave})
+			for range 2 { // before the first one is in, and when it is
+				if b.other(tt.later); b.row.Record.Firm("other") != nil || b.row.Record.Offer("other") != nil {
+					t.Errorf("the record is %+v", b.row.Record)
+				}
+				b.did(b.c.Message(b.now, ledger.Look, nil))
+				r := b.carryOut()
+				r.Clock = b.now.Microseconds()
+				b.did(b.c.Reply(b.now, r, nil))
+			}
+		})
 	}
 }
