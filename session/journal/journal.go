@@ -216,7 +216,7 @@ func (j *Journal) fail(err error) {
 			return
 		}
 	}
-	j.err = errors.Join(err, j.void(err))
+	j.err = inLine(err, j.void(err))
 	if full && j.rewrite() == nil {
 		j.err = nil
 		return

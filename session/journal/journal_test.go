@@ -285,7 +285,10 @@ func TestCannotWrite(t *testing.T) {
 		t.Errorf("err = %v, want it to be written again", err)
 	}
 	if len(heard) != 2 || heard[0] == nil || heard[1] != nil {
-		t.Errorf("reported %v, want an error and its end", heard)
+		t.Fatalf("reported %v, want an error and its end", heard)
+	}
+	if strings.Contains(heard[0].Error(), "\n") {
+		t.Errorf("reported %q, want one line", heard[0])
 	}
 	_, s := reopen(t, j)
 	if p := s.Places[Key{Name: "n"}]; s.Node != first.Node || p == nil || p.Turn == nil || p.Turn.Count != 2 {

@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -70,7 +71,18 @@ func (j *Journal) void(err error) error {
 		return e // the directory was made anew, and the file in it is that of another gateway
 	}
 	if gone := os.Remove(j.path); !errors.Is(gone, os.ErrNotExist) {
-		e = errors.Join(e, gone)
+		e = inLine(e, gone)
 	}
 	return e
+}
+
+// inLine is what errors.Join makes of a and b, in one line, since doctor and the log tell it in one.
+func inLine(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return fmt.Errorf("%w; %w", a, b)
 }
