@@ -22,9 +22,9 @@ const (
 	// Tick of the servers, in milliseconds.
 	tick = 200
 	// program is that of Debian's libzookeeper-java. It names what else it needs, but for two
-	// parts of Netty that TLS takes.
+	// parts of Netty that TLS takes, and for what writes down why a server ends.
 	program   = "/usr/share/java/zookeeper.jar"
-	classPath = program + ":/usr/share/java/netty-codec.jar:/usr/share/java/netty-resolver.jar"
+	classPath = program + ":/usr/share/java/netty-codec.jar:/usr/share/java/netty-resolver.jar:/usr/share/java/slf4j-simple.jar"
 )
 
 // Settings are those of an URL for servers that have this tick, and Brief those for sessions
@@ -228,7 +228,7 @@ func (s *Server) command() (*exec.Cmd, error) {
 	}
 	// What costs a JVM time at its start is left out.
 	args := []string{
-		"-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.net.preferIPv4Stack=true",
 		"-cp", classPath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", cfg,
 	}
 	return exec.Command("java", args...), nil
