@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/eager"
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/session/peer"
@@ -74,7 +75,7 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn, p session.Peer, id int64) *conn {
-	c := &conn{srv: s, nc: nc, id: id, peer: p, since: time.Now(), accepted: session.Boottime(), in: resp.NewReader(nc)}
+	c := &conn{srv: s, nc: nc, id: id, peer: p, since: time.Now(), accepted: session.Boottime(), in: resp.NewReader(eager.Client(nc))}
 	c.by = access.Of(nc, p)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.out = newOutput(nc, s.cfg.Limits.Output, s.cfg.Limits.Write)

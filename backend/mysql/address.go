@@ -16,6 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/lockgw/lockgw/backend/dialer"
+	"github.com/lockgw/lockgw/backend/eager"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
@@ -93,10 +94,7 @@ func (a *address) settings(base *mysql.Config, hosts string, q sqltable.Paramete
 		return err
 	}
 	base.Timeout = time.Duration(seconds) * time.Second
-	d := dialer.New(base.Timeout)
-	base.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		return d.DialContext(ctx, network, addr)
-	}
+	base.DialFunc = eager.Dial(dialer.New(base.Timeout).DialContext)
 	base.InterpolateParams, base.MultiStatements, base.MaxAllowedPacket = true, true, maxPacket
 	base.Logger = &mysql.NopLogger{} // what it says is in its errors, too
 	base.ConnectionAttributes = "program_name:lockgw"

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/lockgw/lockgw/backend/dialer"
+	"github.com/lockgw/lockgw/backend/eager"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
@@ -46,7 +47,7 @@ func newServer(raw string, q sqltable.Parameters) (*server, error) {
 		return nil, err
 	}
 	s := &server{Config: files.Now().Copy(), files: files}
-	s.DialFunc = dialer.New(sqltable.ConnectTimeout).DialContext
+	s.DialFunc = eager.Dial(dialer.New(sqltable.ConnectTimeout).DialContext)
 	return s, nil
 }
 

@@ -35,7 +35,7 @@ var rules = []rule{
 		why: "every store and the core are written against it, so it drags nothing in",
 	},
 	{
-		pkg: "backend/", ours: []string{"backend", "backend/boottime", "backend/dialer", "backend/gate", "backend/ledger", "backend/quorum", "backend/selftest", "backend/sqltable"},
+		pkg: "backend/", ours: []string{"backend", "backend/boottime", "backend/dialer", "backend/eager", "backend/gate", "backend/ledger", "backend/quorum", "backend/selftest", "backend/sqltable"},
 		why: "a store answers one question at a time and knows no sessions, no other store and no front",
 	},
 	{
@@ -53,6 +53,10 @@ var rules = []rule{
 	{
 		pkg: "backend/dialer", closed: true, theirs: []string{"golang.org/x/sys"},
 		why: "how a store that vanishes is noticed is the same for all of them",
+	},
+	{
+		pkg: "backend/eager", closed: true,
+		why: "how a read waits for its data is the same whatever the data are",
 	},
 	{
 		pkg: "backend/selftest", ours: []string{"backend", "backend/ledger"}, closed: true,
@@ -75,7 +79,7 @@ var rules = []rule{
 		why: "what tests of tables over SQL have in common is the same for each database, as tabletest",
 	},
 	{
-		pkg: "backend/redis/conn", ours: []string{"backend", "backend/dialer", "backend/resplimit"},
+		pkg: "backend/redis/conn", ours: []string{"backend", "backend/dialer", "backend/eager", "backend/resplimit"},
 		why: "addresses, connections and replies of Redis are the same for every store that is kept there",
 	},
 	{
@@ -200,7 +204,7 @@ var rules = []rule{
 		why: "the page is a client of the HTTP interface like any other, so what serves it knows no locks",
 	},
 	{
-		pkg: "socket", ours: []string{"socket/resp", "session", "session/", "backend"},
+		pkg: "socket", ours: []string{"socket/resp", "session", "session/", "backend", "backend/eager"},
 		why: "the socket translates to and from the core; it knows no store and no other front",
 	},
 	{

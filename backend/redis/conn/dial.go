@@ -14,6 +14,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/dialer"
+	"github.com/lockgw/lockgw/backend/eager"
 	"github.com/lockgw/lockgw/backend/resplimit"
 )
 
@@ -33,7 +34,7 @@ func Dialer(timeout time.Duration, config func() *tls.Config) func(context.Conte
 		if err != nil {
 			return nil, err
 		}
-		c = greeted(c)
+		c = greeted(eager.Store(c))
 		return resplimit.Conn(c), nil
 	}
 }
