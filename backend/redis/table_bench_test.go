@@ -145,11 +145,11 @@ func pairs(b *testing.B, s *redistest.Server, callers int, of func(ctx context.C
 }
 
 // processorTime of the server, in microseconds.
-func processorTime(b *testing.B, s *redistest.Server) float64 {
-	b.Helper()
-	info, err := s.Client().Info(b.Context(), "cpu").Result()
+func processorTime(t testing.TB, s *redistest.Server) float64 {
+	t.Helper()
+	info, err := s.Client().Info(t.Context(), "cpu").Result()
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	sum := 0.0
 	for line := range strings.Lines(info) {
