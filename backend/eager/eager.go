@@ -28,8 +28,8 @@ import (
 const (
 	// patience is how long a read looks.
 	patience = 80 * time.Microsecond
-	// company is how many reads of others may have ended between two of a connection where one
-	// client alone is served: that of its command, and that of an answer.
+	// company is how many reads of others may end between the ends of two of a connection where
+	// one client alone is served: those of its command and of an answer.
 	company = 2
 	// mostSkipped is how many reads at most sleep at once before one looks again.
 	mostSkipped = 63
@@ -48,6 +48,7 @@ type conn struct {
 	most  time.Duration         // patience
 	least uint32                // reads of others that have to have ended since the last one of this
 	ended uint32                // stirred, after that
+	with  uint32                // reads of others that had ended between that and the one before
 	into  []byte
 	n     int  // bytes that were found
 	late  bool // not at the first look
@@ -72,7 +73,7 @@ func wrap(c net.Conn, least uint32) net.Conn {
 	if err != nil {
 		return c
 	}
-	e := &conn{Conn: c, raw: raw, most: patience, least: least, ended: stirred.Load()}
+	e := &conn{Conn: c, raw: raw, most: patience, least: least, ended: stirred.Load(), with: company + 1}
 	e.look = e.lookFor
 	return e
 }
@@ -96,13 +97,19 @@ func (c *conn) Read(b []byte) (n int, err error) {
 	if n = c.eagerly(b); n == 0 {
 		n, err = c.Conn.Read(b)
 	}
-	c.ended = stirred.Add(1)
+	c.stir()
 	return n, err
+}
+
+// stir counts a read that has ended.
+func (c *conn) stir() {
+	now := stirred.Add(1)
+	c.with, c.ended = now-c.ended-1, now
 }
 
 // eagerly is what was found; 0: the usual read says what there is.
 func (c *conn) eagerly(b []byte) int {
-	if others := stirred.Load() - c.ended; others < c.least || others > company {
+	if others := stirred.Load() - c.ended; others < c.least || max(others, c.with) > company {
 		return 0
 	}
 	if c.skip > 0 {

@@ -31,7 +31,7 @@ func pair(t *testing.T, most time.Duration) (c *conn, other net.Conn) {
 	if !ok {
 		t.Fatal("a socket is not looked at")
 	}
-	c.most = most
+	c.most, c.with = most, 0 // as if it had been read alone
 	return c, other
 }
 
@@ -157,7 +157,8 @@ func TestOneLooks(t *testing.T) {
 	}
 }
 
-// Whoever has company does not look, and for a store only one for whom somebody waits.
+// Whoever has company does not look, be it now or in the round before, and for a store only
+// one for whom somebody waits.
 func TestCompany(t *testing.T) {
 	for name, tt := range map[string]struct {
 		wrap   func(net.Conn) net.Conn
@@ -169,15 +170,25 @@ func TestCompany(t *testing.T) {
 		for others, want := range tt.others {
 			plain, other := pair(t, 0)
 			c := tt.wrap(plain.Conn).(*conn)
-			send(t, other, "ab")
-			for range 2 {
-				stirred.Add(uint32(others))
+			looks := func(round string, before, during int, want bool) {
+				t.Helper()
+				stirred.Add(uint32(before))
+				send(t, other, "a")
 				n := c.eagerly(make([]byte, 1))
 				if (n > 0) != want {
-					t.Errorf("%s, %d reads of others: %d bytes were found", name, others, n)
+					t.Errorf("%s, %d reads of others, %s: %d bytes were found", name, others, round, n)
 				}
-				c.ended = stirred.Add(1)
+				stirred.Add(uint32(during))
+				if n == 0 {
+					_, _ = c.Conn.Read(make([]byte, 1))
+				}
+				c.stir()
 			}
+			looks("at first", others, 0, false)
+			looks("as in the round before", others, 0, want)
+			looks("with one, as many while it waits", 1, max(others-1, 0), others <= company)
+			looks("with one", 1, 0, others <= company)
+			looks("with one again", 1, 0, true)
 		}
 	}
 }
