@@ -121,16 +121,17 @@ func (c *conn) eagerly(b []byte) int {
 	}
 	c.into, c.n, c.late = b, 0, false
 	_ = c.raw.Read(c.look)
+	n, late := c.n, c.late
 	c.into = nil
-	looking.Store(false)
+	looking.Store(false) // who looks then has these fields
 	switch {
-	case c.n == 0:
+	case n == 0:
 		c.skips = min(2*c.skips+1, mostSkipped)
 		c.skip = c.skips
-	case c.late:
+	case late:
 		c.skips /= 2
 	}
-	return c.n
+	return n
 }
 
 // lookFor reads what is there, or comes soon.
