@@ -33,6 +33,7 @@ func TestMembersAway(t *testing.T) {
 		b.Leave("n")
 		other := b.TakeFor("other", time.Hour)
 		fault.end(leader)
+		zktest.Settled(t, members)
 		if again := a.Ask("other", ledger.Op{Verb: ledger.Pass}); again.Record.Firm("b") == nil || again.Record.Top < other.Record.Top {
 			t.Errorf("leader %s: there is %+v, it was granted %+v", name, again, other)
 		}

@@ -52,6 +52,27 @@ func Leader(t testing.TB, servers []*Server) *Server {
 	return nil
 }
 
+// Settled waits until one of the servers leads and all others follow it. One that is killed
+// while it joins may refuse to start again.
+func Settled(t testing.TB, servers []*Server) {
+	t.Helper()
+	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		leaders, followers := 0, 0
+		for _, s := range servers {
+			switch mode := s.ask("srvr"); {
+			case strings.Contains(mode, "Mode: leader"):
+				leaders++
+			case strings.Contains(mode, "Mode: follower"):
+				followers++
+			}
+		}
+		if leaders == 1 && followers == len(servers)-1 {
+			return
+		}
+	}
+	t.Fatal("not all follow one leader")
+}
+
 func (s *Server) answers() bool {
 	if !s.secure {
 		return strings.Contains(s.ask("srvr"), "Mode: ")
