@@ -51,7 +51,12 @@ func TestRestored(t *testing.T) {
 	if r, err := b.Look(t.Context(), "n"); err != nil || r.Refusing == "" {
 		t.Errorf("look = %+v, %v", r, err)
 	}
-	if _, err := guarded("c").Try("n", ledger.Op{Want: 1}); !errors.As(err, &late) {
+	c := guarded("c")
+	until(t, "a gateway that begins now does not get through", func() bool {
+		_, err = c.Try("n", ledger.Op{Want: 1})
+		return !errors.Is(err, backend.ErrUnreachable)
+	})
+	if !errors.As(err, &late) {
 		t.Errorf("a gateway that begins now: %v", err)
 	}
 	// The holder says what it had.
