@@ -87,8 +87,12 @@ func (k *guardian) tell(deadline time.Duration) {
 	if k.out == nil { // this is the guardian
 		return
 	}
-	_ = k.socket.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) // one that stands still does not read
-	_ = k.out.Encode(deadline)                                           // one that is not told asks the gateway
+	patience := 10 * time.Millisecond // one that stands still does not read
+	if deadline == 0 {
+		patience = time.Second // nothing else is to be done, and one that is not told may kill the command
+	}
+	_ = k.socket.SetWriteDeadline(time.Now().Add(patience))
+	_ = k.out.Encode(deadline) // one that is not told asks the gateway
 }
 
 // start has the guardian start the command, and returns it. It may be called once.
