@@ -57,8 +57,17 @@ func TestStepGuards(t *testing.T) {
 				r.t.Errorf("the hold is %+v, want a new block", h)
 			}
 		},
-		"who leaves wants nothing": func(r *scenario) {
-			r.want("a", x, 1).op(Op{Verb: Leave, Node: "a", Mode: x, Want: 1, Keep: 1}).is("|")
+		"who leaves keeps nothing": func(r *scenario) {
+			r.want("a", x, 1).op(Op{Verb: Leave, Node: "a", Mode: x, Keep: 1}).is("|")
+			r.want("a", s, 1).want("b", x, 1).op(Op{Node: "a", Mode: s, Want: 1, Keep: 1}).is("a | b a").leaves("a").is("b? | b")
+		},
+		"who leaves and has callers who wait is in line for them, and has not got the name": func(r *scenario) {
+			r.want("a", x, 1).op(Op{Verb: Leave, Node: "a", Mode: x, Want: 1}).is("a? | a")
+			r.want("a", x, 1).want("b", x, 1).op(Op{Verb: Leave, Node: "a", Mode: x, Want: 1}).is("b? | b a")
+		},
+		"who leaves keeps the place it had": func(r *scenario) {
+			r.want("a", s, 1).want("b", x, 1).op(Op{Node: "a", Mode: s, Want: 1, Keep: 1}).want("c", x, 1).is("a | b a c")
+			r.op(Op{Verb: Leave, Node: "a", Mode: s, Want: 1}).is("b? | b a c")
 		},
 	} {
 		t.Run(name, func(t *testing.T) { run(&scenario{t: t}) })

@@ -14,7 +14,8 @@ const (
 	// Sync tells what the node still uses of its hold and what it wants besides. It is
 	// acquiring, confirming an offer, extending a block, yielding and queueing in one.
 	Sync Verb = iota
-	// Leave lets go of all that the node has: hold, offer, place in the queue.
+	// Leave lets go of what the node has, and of its place in the queue unless it wants the name.
+	// It is offered that then, when its turn comes.
 	Leave
 	// Pass gives an offer that has run out to the next node, for a node that wants
 	// nothing itself.

@@ -72,15 +72,21 @@ func (s *stepping) sync() {
 	if e := s.Entry(me); e != nil {
 		waited, e.Suspect = !e.Suspect, false
 	}
-	want := s.op.Want
-	if s.op.Verb != Sync || s.Conflicts(me, s.op.Mode) {
+	want, asks := s.op.Want, me
+	if s.op.Verb == Reclaim || s.Conflicts(me, s.op.Mode) {
 		want = 0
 	}
 	if s.op.Restore {
 		s.restore()
 	}
-	want = s.keep(want)
-	want = s.take(want)
+	if s.op.Verb == Leave { // it takes nothing by this write, which is a grant to nobody here
+		s.keep(0)
+		s.take(0)
+		asks = ""
+	} else {
+		want = s.keep(want)
+		want = s.take(want)
+	}
 	if (want > 0 || s.Firm(me) != nil) && !s.usedByOthers(me, ever) {
 		s.Size = s.op.Mode.Limit()
 	}
@@ -89,7 +95,7 @@ func (s *stepping) sync() {
 		s.bar()
 	}
 	s.standThen()
-	s.serve(me, true)
+	s.serve(asks, true)
 	if s.op.Try {
 		s.dequeue(me)
 	}

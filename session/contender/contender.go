@@ -98,7 +98,7 @@ type Contender struct {
 	watch      bool            // see to it that offers to others are taken
 	deaf       bool            // no messages arrive
 	unheard    []backend.Fence // offers of which nobody heard
-	leaving    bool            // nothing of ours is to remain
+	leaving    bool            // nothing that we had is to remain
 	bar        time.Duration   // to keep the name from everybody when we have left
 	reclaiming backend.Fence   // the hold that the journal names, until the store has answered
 	recovers   bool

@@ -90,6 +90,9 @@ func (c *Contender) needs() ledger.Op {
 		return op
 	case c.leaving:
 		op.Verb, op.Bar = ledger.Leave, c.bar
+		if c.queue.len() > 0 { // who lost the lease stays in line
+			c.wants(&op)
+		}
 		return op
 	case c.queue.len() == 0:
 		if op.Hold == 0 {
@@ -100,12 +103,19 @@ func (c *Contender) needs() ledger.Op {
 		}
 		return op
 	}
-	head := c.queue.head()
 	h := &c.hold
 	if h.mode == backend.Exclusive && op.Keep > 0 {
 		op.Extend = c.extends() // while turns go on, so that none need wait for it
 		return op
 	}
+	c.wants(&op)
+	op.Extend = c.extends() && (op.Mode.Limit() == 0 || op.Keep < h.count)
+	return op
+}
+
+// wants asks for the name for those who wait.
+func (c *Contender) wants(op *ledger.Op) {
+	head := c.queue.head()
 	op.Mode, op.Want, op.TTL = head.Mode, 1, max(op.TTL, head.TTL)
 	if n := head.Mode.Limit(); n > 0 {
 		op.Want = min(c.queue.len(), n)
@@ -115,8 +125,6 @@ func (c *Contender) needs() ledger.Op {
 		op.Want = 1
 	}
 	op.Try = c.queue.noWait == c.queue.len() && !c.recall.unused
-	op.Extend = c.extends() && (head.Mode.Limit() == 0 || op.Keep < h.count)
-	return op
 }
 
 // stray is how many permits the record has under our hold that we were not granted: a write

@@ -149,10 +149,15 @@ func (c *Contender) act() {
 	}
 }
 
-// left: nothing of ours is in the store any more.
+// left: what we had is not in the store any more.
 func (c *Contender) left() {
-	if c.leaving && !c.unresolved && c.bar == 0 && !c.copy.Has(c.cfg.Node) {
-		c.leaving = false
+	if !c.leaving || c.unresolved || c.bar > 0 {
+		return
+	}
+	if c.queue.len() > 0 { // our place in line is theirs
+		c.leaving = c.copy.Firm(c.cfg.Node) != nil
+	} else {
+		c.leaving = c.copy.Has(c.cfg.Node)
 	}
 }
 

@@ -100,3 +100,35 @@ func TestStrictOrderOfTheSecondCaller(t *testing.T) {
 		})
 	}
 }
+
+// Who waits here keeps the place, although the lease that the node had is over: by the order of
+// their coming, or by the turns of the nodes.
+func TestPlaceOutlastsTheLease(t *testing.T) {
+	for name, tt := range map[string]struct {
+		set   func(*Config)
+		first *Caller
+	}{
+		"strict":   {func(c *Config) { c.Strict, c.Turns = true, 1 }, exclusive()},
+		"in turns": {nil, shared()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, tt.set)
+			tt.first.Fixed = true
+			b.enter(tt.first)
+			b.settle()
+			b.accept(tt.first)
+			next := b.enter(exclusive())
+			b.settle()
+			b.now += ttl / 2
+			b.other(ledger.Op{Want: 1, Strict: name == "strict", Since: b.now.Microseconds()})
+			b.did(b.c.Message(b.now, ledger.Waits, nil))
+			b.settle()
+			b.now = tt.first.Until
+			b.did(b.c.Tick(b.now))
+			b.settle()
+			if !b.accept(next) || b.row.Record.Firm("other") != nil || b.row.Record.Offer("other") != nil {
+				t.Errorf("another came first: %+v", b.row.Record)
+			}
+		})
+	}
+}
