@@ -29,6 +29,13 @@ type SimResult struct {
 // faults and no new callers, and everybody has to be served.
 func Simulate(seed uint64, d time.Duration) SimResult {
 	s := newSim(seed, d)
+	s.mix(seed)
+	s.startFailovers(seed)
+	return s.run()
+}
+
+func (s *sim) run() SimResult {
+	s.begin()
 	for s.r.Bad == "" && len(s.events) > 0 {
 		e := heap.Pop(&s.events).(event)
 		s.now = max(s.now, e.at)
@@ -54,7 +61,7 @@ type sim struct {
 	quiet  time.Duration // no faults from then on
 	events events
 	serial int
-	order  int
+	count  int // of events
 	row    ledger.Row
 	disk   ledger.Row // what a crash leaves of it
 	cfg    contender.Config
@@ -69,6 +76,7 @@ type sim struct {
 
 	failovers failovers
 	mixed     mixed
+	order     order
 }
 
 type simNode struct {
@@ -80,6 +88,7 @@ type simNode struct {
 	c       *contender.Contender
 	cfg     contender.Config
 	timer   int // serial of the timer that counts
+	wrote   time.Duration
 	callers []*simCaller
 	journal simJournal
 }
@@ -100,6 +109,9 @@ type simCaller struct {
 	written  time.Duration // the deadline that the journal has
 	hold     time.Duration // how long it means to hold
 	queued   bool          // has heard that it has to wait
+	asked    time.Duration // when it came
+	in       bool          // it was let in
+	known    time.Duration // when the store first had a write that was sent after that; 0: not yet
 }
 
 type event struct {
@@ -141,19 +153,21 @@ func newSim(seed uint64, d time.Duration) *sim {
 	case 2:
 		s.cfg.Delay = time.Second
 	}
-	nodes := 2 + s.rnd.IntN(3)
-	s.mix(seed)
-	s.startFailovers(seed)
-	for i := range nodes {
+	return s
+}
+
+func (s *sim) begin() {
+	for i := range 2 + s.rnd.IntN(3) {
 		n := &simNode{name: name(i), up: true, cfg: s.cfg}
 		n.cfg.Node = n.name
 		n.c = contender.New(&n.cfg)
 		s.nodes = append(s.nodes, n)
 		s.after(s.between(0, time.Second), func() { s.arrive(n) })
-		s.after(s.between(time.Second, 10*time.Second), func() { s.fault(n) })
+		if !s.order.on {
+			s.after(s.between(time.Second, 10*time.Second), func() { s.fault(n) })
+		}
 		s.after(5*time.Second, func() { s.probe(n) })
 	}
-	return s
 }
 
 func (s *sim) between(a, b time.Duration) time.Duration {
@@ -162,9 +176,12 @@ func (s *sim) between(a, b time.Duration) time.Duration {
 
 func (s *sim) chance(one int) bool { return s.now < s.quiet && s.rnd.IntN(one) == 0 }
 
+// mishap is chance, of what is a fault.
+func (s *sim) mishap(one int) bool { return !s.order.on && s.chance(one) }
+
 func (s *sim) after(d time.Duration, do func()) {
-	s.order++
-	heap.Push(&s.events, event{s.now + d, s.order, do})
+	s.count++
+	heap.Push(&s.events, event{s.now + d, s.count, do})
 }
 
 func (s *sim) note(format string, args ...any) {
@@ -180,12 +197,12 @@ func (s *sim) fail(format string, args ...any) {
 	}
 }
 
-// run has n do something as soon as it runs, unless that process has ended by then.
-func (s *sim) run(n *simNode, life int, do func()) {
+// does has n do something as soon as it runs, unless that process has ended by then.
+func (s *sim) does(n *simNode, life int, do func()) {
 	switch {
 	case !n.up || n.life != life:
 	case n.paused > s.now:
-		s.after(n.paused-s.now, func() { s.run(n, life, do) })
+		s.after(n.paused-s.now, func() { s.does(n, life, do) })
 	default:
 		do()
 	}

@@ -14,11 +14,15 @@ func (s *sim) arrive(n *simNode) {
 		return
 	}
 	pause := []time.Duration{time.Millisecond, 20 * time.Millisecond, time.Second, 40 * time.Second}[s.rnd.IntN(4)]
-	s.after(s.between(0, pause), func() { s.arrive(n) })
+	s.after(s.order.denser(s.between(0, pause)), func() { s.arrive(n) })
 	if !n.up || len(n.callers) > 20 {
 		return
 	}
-	x := &simCaller{n: n, hold: s.between(0, []time.Duration{time.Millisecond, 100 * time.Millisecond, 20 * time.Second}[s.rnd.IntN(3)])}
+	hold := []time.Duration{time.Millisecond, 100 * time.Millisecond, 20 * time.Second}[s.rnd.IntN(3)]
+	x := &simCaller{n: n, hold: s.between(0, hold)}
+	if s.rnd.IntN(10) > 0 { // some go on for longer than a fixed lease
+		x.hold = s.order.denser(x.hold)
+	}
 	s.serial++
 	x.c = &contender.Caller{Mode: s.mode, TTL: []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}[s.rnd.IntN(3)], Owner: backend.Owner(fmt.Sprint(n.name, s.serial))}
 	if s.mode == backend.Exclusive && s.rnd.IntN(2) == 0 {
@@ -36,8 +40,9 @@ func (s *sim) arrive(n *simNode) {
 	if s.rnd.IntN(8) == 0 {
 		x.c.MaxHold = s.between(0, 10*time.Second)
 	}
+	x.asked = s.now
 	n.callers = append(n.callers, x)
-	s.run(n, n.life, func() {
+	s.does(n, n.life, func() {
 		s.note("%s asks, %v, ttl %v, nowait %v fixed %v", x.c.Owner, x.c.Mode, x.c.TTL, x.c.NoWait, x.c.Fixed)
 		s.carryOut(n, n.c.Enter(s.now, x.c))
 		if s.chance(10) { // gives up
@@ -64,7 +69,7 @@ func (s *sim) carryOut(n *simNode, e contender.Effects) {
 	}
 	for _, c := range e.Granted {
 		life := n.life
-		s.after(s.between(0, time.Millisecond), func() { s.run(n, life, func() { s.accept(n, c) }) })
+		s.after(s.between(0, time.Millisecond), func() { s.does(n, life, func() { s.accept(n, c) }) })
 	}
 	for _, c := range e.Queued {
 		x := s.find(n, c)
@@ -102,7 +107,7 @@ func (s *sim) carryOut(n *simNode, e contender.Effects) {
 			s.fail("%s: a timer that is due already would never end", n.name)
 		}
 		s.after(e.Timer-s.now, func() {
-			s.run(n, life, func() {
+			s.does(n, life, func() {
 				if n.timer == id {
 					s.carryOut(n, n.c.Tick(s.now))
 				}
@@ -113,6 +118,9 @@ func (s *sim) carryOut(n *simNode, e contender.Effects) {
 		if x.holding {
 			x.deadline = n.c.Deadline(x.c)
 		}
+	}
+	if s.order.on {
+		s.checkOrder(n)
 	}
 	s.check()
 }
@@ -156,7 +164,7 @@ func (s *sim) accept(n *simNode, c *contender.Caller) {
 		return
 	}
 	ok, e := n.c.Accept(s.now, c)
-	if ok && s.chance(500) {
+	if ok && s.mishap(500) {
 		s.carryOut(n, e)
 		s.kill(n) // before it could be told
 		return

@@ -15,7 +15,7 @@ func (s *sim) send(n *simNode, q *contender.Request) {
 	s.r.Requests++
 	life, answered := n.life, false
 	answer := func(r ledger.Reply, err error) {
-		s.run(n, life, func() {
+		s.does(n, life, func() {
 			if !answered {
 				answered = true
 				s.carryOut(n, n.c.Reply(s.now, r, err))
@@ -23,11 +23,11 @@ func (s *sim) send(n *simNode, q *contender.Request) {
 		})
 	}
 	s.after(2*time.Second, func() { answer(ledger.Reply{}, backend.ErrUnavailable) })
-	if s.chance(200) {
+	if s.mishap(200) {
 		return // lost
 	}
 	delay := s.between(100*time.Microsecond, 2*time.Millisecond)
-	if s.chance(200) {
+	if s.mishap(200) {
 		delay = s.between(0, 20*time.Second) // and may be carried out after it was given up
 	}
 	era := s.failovers.era
@@ -40,7 +40,7 @@ func (s *sim) send(n *simNode, q *contender.Request) {
 			return
 		}
 		r := s.exec(n, q)
-		if s.chance(200) {
+		if s.mishap(200) {
 			return // the answer is lost
 		}
 		s.after(s.between(100*time.Microsecond, 2*time.Millisecond), func() { answer(r, nil) })
@@ -66,6 +66,7 @@ func (s *sim) exec(n *simNode, q *contender.Request) ledger.Reply {
 		ms, written = s.row.Join(*q.Join, version)
 	}
 	if written {
+		s.knows(n, q.SentAt)
 		s.remembers()
 		s.commit(q.Swap == nil || q.Swap.Relaxed())
 		written = q.Swap != nil
@@ -88,7 +89,7 @@ func (s *sim) commit(relaxed bool) {
 		s.disk = s.row
 		return
 	}
-	if s.chance(200) {
+	if s.mishap(200) {
 		era := s.failovers.era
 		s.after(s.between(0, 100*time.Millisecond), func() {
 			if era != s.failovers.era {
@@ -118,18 +119,18 @@ func (s *sim) publish(m ledger.Message, r ledger.Reply) bool {
 		}
 		life, times := n.life, 1
 		switch {
-		case s.chance(100):
+		case s.mishap(100):
 			times = 0
-		case s.chance(100):
+		case s.mishap(100):
 			times = 2
 		}
 		for range times {
 			d := s.between(100*time.Microsecond, 2*time.Millisecond)
-			if s.chance(100) {
+			if s.mishap(100) {
 				d = s.between(0, 10*time.Second)
 			}
 			s.after(d, func() {
-				s.run(n, life, func() {
+				s.does(n, life, func() {
 					copied := r
 					copied.Record = r.Record.Clone()
 					s.carryOut(n, n.c.Message(s.now, m.Kind, &copied))
@@ -145,7 +146,7 @@ func (s *sim) publish(m ledger.Message, r ledger.Reply) bool {
 func (s *sim) ask(n *simNode, nodes []string) {
 	life, uses := n.life, map[string]int{}
 	for _, o := range s.nodes {
-		if o.up && !o.deaf && !n.deaf && slices.Contains(nodes, o.name) && !s.chance(20) {
+		if o.up && !o.deaf && !n.deaf && slices.Contains(nodes, o.name) && !s.mishap(20) {
 			s.after(s.between(0, 2*time.Millisecond), func() {
 				if o.up && o.paused <= s.now {
 					uses[o.name] = len(o.c.In()) + len(o.c.Waiting())
@@ -154,7 +155,7 @@ func (s *sim) ask(n *simNode, nodes []string) {
 		}
 	}
 	s.after(3*time.Millisecond, func() {
-		s.run(n, life, func() { s.carryOut(n, n.c.Told(s.now, uses)) })
+		s.does(n, life, func() { s.carryOut(n, n.c.Told(s.now, uses)) })
 	})
 }
 
@@ -168,7 +169,7 @@ func (s *sim) renewal(n *simNode, r ledger.Renewal, hear func(error) contender.E
 	s.r.Requests++
 	life, answered := n.life, false
 	answer := func(err error) {
-		s.run(n, life, func() {
+		s.does(n, life, func() {
 			if !answered {
 				answered = true
 				s.carryOut(n, hear(err))
@@ -176,11 +177,11 @@ func (s *sim) renewal(n *simNode, r ledger.Renewal, hear func(error) contender.E
 		})
 	}
 	s.after(2*time.Second, func() { answer(backend.ErrUnavailable) })
-	if s.chance(100) {
+	if s.mishap(100) {
 		return
 	}
 	delay := func() time.Duration {
-		if s.chance(50) {
+		if s.mishap(50) {
 			return s.between(0, 5*time.Second)
 		}
 		return s.between(100*time.Microsecond, 2*time.Millisecond)
@@ -225,7 +226,7 @@ func (s *sim) fault(n *simNode) {
 // knowDeaf: the store has said to n that no messages arrive.
 func (s *sim) knowDeaf(n *simNode) {
 	if n.deaf && n.up {
-		s.run(n, n.life, func() { s.carryOut(n, n.c.Deaf(s.now)) })
+		s.does(n, n.life, func() { s.carryOut(n, n.c.Deaf(s.now)) })
 		s.after(500*time.Millisecond, func() { s.knowDeaf(n) })
 	}
 }
@@ -243,7 +244,7 @@ func (s *sim) probe(n *simNode) {
 	s.after(5*time.Second, func() { s.probe(n) })
 	if n.deaf && n.up {
 		n.deaf = false
-		s.run(n, n.life, func() { s.carryOut(n, n.c.Resync(s.now)) })
+		s.does(n, n.life, func() { s.carryOut(n, n.c.Resync(s.now)) })
 	}
 }
 

@@ -27,3 +27,20 @@ func TestSimulate(t *testing.T) {
 		t.Errorf("too little has happened")
 	}
 }
+
+// A third as many schedules: there is nothing but the order to look at.
+func TestSimulateOrder(t *testing.T) {
+	n := max(*seeds/3, 1)
+	grants, requests := 0, 0
+	for seed := *first; seed < *first+uint64(n); seed++ {
+		r := SimulateOrder(seed, 12*time.Minute)
+		if r.Bad != "" {
+			t.Fatalf("seed %d: %s\n%s", seed, r.Bad, strings.Join(r.Log, "\n"))
+		}
+		grants, requests = grants+r.Grants, requests+r.Requests
+	}
+	t.Logf("%d schedules: %d grants, %d requests to the store", n, grants, requests)
+	if grants < 300*n {
+		t.Errorf("too little has happened")
+	}
+}
