@@ -8,7 +8,7 @@ import (
 
 // queue is the callers of one node that wait, first come first. All of them use the name
 // as the same kind. What is asked of it at each event takes constant time, however many
-// they are.
+// they are, but for apart.
 type queue struct {
 	ws      []*Caller
 	noWait  int // those that do not want to wait
