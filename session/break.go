@@ -106,10 +106,7 @@ func (m *Manager) ourHold(name string, fence backend.Fence) (l *Lease, ours bool
 // breakNow ends l by force, and waits for the store until ctx is done: the name is not
 // free before.
 func (l *Lease) breakNow(ctx context.Context) error {
-	errand, err := l.revoke(LossBroken)
-	if l.kept() { // nobody has to be told
-		errand, err = l.n.Lose(&l.c, contender.ByForce), nil
-	}
+	errand, err := l.lose(LossBroken, true)
 	switch {
 	case err != nil && err.Code == CodeDraining:
 		return err
@@ -125,27 +122,34 @@ func (l *Lease) breakNow(ctx context.Context) error {
 	}
 }
 
-// kept: l was released, and the name is kept for its min_hold.
-func (l *Lease) kept() (kept bool) {
-	l.n.See(func(*contender.Contender, time.Duration) { kept = l.c.Kept && l.c.Holds() })
-	return kept
-}
-
 // revoke is end by force: what l had is lost.
-func (l *Lease) revoke(reason string) (*engine.Errand, *Error) {
-	if err := l.see(func(*contender.Contender, time.Duration) {}); err != nil {
-		return nil, err
+func (l *Lease) revoke(reason string) (*engine.Errand, *Error) { return l.lose(reason, false) }
+
+// lose is revoke. kept: likewise where l was released and its name is only kept for its min_hold, of
+// which nobody has to be told.
+func (l *Lease) lose(reason string, kept bool) (*engine.Errand, *Error) {
+	there, no := false, (*Error)(nil)
+	errand := l.n.LoseIf(&l.c, contender.ByForce, func(c *contender.Contender, now time.Duration) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		there = true
+		if kept && l.c.Kept && l.c.Holds() {
+			return true
+		}
+		if no = l.whyOverLocked(); no == nil {
+			no = l.overdue(c, now)
+		}
+		if no == nil {
+			l.ending = &ending{reason: reason, forced: true}
+		}
+		return no == nil
+	})
+	if !there {
+		no = l.whyGone()
 	}
-	l.mu.Lock()
-	if l.over || l.ending != nil {
-		l.mu.Unlock()
-		return nil, l.releasedError()
-	}
-	l.ending = &ending{reason: reason, forced: true}
-	l.mu.Unlock()
-	errand := l.n.Lose(&l.c, contender.ByForce)
-	if l.leftBehind() {
-		return nil, l.m.drainingError(l.name)
+	if no != nil {
+		errand.Launch()
+		return nil, no
 	}
 	return errand, nil
 }

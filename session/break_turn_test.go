@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,5 +68,33 @@ func TestCheckAfterABreak(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A name that is kept for its min_hold is given up, or broken by one of several: only a break keeps
+// it from everybody for a while.
+func TestBreaksAsAKeptNameIsGivenUp(t *testing.T) {
+	for range 200 { // whichever is first
+		bubble(t, func(t *testing.T) {
+			c := newCluster(t, 1, session.Config{Delay: time.Minute}, nil)
+			s := c.open(0)
+			l := mustAcquire(t, s, "x", session.Acquire{MinHold: time.Second})
+			mustRelease(t, s, "x")
+			var broken atomic.Int32
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					time.Sleep(time.Second)
+					if l.BreakSeen(t.Context()) == nil {
+						broken.Add(1)
+					}
+				})
+			}
+			wg.Wait()
+			_, err := c.open(0).Acquire(t.Context(), "x", session.Acquire{})
+			if n := broken.Load(); n > 1 || (n == 0) != (err == nil) {
+				t.Errorf("%d breaks, and then an acquire: %v", n, err)
+			}
+		})
 	}
 }

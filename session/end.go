@@ -212,9 +212,11 @@ func (l *Lease) endUnless(more bool, reason string, answer *receipt) (*engine.Er
 	if no != nil {
 		return nil, no
 	}
+	there := false
 	errand := l.n.ReleaseIf(&l.c, func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		there = true
 		if no = l.whyOverLocked(); no == nil && more && l.c.Entries > 1 {
 			no = errMore
 		}
@@ -226,18 +228,28 @@ func (l *Lease) endUnless(more bool, reason string, answer *receipt) (*engine.Er
 		}
 		return no == nil
 	})
-	if no == nil {
+	switch {
+	case !there:
+		no = l.whyGone()
+	case no == nil:
 		no = l.lostErr() // just before that
 	}
 	if no != nil {
 		errand.Launch()
 		return nil, no
 	}
-	if l.leftBehind() {
-		errand.Launch()
-		return nil, l.m.drainingError(l.name)
-	}
 	return errand, nil
+}
+
+// whyGone is why nothing can be done about l, whose name the engine has given up: the next process
+// has it, or it is over.
+func (l *Lease) whyGone() *Error {
+	if l.leftBehind() {
+		return l.m.drainingError(l.name)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.whyOverLocked()
 }
 
 // whyOverLocked is why l cannot be given back; nil: it can.
@@ -252,10 +264,7 @@ func (l *Lease) whyOverLocked() *Error {
 	}
 }
 
-// leftBehind: the name was abandoned with l in it, and the next process has it.
+// leftBehind: the name was abandoned with l in it, be it only kept, and the next process has it.
 func (l *Lease) leftBehind() bool {
-	gone := l.n.Gone()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return gone && !l.over
+	return l.n.Gone() && l.c.Holds() // which nobody changes any more
 }

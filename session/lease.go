@@ -108,13 +108,10 @@ func (l *Lease) see(f func(c *contender.Contender, now time.Duration)) *Error {
 	held := false
 	var expired *Error
 	there := l.n.See(func(c *contender.Contender, now time.Duration) {
-		switch {
-		case l.isOver():
-		case now >= c.Deadline(&l.c):
-			if expired = l.lostError(reasonExpired); l.c.MaxHoldAt != 0 && now >= l.c.MaxHoldAt {
-				expired = l.lostError(reasonMaxHold)
-			}
-		default:
+		if l.isOver() {
+			return
+		}
+		if expired = l.overdue(c, now); expired == nil {
 			held = true
 			f(c, now)
 		}
@@ -132,6 +129,18 @@ func (l *Lease) see(f func(c *contender.Contender, now time.Duration)) *Error {
 		return l.m.drainingError(l.name)
 	default:
 		return l.releasedError()
+	}
+}
+
+// overdue is why l is lost though nobody has said so yet: its deadline has passed. nil: it has not.
+func (l *Lease) overdue(c *contender.Contender, now time.Duration) *Error {
+	switch {
+	case now < c.Deadline(&l.c):
+		return nil
+	case l.c.MaxHoldAt != 0 && now >= l.c.MaxHoldAt:
+		return l.lostError(reasonMaxHold)
+	default:
+		return l.lostError(reasonExpired)
 	}
 }
 

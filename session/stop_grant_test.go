@@ -124,3 +124,23 @@ func TestStopWhileAHoldIsBroken(t *testing.T) {
 		}
 	})
 }
+
+// Nor is who breaks what is only kept for its min_hold.
+func TestStopWhileAKeptNameIsBroken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, _ := p.open(patient)
+		l := mustAcquire(t, s, "a", session.Acquire{MinHold: time.Minute})
+		mustRelease(t, s, "a")
+		if err := p.stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantCode(t, l.BreakSeen(t.Context()), session.CodeDraining)
+		if err := p.j.Close(); err != nil {
+			t.Error(err)
+		}
+		p = p.start()
+		_, err := other(t, p).Acquire(t.Context(), "a", session.Acquire{})
+		wantCode(t, err, session.CodeLocked)
+	})
+}

@@ -17,7 +17,8 @@ import (
 //
 // Turns are not written, and several callers of that node may have the name. So a node that
 // answers is told by the record to end the one with the fence, if it has the name still; others
-// keep theirs. If the node has not done that within AskTime, all of them lose the name.
+// keep theirs. If the node has not done that within AskTime, all of them lose the name. One that
+// gave the name up just before, to the next in turn there, counts as broken: its node does not say.
 //
 // backend.ErrNotHeld: nobody holds it. backend.ErrFence: nobody does under that fence, but
 // for callers of this node perhaps. backend.ErrConflict: what a program outside lockgw has

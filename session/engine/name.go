@@ -59,9 +59,15 @@ func (n *Name) ReleaseIf(c *contender.Caller, ok func() bool) *Errand {
 	})
 }
 
-// Lose ends the hold of c for a reason. The Errand is as that of Enter.
-func (n *Name) Lose(c *contender.Caller, why contender.Reason) *Errand {
-	return n.apply(Direct, func(k *contender.Contender, now time.Duration) contender.Effects { return k.Lose(now, c, why) })
+// LoseIf ends the hold of c for a reason, if ok says so, which is called with the name locked,
+// only reads, and is not called at all if the Engine has given n up. The Errand is as that of Enter.
+func (n *Name) LoseIf(c *contender.Caller, why contender.Reason, ok func(k *contender.Contender, now time.Duration) bool) *Errand {
+	return n.apply(Direct, func(k *contender.Contender, now time.Duration) contender.Effects {
+		if !ok(k, now) {
+			return k.Tick(now)
+		}
+		return k.Lose(now, c, why)
+	})
 }
 
 // SetEntries has the store know how often c has entered; Owner.Written tells when it

@@ -203,7 +203,7 @@ func TestGivenEndsWithTheEngine(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("who waits for a name that was dropped waits for ever")
 	}
-	if n.Given() != nil || n.Accept(c) || n.Release(c) != nil || n.Lose(c, contender.Gone) != nil || n.SetEntries(c, 2) != nil {
+	if n.Given() != nil || n.Accept(c) || n.Release(c) != nil || n.LoseIf(c, contender.Gone, nil) != nil || n.SetEntries(c, 2) != nil {
 		t.Error("a name that was dropped does something")
 	}
 	if err := n.Prolong(t.Context(), c, time.Second); !errors.Is(err, backend.ErrNotHeld) {
@@ -301,17 +301,26 @@ func TestProlongOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// What is to be released if something is so stays if it is not.
+// What is to be released, or lost, if something is so stays if it is not.
 func TestReleaseIf(t *testing.T) {
 	g, _ := start(t, memory.NewRows(), "a", nil)
-	c := caller("u:1")
-	g.hold(t, "n", c)
-	for _, so := range []bool{false, true} {
-		g.Find("n").ReleaseIf(c, func() bool { return so }).Do(t.Context())
-		g.Find("n").See(func(*contender.Contender, time.Duration) {
-			if c.Holds() == so {
-				t.Errorf("if %v: it holds %v", so, c.Holds())
-			}
-		})
+	for name, end := range map[string]func(*engine.Name, *contender.Caller, bool) *engine.Errand{
+		"released": func(n *engine.Name, c *contender.Caller, so bool) *engine.Errand {
+			return n.ReleaseIf(c, func() bool { return so })
+		},
+		"lost": func(n *engine.Name, c *contender.Caller, so bool) *engine.Errand {
+			return n.LoseIf(c, contender.ByForce, func(*contender.Contender, time.Duration) bool { return so })
+		},
+	} {
+		c := caller("u:1")
+		g.hold(t, name, c)
+		for _, so := range []bool{false, true} {
+			end(g.Find(name), c, so).Do(t.Context())
+			g.Find(name).See(func(*contender.Contender, time.Duration) {
+				if c.Holds() == so {
+					t.Errorf("%s if %v: it holds %v", name, so, c.Holds())
+				}
+			})
+		}
 	}
 }

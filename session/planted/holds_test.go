@@ -18,7 +18,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a view without a look at the deadline", file: "session/lease.go",
-		old: "		case now >= c.Deadline(&l.c):\n", new: "		case false:\n",
+		old: "if expired = l.overdue(c, now); expired == nil {", new: "if true {",
 	},
 	{
 		name: "a hold is told to outlast its max_hold", file: "session/contender/callers.go",
@@ -232,7 +232,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a kept name cannot be broken", file: "session/break.go",
-		old: "	if l.kept() {", new: "	if l.kept() && false {",
+		old: "		if kept && l.c.Kept && l.c.Holds() {", new: "		if false {",
 	},
 	{
 		name: "a restart forgets who had a kept name", file: "session/restore.go",
