@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,34 @@ func TestMinHoldOfAnEndedMultilock(t *testing.T) {
 		}
 		mustAcquire(t, c.open(0), "x", session.Acquire{})
 	})
+}
+
+// A client that dies after the grant and before it is told ends its session first: no min_hold keeps
+// the name, unless another request of the session has entered, too.
+func TestMinHoldOfAClientThatDiesUntold(t *testing.T) {
+	for _, entered := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			c := newCluster(t, 1, session.Config{}, nil)
+			dies := make(chan struct{})
+			s := c.open(0, session.Options{Peer: session.NoPeer(), Alive: func(context.Context) error { <-dies; return nil }})
+			a := session.Acquire{MinHold: time.Minute}
+			g, err := s.Acquire(t.Context(), "x", a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if entered {
+				mustAcquire(t, s, "x", a)
+			}
+			close(dies)
+			<-s.Done()
+			synctest.Wait()
+			s.GiveBack(t.Context(), []session.Grant{g})
+			_, err = c.open(0).Acquire(t.Context(), "x", session.Acquire{})
+			if (err != nil) != entered {
+				t.Errorf("entered by another request: %v, and then an acquire: %v", entered, err)
+			}
+		})
+	}
 }
 
 // What was told is kept.

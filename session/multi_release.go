@@ -163,8 +163,20 @@ func (s *Session) giveBack(ctx context.Context, g Grant, r *receipt) {
 		l.settle(context.Background(), ctx.Done(), errand)
 	case err.Code == CodeDraining:
 		l.takeBack(r)
-	default: // over already: so much the better
+	case g.New: // over already: so much the better
+		l.settle(context.Background(), ctx.Done(), l.unkeep())
 	}
+}
+
+// unkeep lets go of the name of l, of which nobody was told, where its session has ended just before
+// and left it to its min_hold.
+func (l *Lease) unkeep() *engine.Errand {
+	return l.n.ReleaseIf(&l.c, func() bool {
+		if l.c.Kept && l.c.Entries == 1 { // of the others somebody was told
+			l.c.MinHoldAt = 0
+		}
+		return false
+	})
 }
 
 // takeBack: an entry of l was left to the next process, and nobody is told of it. So the journal
