@@ -57,7 +57,8 @@ func (l *Lease) enter(ctx context.Context, d int, answer *receipt) (int, error) 
 			Detail: "the store did not confirm the re-entry, which does not count; the hold itself stands",
 		}
 	}
-	over := l.see(func(*contender.Contender, time.Duration) { // or they might be written down for the hold after this
+	over := l.see(func(c *contender.Contender, _ time.Duration) { // or they might be written down for the hold after this
+		l.comeOut(c.Hold(), c.LeaseEnd(&l.c))
 		l.known = n
 		if d > 0 {
 			l.m.cfg.Journal.Entries(l.key(), l.s.id, n, answer.granted(l))

@@ -24,9 +24,9 @@ import (
 // those of Acquire, for the name that failed, and CodeInvalid for a list that is
 // empty, has a name twice or is longer than Limits.HoldsPerSession. A hold that ends
 // while the call waits for a later name ends the call: CodeLost, or CodeNotOwner if
-// the session has released it meanwhile. If this process is killed during the wait, a
-// session that holds nothing else and has OneLock leaves nothing to the next process;
-// any other keeps what was got until then.
+// the session has released it meanwhile. If this process is killed during the wait, the
+// next one has nothing of what was got until then, but for a hold that the session had before, or
+// has entered or given a longer lease by another request since: that keeps the entry of this one.
 func (s *Session) AcquireAll(ctx context.Context, names []string, a Acquire) ([]Grant, error) {
 	if err := s.checkAll(names, &a); err != nil {
 		return nil, err
@@ -78,19 +78,16 @@ func (s *Session) checkNames(names []string) error {
 func (s *Session) gather(ctx context.Context, names []string, a Acquire, r *receipt) ([]Grant, error) {
 	s.mu.Lock()
 	s.gathering++
-	secret := s.o.OneLock && len(s.holds) == 0
 	s.mu.Unlock()
 	defer s.gathered()
 	if gs := s.answeredBefore(names, r); len(gs) == len(names) {
 		return gs, nil
 	}
 	a.untold = true
-	got, err := s.takeAll(ctx, slices.Sorted(slices.Values(names)), a, r, secret)
+	got, err := s.takeAll(ctx, slices.Sorted(slices.Values(names)), a, r)
 	if err == nil {
 		for _, g := range got {
-			if secret {
-				g.Lease.survive(true)
-			}
+			g.Lease.survive(true)
 			g.Lease.setUntold(false)
 		}
 		err = firstOver(got)
@@ -121,11 +118,9 @@ func (s *Session) gathered() {
 }
 
 // takeAll acquires names in the order given. What it returns is held, also with an
-// error, as far as it has not been lost since.
-//
-// secret: nobody knows the session yet. If this process is killed during the wait,
-// the next one must not keep for it what nobody could release.
-func (s *Session) takeAll(ctx context.Context, names []string, a Acquire, r *receipt, secret bool) (got []Grant, err error) {
+// error, as far as it has not been lost since. If this process is killed during the wait, the next
+// one must not keep for the session what nobody was told of: nobody would release it.
+func (s *Session) takeAll(ctx context.Context, names []string, a Acquire, r *receipt) (got []Grant, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watches sync.WaitGroup
 	defer watches.Wait()
@@ -140,7 +135,7 @@ func (s *Session) takeAll(ctx context.Context, names []string, a Acquire, r *rec
 			return got, whyNot(ctx, err, asked)
 		}
 		got = append(got, g)
-		if secret {
+		if g.New {
 			g.Lease.survive(false)
 		}
 		watches.Go(func() {

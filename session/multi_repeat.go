@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session/contender"
 )
 
@@ -70,13 +71,24 @@ func (s *Session) answeredBefore(names []string, r *receipt) (gs []Grant) {
 }
 
 // survive says whether the next process of this node is to go on holding l. If not, a repeat
-// there of the request that has got l takes it anew.
+// there of the request that has got l takes it anew. What another request has entered, or given
+// a longer lease, survives.
 func (l *Lease) survive(yes bool) {
 	_ = l.see(func(c *contender.Contender, _ time.Duration) { // if it is over, the journal says so
-		if yes {
-			l.m.cfg.Journal.Told(l.key(), l.turn(c.Hold(), c.LeaseEnd(&l.c)), l.answered())
-		} else {
+		switch {
+		case yes:
+			l.comeOut(c.Hold(), c.LeaseEnd(&l.c))
+		case l.c.Entries == 1:
+			l.secret = true
 			l.m.cfg.Journal.Released(l.key(), l.s.id, l.repeat.released(l, 0))
 		}
 	})
+}
+
+// comeOut has the journal know of l, if it is secret. It is called with the name locked.
+func (l *Lease) comeOut(hold backend.Fence, deadline time.Duration) {
+	if l.secret {
+		l.secret = false
+		l.m.cfg.Journal.Told(l.key(), l.turn(hold, deadline), l.answered())
+	}
 }

@@ -65,8 +65,8 @@ func TestRepeatedAcquireAll(t *testing.T) {
 	})
 }
 
-// A process that is killed while a request waits for its second name leaves the first
-// one to the repeat of the request, which does not enter it twice.
+// A process that is killed while a request waits for its second name leaves nothing of the first
+// one, which the repeat of the request takes anew.
 func TestRepeatOfHalfAnAcquireAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := begin(t, memory.NewRows(), session.Config{})
@@ -220,13 +220,20 @@ func TestRestartDuringAcquireAll(t *testing.T) {
 	})
 }
 
-// A session that somebody knows of keeps what it has got, for its client to give back.
+// Nor does one that somebody knows of have anything of it in the next process: a client that asks
+// again, and releases as often, would leave a lock behind. What it has entered by another request
+// meanwhile it has.
 func TestRestartDuringAcquireAllOfAKnownSession(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for name, tt := range map[string]struct {
-			o     session.Options
-			holds bool
-		}{"lives on": {patient, false}, "has a lock already": {session.Options{OneLock: true, MaxHold: time.Hour}, true}} {
+			o                       session.Options
+			holds, entered, renewed bool
+		}{
+			"lives on":             {o: patient},
+			"has a lock already":   {o: session.Options{OneLock: true, MaxHold: time.Hour}, holds: true},
+			"another request came": {o: patient, entered: true},
+			"its lease is longer":  {o: patient, renewed: true},
+		} {
 			p := begin(t, memory.NewRows(), session.Config{})
 			other := other(t, p)
 			s, token := p.open(tt.o)
@@ -235,13 +242,33 @@ func TestRestartDuringAcquireAllOfAKnownSession(t *testing.T) {
 			}
 			mustAcquire(t, other, "b", session.Acquire{})
 			done := acquireAll(s, session.Acquire{Wait: time.Minute}, "a", "b")
-			time.Sleep(time.Second)
+			if tt.entered {
+				mustAcquire(t, s, "a", session.Acquire{})
+			}
+			if tt.renewed {
+				if _, err := s.Renew(t.Context(), "a", 1, time.Minute); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(25 * time.Second) // the watchdog has renewed a
 			p = p.restart()
 			<-done
-			if _, err := p.lookup(token).Lease("a", 0); err != nil {
-				t.Errorf("%s: %v", name, err)
+			s = p.lookup(token)
+			if _, err := s.Lease("a", 0); (err == nil) != (tt.entered || tt.renewed) {
+				t.Errorf("%s: a: %v", name, err)
+			}
+			if _, err := s.Lease("c", 0); (err == nil) != tt.holds {
+				t.Errorf("%s: c: %v", name, err)
 			}
 			mustRelease(t, other, "b")
+			if tt.entered || tt.renewed {
+				continue
+			}
+			mustAcquireAll(t, s, session.Acquire{Wait: time.Minute}, "a", "b")
+			if _, err := s.ReleaseAll(t.Context(), []string{"a", "b"}, 1, ""); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			mustAcquire(t, other, "a", session.Acquire{Wait: time.Second})
 		}
 	})
 }

@@ -33,6 +33,7 @@ func (o owner) Journal(name string, es []contender.Entry) {
 			j.Deadline(leaseOf(e.Caller).key(), e.Deadline)
 		case contender.Lease:
 			l := leaseOf(e.Caller)
+			l.comeOut(e.Hold, e.Deadline)
 			j.Told(l.key(), l.turn(e.Hold, e.Deadline), nil)
 		}
 	}

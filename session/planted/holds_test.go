@@ -223,8 +223,8 @@ var holdBugs = []bug{
 	},
 	{
 		name: "entries are written down for the next hold", file: "session/entries.go",
-		old: "	over := l.see(func(*contender.Contender, time.Duration) { //",
-		new: "	over, write := l.see(func(*contender.Contender, time.Duration) {}), func(f func()) { f() }\n	write(func() { //",
+		old: "	over := l.see(func(c *contender.Contender, _ time.Duration) { //",
+		new: "	var c *contender.Contender\n	over, write := l.see(func(k *contender.Contender, _ time.Duration) { c = k }), func(f func()) { f() }\n	write(func() { //",
 	},
 	{
 		name: "a kept name counts in a cycle of waits", file: "session/cycle.go",
