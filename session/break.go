@@ -160,13 +160,16 @@ func (l *Lease) lose(reason string, kept bool) (*engine.Errand, *Error) {
 // is as for Break. CodeNoSession, when this node has no such session.
 func (m *Manager) EndSession(ctx context.Context, id, by string) (Ended, error) {
 	log := m.cfg.Log.With("audit", "end_session", "session", id, "by", by)
-	s := m.index.find(id)
-	if s == nil || s.Err() != nil {
+	var e Ended
+	s, ended := m.index.find(id), false
+	if s != nil {
+		e, ended = s.end(ctx, "ended by an administrator", revoke)
+	}
+	if !ended {
 		err := &Error{Code: CodeNoSession, Detail: fmt.Sprintf("this gateway has no session %s; it may have ended", Quote(id))}
 		log.Warn("a session was not ended", "err", err)
 		return Ended{}, err
 	}
-	e := s.end(ctx, "ended by an administrator", revoke)
 	log.Warn("a session was ended", "name", s.o.Name, "pid", s.o.Peer.PID, "uid", s.o.Peer.UID, "locks", e.Released)
 	return e, nil
 }

@@ -101,17 +101,18 @@ type Ended struct {
 // waits, until ctx is done and no longer than Config.Timeout, for the store to confirm.
 // reason is for people.
 func (s *Session) End(ctx context.Context, reason string) Ended {
-	return s.end(ctx, reason, giveBack)
+	e, _ := s.end(ctx, reason, giveBack)
+	return e
 }
 
-func (s *Session) end(ctx context.Context, reason string, then fate) Ended {
-	var e Ended
+// end is End, and says whether the session has ended by this.
+func (s *Session) end(ctx context.Context, reason string, then fate) (e Ended, ended bool) {
 	for _, l := range s.Leases() {
 		_, left := l.longest()
 		e.FreeBy = max(e.FreeBy, left)
 	}
-	e.Released, e.Pending, _ = s.close(ctx, reason, then, nil)
-	return e
+	e.Released, e.Pending, ended = s.close(ctx, reason, then, nil)
+	return e, ended
 }
 
 func (s *Session) closeSoon(reason string) { s.closeIf(nil, reason) }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -368,4 +369,34 @@ func TestSessionsAfterRestart(t *testing.T) {
 			t.Error("the session came back after the next restart")
 		}
 	})
+}
+
+// A session is ended once, by whoever of several is first, and the others are told that it is gone.
+func TestEndSessionAtOnce(t *testing.T) {
+	for range 50 {
+		bubble(t, func(t *testing.T) {
+			c := newCluster(t, 1, session.Config{}, nil)
+			s := c.open(0, session.Options{Peer: session.NoPeer(), User: "user:1"})
+			mustAcquire(t, s, "x", session.Acquire{})
+			var ended, locks atomic.Int32
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() {
+					if e, err := c.nodes[0].EndSession(t.Context(), s.ID(), "a test"); err == nil {
+						ended.Add(1)
+						locks.Add(int32(len(e.Released)))
+					}
+				})
+				wg.Go(func() {
+					e := c.nodes[0].EndUser(t.Context(), "user:1", "a test")
+					ended.Add(int32(e.Sessions))
+					locks.Add(int32(len(e.Released)))
+				})
+			}
+			wg.Wait()
+			if ended.Load() != 1 || locks.Load() != 1 {
+				t.Errorf("one session with one lock was ended %d times, with %d locks", ended.Load(), locks.Load())
+			}
+		})
+	}
 }

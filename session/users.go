@@ -69,11 +69,15 @@ type UserEnded struct {
 // who is named in the audit record.
 func (m *Manager) EndUser(ctx context.Context, user, by string) UserEnded {
 	found := slices.DeleteFunc(m.all(), func(s *Session) bool { return s.o.User != user })
-	out := UserEnded{Sessions: len(found)}
+	var out UserEnded
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Timeout) // for all of them; they end also after it
 	defer cancel()
 	for _, s := range found {
-		e := s.end(ctx, "an administrator has ended all sessions of "+UserName(user), revoke)
+		e, ended := s.end(ctx, "an administrator has ended all sessions of "+UserName(user), revoke)
+		if !ended { // by itself just before
+			continue
+		}
+		out.Sessions++
 		out.Released = append(out.Released, e.Released...)
 		out.Pending = out.Pending || e.Pending
 		out.FreeBy = max(out.FreeBy, e.FreeBy)
