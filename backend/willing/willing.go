@@ -29,15 +29,20 @@ const (
 	about = 1400
 	// again is for how long the answer counts.
 	again = time.Second
+	// lately is for how long a grant says that others are granted, too. A thousand gateways that nobody
+	// asks for a lock take some 30 in a second then.
+	lately = 30 * time.Second
 )
 
-// table is a Table whose store is tried once it has refused a new lock, or has not answered.
+// table is a Table whose store is tried once it has refused a new lock, or has not answered, and where
+// it was asked for none lately.
 type table struct {
 	ledger.Table
 	log *slog.Logger
 	// doubtful: a new lock was refused, or had no answer, and it was not seen since that all
 	// are granted. Why does not count: that may be the fault of one name.
 	doubtful atomic.Bool
+	granted  atomic.Pointer[time.Time] // when it has granted a new lock the last time; nil: never
 
 	mu   sync.Mutex // guards the fields below, and lets one try at a time
 	last time.Time  // when it was tried
@@ -46,7 +51,8 @@ type table struct {
 
 // New passes everything on to t. Once t has refused a new lock, or a request has had no answer,
 // Ping has it grant some that nobody else uses, and says why it does not, if it does not:
-// backend.ErrPartly where some are granted.
+// backend.ErrPartly where some are granted. Where t has granted none lately, Ping has it grant one
+// before it believes that it would: a gateway without callers is refused nothing.
 func New(t ledger.Table, log *slog.Logger) ledger.Table { return &table{Table: t, log: log} }
 
 // Swap implements ledger.Table.
@@ -55,6 +61,7 @@ func (t *table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	r, err := t.Table.Swap(ctx, s)
 	if s.Effects.Grants {
 		t.notice(ctx, err, began)
+		t.note(r.Written)
 	}
 	return r, err
 }
@@ -91,20 +98,37 @@ func (t *table) notice(ctx context.Context, err error, began time.Time) {
 	}
 }
 
+// note is told whether a new lock was granted.
+func (t *table) note(granted bool) {
+	if granted {
+		now := time.Now()
+		t.granted.Store(&now)
+	}
+}
+
+// grants: nothing is known against it, and it has granted a new lock lately.
+func (t *table) grants() bool {
+	at := t.granted.Load()
+	return !t.doubtful.Load() && at != nil && time.Since(*at) < lately
+}
+
 // Ping implements ledger.Table.
 func (t *table) Ping(ctx context.Context) error {
-	if err := t.Table.Ping(ctx); err != nil || !t.doubtful.Load() {
+	if err := t.Table.Ping(ctx); err != nil || t.grants() {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.grants() { // another one who asks has found out
+		return nil
+	}
 	if time.Since(t.last) < again {
 		return t.said
 	}
 	was := t.said
-	t.doubtful.Store(false) // what is refused from now on counts again
-	t.said = t.try(ctx)
+	t.said = t.try(ctx, t.doubtful.Swap(false)) // what is refused from now on counts again
 	t.last = time.Now()
+	t.note(t.said == nil)
 	switch {
 	case t.said != nil:
 		t.doubtful.Store(true)
@@ -117,9 +141,9 @@ func (t *table) Ping(ctx context.Context) error {
 	return t.said
 }
 
-// try has the store grant locks, all at once, as far as the time goes. The error is nil if it
-// refuses none.
-func (t *table) try(ctx context.Context) error {
+// try has the store grant locks, all at once, as far as the time goes; one is enough if it is granted
+// and the store is not doubtful. The error is nil if it refuses none.
+func (t *table) try(ctx context.Context, doubtful bool) error {
 	var granted []selftest.Lock
 	var refused error
 	n := 0
@@ -131,7 +155,7 @@ func (t *table) try(ctx context.Context) error {
 		}
 	}()
 	var unheard error
-	for unheard == nil && len(granted)+n < tries {
+	for unheard == nil && len(granted)+n < tries && (doubtful || len(granted) == 0 || n > 0) {
 		l, err := selftest.Take(ctx, selftest.Store{Look: t.Table.Look, Swap: t.Table.Swap}, "lockgw:willing:"+rand.Text(), t.Node(), strings.Repeat(".", about))
 		switch {
 		case errors.Is(err, backend.ErrRefused):

@@ -74,10 +74,13 @@ func TestRefusals(t *testing.T) {
 		rows := memory.NewRows()
 		s := &store{Table: memory.OpenTable(rows, "a"), refuses: never}
 		table := willing.New(s, slog.New(slog.NewTextHandler(&log, nil)))
-		if err := table.Ping(t.Context()); err != nil || s.asked != 0 {
+		if err := grant(t, table); err != nil {
+			t.Fatal(err)
+		}
+		if err := table.Ping(t.Context()); err != nil || s.asked != 1 {
 			t.Fatalf("of a store that has refused nothing: %v, %d locks were asked for", err, s.asked)
 		}
-		s.refuses = always
+		s.asked, s.refuses = 0, always
 		if err := grant(t, table); !errors.Is(err, errFull) {
 			t.Fatal(err)
 		}
@@ -116,6 +119,46 @@ func TestRefusals(t *testing.T) {
 		if said := log.String(); strings.Count(said, "grants no new locks") != 1 || strings.Count(said, "grants new locks again") != 1 {
 			t.Errorf("the log is %s", said)
 		}
+	})
+}
+
+// Nobody asks for a lock, and a store that would refuse it is found out all the same, and when it
+// would no more. While it grants locks, those of callers or the one that is tried, no other is tried.
+func TestNobodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{Table: memory.OpenTable(memory.NewRows(), "a"), refuses: never}
+		table := willing.New(s, slog.New(slog.DiscardHandler))
+		asks := func(want int, when string) {
+			t.Helper()
+			before := s.asked
+			for range 100 {
+				if err := table.Ping(t.Context()); err != nil {
+					t.Errorf("%s: %v", when, err)
+				}
+			}
+			if n := s.asked - before; n != want {
+				t.Errorf("%s: %d locks were asked for, want %d", when, n, want)
+			}
+		}
+		asks(1, "nothing is known")
+		time.Sleep(25 * time.Second)
+		asks(0, "it has granted one lately")
+		if err := grant(t, table); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(25 * time.Second)
+		asks(0, "a caller had one lately")
+		time.Sleep(5 * time.Second)
+		asks(1, "nobody had one lately")
+		s.refuses = always
+		time.Sleep(30 * time.Second)
+		before := s.asked
+		if err := table.Ping(t.Context()); !errors.Is(err, errFull) || s.asked != before+16 {
+			t.Errorf("it refuses: %v, and %d locks were asked for, want all", err, s.asked-before)
+		}
+		s.refuses = never
+		time.Sleep(time.Second)
+		asks(16, "it refuses no more")
 	})
 }
 
@@ -174,8 +217,12 @@ func TestTried(t *testing.T) {
 			_, _ = table.Renew(ctx, []ledger.Renewal{{Name: "n"}})
 		}},
 	} {
-		s := &store{Table: memory.OpenTable(memory.NewRows(), "a"), refuses: func(int) error { return tt.says }, ping: tt.ping}
+		s := &store{Table: memory.OpenTable(memory.NewRows(), "a"), refuses: never, ping: tt.ping}
 		table := willing.New(s, slog.New(slog.DiscardHandler))
+		if err := grant(t, table); err != nil { // else it is tried whatever comes
+			t.Fatal(err)
+		}
+		s.refuses = func(int) error { return tt.says }
 		ctx, giveUp := context.WithCancel(t.Context())
 		if tt.gaveUp {
 			giveUp()
