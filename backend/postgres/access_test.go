@@ -86,7 +86,7 @@ func TestRenewBesideALockedRow(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	errs, err := a.Renew(ctx, rs)
-	if err != nil || errs[0] != nil || !errors.Is(errs[1], backend.ErrUnavailable) || errs[2] != nil || errs[3] == nil {
+	if err != nil || errs[0] != nil || !errors.Is(errs[1], backend.ErrRefused) || errs[2] != nil || errs[3] == nil {
 		t.Errorf("renewed: %v, %v", errs, err)
 	}
 	carryOut(t, c, "COMMIT")

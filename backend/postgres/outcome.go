@@ -21,7 +21,7 @@ var advice = []struct{ code, text string }{
 	{"53100", "the disk of PostgreSQL is full: make room there; until then nothing new is granted, and what is held may be lost when its lease is over"},
 	{"53200", "PostgreSQL is out of memory"},
 	{noneToSpare, "PostgreSQL has no connection to spare: raise max_connections, or lower pool_max_conns of backend.url"},
-	{"55P03", "somebody has locked the row or the table: try again"},
+	{"55P03", "somebody has locked the row or the table (LOCK TABLE, ALTER TABLE, VACUUM FULL, a transaction left open: see pg_locks): nothing new is granted before that is over, and what is held may be lost"},
 	{"57014", "PostgreSQL was told to cancel the statement: see statement_timeout"},
 	{"57P03", "PostgreSQL is starting or stopping: try again soon"},
 	{"42P01", "the tables of lockgw are not there: they are made by the next request"},

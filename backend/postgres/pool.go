@@ -106,11 +106,20 @@ func serves(c *pgconn.PgConn) error {
 // server is set up to: else it fails, and so do others that only seem to meet.
 const readCommitted = "SET transaction_isolation = 'read committed'"
 
+// impatient is for how long a statement waits for who has locked a row or a table: less long than a
+// request may take, or nobody would be told why that has no answer, and longer than the second after
+// which the server sees that two wait for each other, and has an autovacuum make way.
+const impatient = "1500ms"
+
+// impatientOnce is for one transaction, and comes after readCommitted: a pooler gives the connection
+// to others.
+const impatientOnce = "SELECT set_config('lock_timeout', '" + impatient + "', true)"
+
 // settled has all transactions of a connection be so, and each statement planned once for it, and
 // not anew each time, which takes longer than to carry it out: all of them find rows by their
 // names. Such a plan is made while a table is perhaps empty, so it is told to use the index then,
 // too; and what reads whole tables, now and then, is not worth compiling.
-const settled = "SET default_transaction_isolation = 'read committed'; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off"
+const settled = "SET default_transaction_isolation = 'read committed'; SET lock_timeout = '" + impatient + "'; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET jit = off"
 
 // isDirect: the connection is to the backend that it was begun with. A pooler gives others.
 func isDirect(ctx context.Context, c *pgconn.PgConn) (bool, error) {
@@ -149,6 +158,7 @@ func (p *pool) over(ctx context.Context, c *conn, ss []statement) ([]sqltable.Ro
 	batch, pooled := &pgconn.Batch{}, p.pooled.Load()
 	if pooled {
 		batch.ExecParams(readCommitted, nil, nil, nil, nil)
+		batch.ExecParams(impatientOnce, nil, nil, nil, nil)
 	}
 	for _, s := range ss {
 		if pooled {

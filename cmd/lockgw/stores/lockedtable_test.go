@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -15,7 +16,7 @@ import (
 )
 
 // A database of which somebody has locked a table answers, and lets writes wait. It is no ready one
-// once that was noticed, until the table is free.
+// once that was noticed, until the table is free, and who asks is told why.
 func TestTableIsLocked(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T) (url string, lock, unlock func()){
 		"postgres": postgresToLock, "mysql": mysqlToLock,
@@ -26,10 +27,14 @@ func TestTableIsLocked(t *testing.T) {
 			g := start(t, "a", url, ttl)
 			g.until(t, http.StatusOK, "")
 			lock()
-			if _, err := g.dial(t, "").Lock(t.Context(), "new", client.LockOptions{}); !errors.Is(err, client.ErrUnavailable) {
+			const says = "somebody has locked the row"
+			if _, err := g.dial(t, "").Lock(t.Context(), "new", client.LockOptions{}); !errors.Is(err, client.ErrUnavailable) || !strings.Contains(err.Error(), says) {
 				t.Errorf("a new lock: %v", err)
 			}
-			g.until(t, http.StatusServiceUnavailable, "")
+			g.until(t, http.StatusServiceUnavailable, says)
+			if code, out := g.doctor(t); code == 0 || !strings.Contains(out, says) {
+				t.Errorf("doctor: exit code %d\n%s", code, out)
+			}
 			unlock()
 			g.until(t, http.StatusOK, "")
 			g.comesIn(t, "new")
