@@ -141,8 +141,8 @@ const (
 	Tell
 	// Told is the answer to a Tell.
 	Told
-	// Deaf: the store refuses the node the connection for messages, so that none arrive, while it
-	// takes requests. A Table makes it itself, again at least every DeafFor as long as that is so;
+	// Deaf: the node has no connection for messages, so that none arrive, while the store takes
+	// requests. A Table makes it itself, again at least every DeafFor as long as that is so;
 	// a Resync ends it.
 	Deaf
 )

@@ -16,6 +16,7 @@ type Relay struct {
 	listener net.Listener
 	wg       sync.WaitGroup
 	cuts     atomic.Bool
+	swallows atomic.Bool
 	dead     atomic.Int64 // connections that Mute has made so
 
 	mu    sync.Mutex // guards the fields below
@@ -48,6 +49,9 @@ func NewRelay(t testing.TB, to string) *Relay {
 // Cut has each connection end at the first byte that the server sends, as long as it is on.
 func (r *Relay) Cut(on bool) { r.cuts.Store(on) }
 
+// Swallow has each connection that is made from now on be answered nothing, as long as it is on.
+func (r *Relay) Swallow(on bool) { r.swallows.Store(on) }
+
 // Mute has the next connection on which text is sent die: the server gets the text, and nothing
 // comes back for ever, as where something on the way has forgotten the connection.
 func (r *Relay) Mute(text string) {
@@ -71,6 +75,13 @@ func (r *Relay) accept() {
 		client, err := r.listener.Accept()
 		if err != nil {
 			return
+		}
+		if r.swallows.Load() {
+			r.mu.Lock()
+			r.conns = append(r.conns, client)
+			r.mu.Unlock()
+			r.wg.Go(func() { drain(client) })
+			continue
 		}
 		server, err := net.Dial("tcp", r.to)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
 	"github.com/lockgw/lockgw/backend/redis"
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/backend/tabletest"
 	"github.com/lockgw/lockgw/session/contender"
 )
 
@@ -63,6 +65,51 @@ func TestDeafIsServed(t *testing.T) {
 	})
 }
 
+// So is one whose connection for messages is answered nothing, as by a proxy that has taken as many as
+// it serves.
+func TestDeafIsServedWhereNothingAnswers(t *testing.T) {
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		s := pgtest.Start(t)
+		t.Cleanup(pgtest.RemoveTemplate)
+		deafBehindRelay(t, s.Addr, func(addr, node string) ledger.Table {
+			url := strings.Replace(s.URL(), s.Addr, addr, 1)
+			return must(postgres.OpenTable(postgres.Config{URL: url, Node: backend.Node{ID: node}}))(t)
+		})
+	})
+	t.Run("MySQL", func(t *testing.T) {
+		t.Parallel()
+		s := mysqltest.Start(t)
+		t.Cleanup(mysqltest.RemoveTemplate)
+		deafBehindRelay(t, s.Addr, func(addr, node string) ledger.Table {
+			url := strings.Replace(s.URL(), s.Addr, addr, 1)
+			return must(mysql.OpenTable(mysql.Config{URL: url, Node: backend.Node{ID: node}}))(t)
+		})
+	})
+	t.Run("Redis", func(t *testing.T) {
+		t.Parallel()
+		s := redistest.Start(t)
+		deafBehindRelay(t, s.Addr, func(addr, node string) ledger.Table {
+			return must(redis.OpenTable(redis.Config{URL: "redis://" + addr, Node: backend.Node{ID: node}, Guard: redis.GuardNone}))(t)
+		})
+	})
+}
+
+// deafBehindRelay has gateway c alone behind a relay, which answers nothing on its next connections.
+func deafBehindRelay(t *testing.T, server string, table func(addr, node string) ledger.Table) {
+	t.Helper()
+	relay := tabletest.NewRelay(t, server)
+	deafIsServed(t, func(node string) ledger.Table {
+		if node == "c" {
+			return table(relay.Addr, node)
+		}
+		return table(server, node)
+	}, func() (free func()) {
+		relay.Swallow(true)
+		return func() { relay.Swallow(false) }
+	})
+}
+
 func must[T any](table T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -100,6 +147,7 @@ func deafIsServed(t *testing.T, table func(node string) ledger.Table, fill func(
 	for _, g := range others {
 		users.Go(func() { g.uses(ctx, "n") })
 	}
+	_ = c.Ping(t.Context())
 	for range 10 {
 		if _, err := c.Look(t.Context(), "n"); err != nil {
 			t.Fatal(err)

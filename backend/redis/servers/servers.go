@@ -46,7 +46,8 @@ type Set interface {
 type Subscriber interface {
 	// Start listens until Close. onMessage gets each message to this node; onResync is
 	// called each time after which messages arrive, as one may have been missed before; onDeaf
-	// each time that a server refuses the connection for them. None may block.
+	// each time that a server refuses the connection for them, or has taken none again and again
+	// while it answers. None may block.
 	Start(onMessage func(payload string), onResync, onDeaf func())
 	// Watch has f called when channel is listened to and at each message there, until
 	// Unwatch was called as often. f must not block.

@@ -125,10 +125,11 @@ func (h *subscriber) run(ctx context.Context) {
 			return
 		}
 		h.onLoss()
-		if refused(conn.Outcome(err)) {
+		news := h.lost(err)
+		if refused(conn.Outcome(err)) || !news && h.answers(ctx) {
 			h.onDeaf()
 		}
-		if h.lost(err) {
+		if news {
 			backoff = minBackoff
 			switch why := conn.Outcome(err); {
 			case conn.RefusedLogin(err):
@@ -204,6 +205,15 @@ func (h *subscriber) proved() bool {
 	news := h.failing
 	h.failing, h.why, h.proven = false, nil, time.Now()
 	return news
+}
+
+// answers: Redis takes requests. One connection that breaks is soon made anew; where another one cannot
+// be made, and nothing refuses it, the server may be away altogether, or what is on the way may let no
+// more connections through than there are.
+func (h *subscriber) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	return h.client.Ping(ctx).Err() == nil
 }
 
 func (h *subscriber) wasRefused() bool {

@@ -101,7 +101,7 @@ func TestSubscriberNoticesLostSubscriptionAtOnce(t *testing.T) {
 
 func TestSubscriberWithoutRedis(t *testing.T) {
 	s := redistest.Start(t)
-	var dials atomic.Int32
+	var dials, deaf atomic.Int32
 	var log redistest.Log
 	opt, err := conn.Options(s.URL())
 	if err != nil {
@@ -119,7 +119,7 @@ func TestSubscriberWithoutRedis(t *testing.T) {
 	if h.healthy() {
 		t.Error("a subscriber that was not started is healthy")
 	}
-	h.Start(func(string) {}, func() {}, func() {})
+	h.Start(func(string) {}, func() {}, func() { deaf.Add(1) })
 	t.Cleanup(h.Close)
 	redistest.Await(t, "the subscriber is healthy", h.healthy)
 
@@ -133,6 +133,9 @@ func TestSubscriberWithoutRedis(t *testing.T) {
 	}
 	if age := h.ProbeAge(); age < 500*time.Millisecond {
 		t.Errorf("probeAge = %v, want at least 500ms", age)
+	}
+	if n := deaf.Load(); n > 0 {
+		t.Errorf("it was told %d times to look by itself, at a server that is not there", n)
 	}
 	s.Restart()
 	redistest.Await(t, "the subscriber is healthy", h.healthy)
