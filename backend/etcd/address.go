@@ -63,6 +63,8 @@ func connect(life context.Context, a quorum.Address, password func() string) (*c
 		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(atOnce), grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
 			MinConnectTimeout: loginTimeout,
+		}), grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+			return dialer.New(loginTimeout).DialContext(ctx, "tcp", addr)
 		})},
 	}
 	scheme := "http://"

@@ -109,7 +109,7 @@ func (c *conn) event(e zk.Event) {
 // dial connects to a member. The first answer on a connection has the timeout of the session,
 // which the library does not tell.
 func (c *conn) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
-	tcp, err := dialer.New(timeout).Dial(network, addr)
+	tcp, err := dialer.New(timeout).DialContext(context.Background(), network, addr)
 	if err == nil && c.a.TLS != nil {
 		tcp, err = secured(tcp, c.a.TLS.Config(), addr, timeout)
 	}

@@ -25,7 +25,9 @@ func Dialer(timeout time.Duration, config func() *tls.Config) func(context.Conte
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		connect := d.DialContext
 		if config != nil {
-			connect = (&tls.Dialer{NetDialer: d, Config: config()}).DialContext
+			connect = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				return secured(ctx, timeout, d, config(), network, addr)
+			}
 		}
 		c, err := connect(ctx, network, addr)
 		if op := new(net.OpError); config != nil && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &op) {
@@ -37,6 +39,26 @@ func Dialer(timeout time.Duration, config func() *tls.Config) func(context.Conte
 		c = greeted(eager.Store(c))
 		return resplimit.Conn(c), nil
 	}
+}
+
+// secured connects with TLS within timeout.
+func secured(ctx context.Context, timeout time.Duration, d *dialer.Dialer, config *tls.Config, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	tcp, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	c := tls.Client(tcp, config)
+	if err := c.HandshakeContext(ctx); err != nil {
+		_ = tcp.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // TLSFiles are PEM files, "" where not given.

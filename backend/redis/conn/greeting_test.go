@@ -30,7 +30,7 @@ func TestTurnedAway(t *testing.T) {
 				_ = c.Close()
 			}
 		}()
-		client := New(&goredis.Options{Addr: ln.Addr().String(), MaxRetries: -1, Dialer: Dialer(0, nil)})
+		client := New(&goredis.Options{Addr: ln.Addr().String(), MaxRetries: -1, Dialer: Dialer(IOTimeout, nil)})
 		defer client.Close()
 		err = Outcome(client.Ping(t.Context()).Err())
 		if !errors.Is(err, ErrTurnedAway) || !strings.Contains(err.Error(), want) {
