@@ -203,6 +203,8 @@ func (r *Runs) judge(s Seen, least int64) Change {
 	switch {
 	case s.Same && known && r.doubt:
 		r.warn("it was restarted", s.ID)
+	case s.Same && known && s.ID != r.known[len(r.known)-1]:
+		r.warn("another server has been in its place, and may have granted what it has not heard of", s.ID)
 	case s.Same && s.Left > r.cfg.Lease && r.trustedBefore(s):
 		r.warn("its clock was put back", s.ID)
 		r.back = true

@@ -89,6 +89,40 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// A server that was left for another one has not heard of what that one has granted, though it has run
+// all the time and has forgotten nothing. Nor does the next process of the gateway trust it at once.
+func TestServerThatWasLeft(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		file := filepath.Join(t.TempDir(), "runs")
+		start := func() *Runs {
+			return NewRuns(RunsConfig{Product: "SQL", Guarded: true, Lease: lease, File: file, Log: slog.New(slog.DiscardHandler), Moved: func() {}})
+		}
+		r := start()
+		first := &database{Seen: Seen{ID: "a", Server: "s", Same: true, Used: true, Far: 9}}
+		other := &database{Seen: Seen{ID: "b", Server: "t", Same: true, Used: true, Far: 5}}
+		for _, d := range []*database{first, other} {
+			if err := r.Decide(t.Context(), d.ask); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if restarted {
+			r = start()
+		}
+		if err := r.Decide(t.Context(), first.ask); !quarantined(err) || first.ID == "a" {
+			t.Errorf("restarted %v: back at the first one: %v, run %q", restarted, err, first.ID)
+		}
+		first.Left = 0
+		if err := r.Decide(t.Context(), first.ask); err != nil {
+			t.Errorf("restarted %v: after that: %v", restarted, err)
+		}
+		stayed := runs(t, &database{Seen: Seen{ID: "a", Server: "s", Same: true, Used: true}})
+		first.Left = time.Second
+		if err := stayed.Decide(t.Context(), first.ask); !quarantined(err) || len(first.changes) != 1 {
+			t.Errorf("restarted %v: a gateway that has stayed: %v, %d changes", restarted, err, len(first.changes))
+		}
+	}
+}
+
 // The words are kept and repeated to many, so that they must not tell what changes.
 func TestQuarantineTellsItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
