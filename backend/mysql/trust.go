@@ -43,6 +43,15 @@ func (t *Table) ask(ctx context.Context, judge func(sqltable.Seen) sqltable.Chan
 	}))
 }
 
+// scout is that of sqltable.Database.
+func (t *Table) scout(ctx context.Context) (string, error) {
+	c, err := t.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	return c.server.identity, c.Close()
+}
+
 // seen is what the server at c tells, the server of the run that is trusted, and how many
 // statements there were.
 func (t *Table) seen(ctx context.Context, c *conn) (s sqltable.Seen, of string, counted int64, err error) {

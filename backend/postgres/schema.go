@@ -70,10 +70,13 @@ func inSchema(schema string) func(sql string) string {
 	return func(sql string) string { return r.Replace(r.Replace(sql)) } // some of them stand in others
 }
 
+// serverSQL tells which one it is: no other was started in the same microsecond.
+const serverSQL = `extract(epoch FROM pg_postmaster_start_time())::text`
+
 // trustSQL tells of the run of the server, as trust.go needs it.
 const trustSQL = `SELECT coalesce(r.id, ''), coalesce({trusted}, false), coalesce(r.fresh, false),
 	coalesce(extract(epoch FROM r.until - clock_timestamp()), 0)::float8, s.used,
-	pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint
+	pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint, ` + serverSQL + `
 FROM {state} AS s LEFT JOIN {run} AS r ON true`
 
 // trustAnewSQL: $1 id, $2 seconds until it is trusted, $3 fresh, $4 the id that is trusted no

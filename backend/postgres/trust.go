@@ -47,6 +47,21 @@ func (t *Table) seen(ctx context.Context) (s sqltable.Seen, err error) {
 		return s, err
 	}
 	s = sqltable.Seen{ID: r.Text(), Same: r.Is(), Fresh: r.Is(), Left: time.Duration(r.Float() * float64(time.Second)), Used: r.Text() != ""}
-	s.Far = r.Number()
+	s.Far, s.Server = r.Number(), r.Text()
 	return s, r.Err
+}
+
+// scout is that of sqltable.Database.
+func (t *Table) scout(ctx context.Context) (string, error) {
+	c, err := t.requests.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer c.end()
+	got := c.ExecParams(ctx, "SELECT "+serverSQL, nil, nil, nil, nil).Read()
+	r, err := sqltable.One(got.Rows, got.Err)
+	if err != nil {
+		return "", outcome(err)
+	}
+	return r.Text(), r.Err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lockgw/lockgw/backend/postgres/pgtest"
 	"github.com/lockgw/lockgw/backend/sqltable"
 	"github.com/lockgw/lockgw/backend/sqltable/sqltest"
+	"github.com/lockgw/lockgw/backend/tabletest"
 )
 
 func guarded(c *Config) { c.Guard, c.Lease = sqltable.GuardQuarantine, sqltest.Lease }
@@ -21,6 +22,13 @@ func TestQuarantineOfAnEmptiedDatabase(t *testing.T) {
 
 func TestOneTableLost(t *testing.T) {
 	sqltest.OneTableLost(t, store, "lockgw.names", "lockgw.nodes", "lockgw.run", "lockgw.state")
+}
+
+func TestFollows(t *testing.T) {
+	sqltest.Follows(t, store, func(t *testing.T, to string) (string, func(string)) {
+		r := tabletest.NewRelay(t, to)
+		return r.Addr, r.Lead
+	})
 }
 
 func TestNoQuarantine(t *testing.T) { sqltest.NoQuarantine(t, store) }

@@ -54,6 +54,9 @@ type Database struct {
 	// Ask looks at the run of the server, has judge say what is to be done, and does it.
 	Ask func(ctx context.Context, judge func(Seen) Change) error
 
+	// Scout tells to which server a new connection leads, as Seen does.
+	Scout func(context.Context) (server string, err error)
+
 	// Swap carries out s if the server is trusted under run, or that needs none. trusted: if it
 	// was not written, that is not because of the server.
 	Swap func(ctx context.Context, s ledger.Swap, run Run) (r ledger.Reply, trusted bool, err error)

@@ -170,6 +170,9 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.told = f
 	t.Ear.started.Store(true)
+	if t.Guard == GuardQuarantine {
+		t.Go(t.scout)
+	}
 	t.Go(func(life context.Context) { t.Ear.run(life, t.db.Listen, func() { t.tell(ledger.Deaf) }) })
 	t.Go(func(life context.Context) {
 		t.Ear.beat(life, t.Beats, sweepEach, t.db.Beat, func(ctx context.Context) error { return t.db.Sweep(ctx, Unused) })

@@ -12,7 +12,6 @@ import (
 type Relay struct {
 	Addr string // host:port, on loopback
 
-	to       string
 	listener net.Listener
 	wg       sync.WaitGroup
 	cuts     atomic.Bool
@@ -20,6 +19,7 @@ type Relay struct {
 	dead     atomic.Int64 // connections that Mute has made so
 
 	mu    sync.Mutex // guards the fields below
+	to    string
 	conns []net.Conn
 	mutes []byte // nil: none
 	lies  [2][]byte
@@ -44,6 +44,13 @@ func NewRelay(t testing.TB, to string) *Relay {
 		r.wg.Wait()
 	})
 	return r
+}
+
+// Lead has connections that are made from now on go to the server at to; those that there are stay.
+func (r *Relay) Lead(to string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.to = to
 }
 
 // Cut has each connection end at the first byte that the server sends, as long as it is on.
@@ -83,7 +90,10 @@ func (r *Relay) accept() {
 			r.wg.Go(func() { drain(client) })
 			continue
 		}
-		server, err := net.Dial("tcp", r.to)
+		r.mu.Lock()
+		to := r.to
+		r.mu.Unlock()
+		server, err := net.Dial("tcp", to)
 		if err != nil {
 			_ = client.Close()
 			continue

@@ -3,7 +3,9 @@ package sqltest
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -65,6 +67,34 @@ func Quarantine(t *testing.T, store Store) {
 			happens(s, earlier)
 			Refuses(t, table, lives)
 		})
+	}
+}
+
+// Follows wants that a gateway goes along when its address leads to another server, although the one
+// before and the connections to it go on; and back: neither has heard of what the other has granted.
+// relay passes connections on to a server, and lead has those to come go to another one.
+func Follows(t *testing.T, store Store, relay func(t *testing.T, to string) (addr string, lead func(to string))) {
+	t.Parallel()
+	at := func(s Server) string {
+		u, err := url.Parse(s.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Host
+	}
+	first, other := store.Start(t), store.Start(t)
+	addr, lead := relay(t, at(first))
+	table := store.Open(t, strings.Replace(first.URL(), at(first), addr, 1), "a", Guard{On: true})
+	table.Listen(func(ledger.Addressed) {})
+	lives := Held(t, table, "n")
+	for _, to := range []Server{other, first} {
+		Until(t, table, "")
+		lead(at(to))
+		Until(t, table, "may have forgotten")
+		Refuses(t, table, lives)
+		if r, err := Step(t, store.Open(t, to.URL(), "b", Guard{}), "other", ledger.Op{Want: 1}); err != nil || r.Record.Firm("b") != nil {
+			t.Errorf("what was granted last is not at the server to which the address leads: %+v, %v", r, err)
+		}
 	}
 }
 
