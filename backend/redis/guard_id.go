@@ -220,3 +220,36 @@ func (g *guard) mayDrop(ctx context.Context, c *goredis.Client, id string) {
 	g.mu.Unlock()
 	g.save()
 }
+
+// scoutLeast and scoutMost bound how often it is looked where an address leads.
+const (
+	scoutLeast = time.Second
+	scoutMost  = 10 * time.Second
+)
+
+// scout has the gateway follow where an address leads, as its like in package sqltable does. The
+// connections to a master that Sentinels name are made anew often in any case.
+func (r *trust) scout(ctx context.Context, t *Table) {
+	for backend.Wait(ctx, min(max(t.cfg.Lease/3, scoutLeast), scoutMost)) {
+		for c, v := range r.all() {
+			if v.id == noServer || c.Options().ConnMaxLifetime > 0 {
+				continue
+			}
+			id, err := idAnew(ctx, c)
+			if err == nil && runOf(id) != runOf(v.id) { // else others tell
+				t.guard.log.Warn("the address of Redis leads to another server than before, or to another run of it; all connections are made anew", "before", v.id, "now", id)
+				conn.Anew(ctx, c)
+				r.forget(c)
+			}
+		}
+	}
+}
+
+// idAnew is idOf over a new connection.
+func idAnew(ctx context.Context, c *goredis.Client) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 4*conn.IOTimeout)
+	defer cancel()
+	one := conn.New(c.Options())
+	defer one.Close()
+	return idOf(ctx, one)
+}

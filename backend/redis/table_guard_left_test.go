@@ -61,6 +61,23 @@ func TestTableQuarantineAfterAnotherServer(t *testing.T) {
 	within(t, "the first server is trusted again", granted(b, "w"))
 }
 
+// A gateway goes along when its address leads to another server, although the one before goes on to
+// answer over the connections that there are: others hold there what they take here.
+func TestTableFollowsItsAddress(t *testing.T) {
+	t.Parallel()
+	first, other := redistest.Start(t), redistest.Start(t)
+	link := redistest.Proxy(t, first.Addr)
+	a := openNode(t, "redis://"+link.Addr, "a", redis.GuardQuarantine)
+	a.takes("a")
+	link.Lead(other.Addr)
+	var err error
+	within(t, "the other server is met", func() bool {
+		_, err = a.try("x", ledger.Op{Want: 1})
+		return errors.As(err, new(*backend.Later))
+	})
+	wantLater(t, err)
+}
+
 // A server whose keys were all deleted has forgotten what it granted. Its gateways see that, each
 // for itself or by what another has left there, and so does one that comes while they wait; who
 // held a name has it written down again.

@@ -81,6 +81,7 @@ func (r *trust) start(t *Table) {
 	r.cancel = cancel
 	if t.cfg.Guard == GuardQuarantine {
 		r.wg.Go(func() { r.watch(ctx, t) })
+		r.wg.Go(func() { r.scout(ctx, t) })
 	}
 }
 

@@ -24,7 +24,7 @@ func (t *Table) scout(life context.Context) {
 		ctx, cancel := context.WithTimeout(life, scoutMost)
 		if server, err := t.db.Scout(ctx); err == nil { // else others tell
 			if was := t.Runs.Present(); was.Server != "" && was.Server != server {
-				t.Log.Warn("the address of "+t.db.Product+" leads to another server than before; all connections are made anew", "before", was.Server, "now", server)
+				t.Log.Warn("the address of "+t.db.Product+" leads to another server than before, or to another run of it; all connections are made anew", "before", was.Server, "now", server)
 				t.Reset()
 				_ = t.Decide(ctx) // whoever asks next is told
 			}

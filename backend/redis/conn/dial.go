@@ -103,25 +103,35 @@ func (f TLSFiles) Open(base *tls.Config) (func() *tls.Config, error) {
 func New(opt *goredis.Options) *goredis.Client {
 	own := *opt
 	c := goredis.NewClient(&own)
-	c.AddHook(dialHook{})
+	c.AddHook(newDialHook())
 	return c
 }
 
 // dialHook marks the errors of connecting: nothing was sent then, whatever the
-// reason, be it a Sentinel that does not know the master.
-type dialHook struct{}
+// reason, be it a Sentinel that does not know the master. It knows the connections of its client.
+type dialHook struct{ lines *lines }
 
-func (dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
+func newDialHook() dialHook { return dialHook{&lines{open: map[*line]struct{}{}}} }
+
+func (h dialHook) DialHook(next goredis.DialHook) goredis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := next(ctx, network, addr)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", backend.ErrUnreachable, dialFailure(err))
 		}
-		return c, nil
+		return h.lines.add(c), nil
 	}
 }
 
-func (dialHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook { return next }
+func (h dialHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if ctx.Value(anew{}) != nil {
+			h.lines.end()
+			return nil
+		}
+		return next(ctx, cmd)
+	}
+}
 
 func (dialHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return next

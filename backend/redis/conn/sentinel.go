@@ -89,6 +89,6 @@ func failover(opt *goredis.Options) *goredis.FailoverOptions {
 func NewMaster(opt *goredis.FailoverOptions) *goredis.Client {
 	own := *opt
 	c := goredis.NewFailoverClient(&own)
-	c.AddHook(dialHook{})
+	c.AddHook(newDialHook())
 	return c
 }
