@@ -82,7 +82,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, e
 func (t *Table) renewing(ctx context.Context, sql string, args []any) (got []sqltable.Rows, err error) {
 	err = again(ctx, func() (err error) {
 		got, err = t.renewals.query(ctx, sql, args...)
-		if full(err) { // those for requests may have been made before
+		if sqltable.Unmade(err, full) { // those for requests may have been made before
 			got, err = t.requests.query(ctx, sql, args...)
 		}
 		return err

@@ -179,7 +179,7 @@ func (t *Table) renew(ctx context.Context, sql string, rs []ledger.Renewal, grou
 	}
 	s := newStatement(sql, names, ids, ttls)
 	got, err := t.renewals.send(ctx, s)
-	if full(err) { // those for requests may have been made before
+	if sqltable.Unmade(err, full) { // those for requests may have been made before
 		got, err = t.requests.send(ctx, s)
 	}
 	if err != nil {

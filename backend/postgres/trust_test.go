@@ -24,6 +24,13 @@ func TestOneTableLost(t *testing.T) {
 	sqltest.OneTableLost(t, store, "lockgw.names", "lockgw.nodes", "lockgw.run", "lockgw.state")
 }
 
+func TestRenewsWhereNoConnectionCanBeMade(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	r := tabletest.NewRelay(t, s.Addr)
+	sqltest.RenewsOverOthers(t, open(t, strings.Replace(s.URL(), s.Addr, r.Addr, 1), "a"), r.Shut)
+}
+
 func TestFollows(t *testing.T) {
 	sqltest.Follows(t, store, func(t *testing.T, to string) (string, func(string)) {
 		r := tabletest.NewRelay(t, to)

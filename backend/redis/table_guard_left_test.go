@@ -3,6 +3,7 @@ package redis_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -76,6 +77,20 @@ func TestTableFollowsItsAddress(t *testing.T) {
 		return errors.As(err, new(*backend.Later))
 	})
 	wantLater(t, err)
+}
+
+// A lease is renewed over a connection that was made for requests where no other can be made, as where
+// the name of the server cannot be looked up.
+func TestRenewsWhereNoConnectionCanBeMade(t *testing.T) {
+	t.Parallel()
+	link := redistest.Proxy(t, redistest.Start(t).Addr)
+	a := openNode(t, "redis://"+link.Addr, "a", redis.GuardNone)
+	h := a.takes("n")
+	link.Shut()
+	errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: h.ID, TTL: time.Minute}})
+	if err := errors.Join(append(errs, err)...); err != nil {
+		t.Error(err)
+	}
 }
 
 // A server whose keys were all deleted has forgotten what it granted. Its gateways see that, each

@@ -2,6 +2,7 @@ package sqltable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -39,6 +40,12 @@ type Connections[C any] struct {
 	// Keep: it can be used for another request.
 	Keep func(C) bool
 	End  func(C)
+}
+
+// Unmade: err is that no connection could be made for a request, which was not sent. The server has none
+// to spare (full), or its name cannot be looked up; others that were made before may go on.
+func Unmade(err error, full func(error) bool) bool {
+	return full(err) || errors.Is(err, backend.ErrUnreachable)
 }
 
 type pooled[C any] struct {

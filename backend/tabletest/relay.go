@@ -53,6 +53,9 @@ func (r *Relay) Lead(to string) {
 	r.to = to
 }
 
+// Shut has no connection more be taken; those that there are stay.
+func (r *Relay) Shut() { _ = r.listener.Close() }
+
 // Cut has each connection end at the first byte that the server sends, as long as it is on.
 func (r *Relay) Cut(on bool) { r.cuts.Store(on) }
 

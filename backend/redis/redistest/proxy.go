@@ -88,6 +88,9 @@ func (l *Link) Lead(addr string) {
 	l.target = addr
 }
 
+// Shut has no connection more be taken; the present ones stay.
+func (l *Link) Shut() { _ = l.ln.Close() }
+
 // Delay holds each reply back for d.
 func (l *Link) Delay(d time.Duration) {
 	l.mu.Lock()

@@ -88,6 +88,18 @@ func ServesOnOne(t *testing.T, table ledger.Table) {
 	asks.Wait()
 }
 
+// RenewsOverOthers wants that a lease is renewed over a connection that was made for requests where no
+// other can be made since shut was called, as where the name of the server cannot be looked up.
+func RenewsOverOthers(t *testing.T, table ledger.Table, shut func()) {
+	t.Helper()
+	id := Held(t, table, "n")
+	shut()
+	errs, err := table.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Minute}})
+	if err = errors.Join(append(errs, err)...); err != nil {
+		t.Error(err)
+	}
+}
+
 // Wrong wants that the table cannot be used, and says why in these words, without a password,
 // which is geheim.
 func Wrong(t *testing.T, table ledger.Table, want string) {
