@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -136,14 +135,11 @@ func asNow(password func() string, secure func(*mysql.Config)) func(context.Cont
 }
 
 func withPort(host string) (string, error) {
-	name, port, err := net.SplitHostPort(host)
-	if err != nil {
-		name, port = strings.Trim(host, "[]"), defaultPort
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || name == "" || strings.ContainsAny(name, "[]") {
+	addr, ok := dialer.HostPort(host, defaultPort)
+	if !ok {
 		return "", errors.New("mysql address: each host has to be host or host:port, such as db.example.net:3306 or [::1]:3306; " + example)
 	}
-	return net.JoinHostPort(name, port), nil
+	return addr, nil
 }
 
 // secured reads how connections are encrypted, and returns what sets that up for one connection,

@@ -21,6 +21,7 @@ func TestCheckURL(t *testing.T) {
 		{"mysql://u:geheim@h/", "no database"},
 		{"mysql://u:geheim@/db", "each host"},
 		{"mysql://u:geheim@h:x/db", "each host"},
+		{"mysql://u:geheim@fd00::1/db", "each host"},
 		{"mysql://u:geheim@h:0/db", "each host"},
 		{"mysql://u:geheim@h,/db", "each host"},
 		{"mysql://u:ge/heim@h/db", "%2F"},

@@ -3,10 +3,8 @@ package quorum
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lockgw/lockgw/backend/dialer"
@@ -88,14 +86,11 @@ func (a *Address) hosts(list, port string) error {
 		if h == "" {
 			return fmt.Errorf("member %d is empty", i+1)
 		}
-		host, of, err := net.SplitHostPort(h)
-		if err != nil {
-			host, of = strings.Trim(h, "[]"), port
+		addr, ok := dialer.HostPort(h, port)
+		if !ok {
+			return fmt.Errorf("member %d has to be host or host:port, such as h.example.net:%[2]s or [::1]:%[2]s", i+1, port)
 		}
-		if n, err := strconv.ParseUint(of, 10, 16); err != nil || n == 0 || host == "" || strings.ContainsAny(host, " @#") {
-			return fmt.Errorf("member %d has to be host or host:port", i+1)
-		}
-		if addr := net.JoinHostPort(host, of); !slices.Contains(a.Members, addr) {
+		if !slices.Contains(a.Members, addr) {
 			a.Members = append(a.Members, addr)
 		}
 	}

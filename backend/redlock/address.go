@@ -4,13 +4,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/dialer"
 	"github.com/lockgw/lockgw/backend/redis/conn"
 )
 
@@ -82,14 +82,10 @@ func (a *address) nodes(list string) error {
 		if h == "" {
 			return fmt.Errorf("redlock address: node %d is empty", i+1)
 		}
-		host, port, err := net.SplitHostPort(h)
-		if err != nil {
-			host, port = strings.Trim(h, "[]"), "6379"
+		addr, ok := dialer.HostPort(h, "6379")
+		if !ok {
+			return fmt.Errorf("redlock address: node %d has to be host or host:port, such as h.example.net:6379 or [::1]:6379", i+1)
 		}
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || host == "" || strings.ContainsAny(host, " @#") {
-			return fmt.Errorf("redlock address: node %d has to be host or host:port", i+1)
-		}
-		addr := net.JoinHostPort(host, port)
 		if slices.Contains(a.hosts, addr) {
 			return fmt.Errorf("redlock address: %s is there twice, but each node must be a Redis of its own", addr)
 		}

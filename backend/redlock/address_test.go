@@ -22,6 +22,7 @@ func TestAddress(t *testing.T) {
 		{"redlock://a,b,a:6379", "is there twice"},
 		{"redlock://a:0,b,c", "node 1 has to be host"},
 		{"redlock://a:99999,b,c", "node 1 has to be host"},
+		{"redlock://fd00::1,b,c", "node 1 has to be host"},
 		{"redlock://a b,b,c", "node 1 has to be host"},
 		{"redlock://user@a,b,c", "no password"},
 		{"redlock://:se%zzcret@a,b,c", "percent-encoded"},

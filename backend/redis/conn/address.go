@@ -98,6 +98,8 @@ func parseURL(rawurl string) (*url.URL, error) {
 		return nil, errors.New("redis address: write redis+unix:///path/to.sock, with three slashes")
 	case u.Scheme == "redis+unix":
 		u.Scheme = "unix"
+	case strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "["): // which package url would take apart at the last one
+		return nil, errors.New("redis address: an IPv6 address has to be in brackets, as in redis://[::1]:6379/0")
 	case u.Port() != "" && !isPort(u.Port()):
 		return nil, errors.New("redis address: the host needs a port from 1 to 65535, as in redis://host:6379/0")
 	case strings.Trim(db, "0123456789") != "":

@@ -79,6 +79,8 @@ func TestOptionsRefuses(t *testing.T) {
 		{"http://h", `unknown scheme "http"`},
 		{"redis:h", "// after the scheme"},
 		{"redis://h:0", "port from 1 to 65535"},
+		{"redis://fd00::1", "has to be in brackets"},
+		{"redis://geheim@fd00::1:6379", "has to be in brackets"},
 		{"redis://:65536", "port from 1 to 65535"},
 		{"rediss://[::1]:99999/1", "port from 1 to 65535"},
 		{"redis://h/x", "database number"},

@@ -3,7 +3,6 @@ package conn
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -85,14 +84,11 @@ func withPort(host, port string) (string, error) {
 	if host == "" {
 		return "", errors.New("is missing between the commas")
 	}
-	name, given, err := net.SplitHostPort(host)
-	if err != nil {
-		name, given, err = net.SplitHostPort(host + ":" + port)
+	addr, ok := dialer.HostPort(host, port)
+	if !ok {
+		return "", errors.New("is not written like host or host:port, such as h.example.net:6379 or [::1]:6379")
 	}
-	if err != nil || !isPort(given) || name == "" {
-		return "", errors.New("is not written like host or host:port")
-	}
-	return net.JoinHostPort(name, given), nil
+	return addr, nil
 }
 
 // isPort: a server can listen there.

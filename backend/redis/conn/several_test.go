@@ -85,6 +85,7 @@ func TestSeveralRefuses(t *testing.T) {
 		{"redis+sentinel://h1,,h2/m", "host 2 of 3 is missing"},
 		{"redis+sentinel://h1:x/m", "host 1 of 1 is not written like"},
 		{"redis+sentinel://h1:0/m", "host 1 of 1 is not written like"},
+		{"redis+sentinel://fd00::1/m", "such as h.example.net:6379 or [::1]:6379"},
 		{"redis+sentinel://h1,:2/m", "host 2 of 2 is not written like"},
 		{"redis+sentinel://h1/m/x", "database number"},
 		{"redis+sentinel://h1/m/1/2", "database number"},
