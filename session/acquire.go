@@ -208,6 +208,8 @@ func (s *Session) begin(k holdKey, a Acquire) (held, other, mine *Lease, err err
 			Code: CodeTooManyHolds, Lock: k.name, RetryAfter: time.Second,
 			Detail: "the limit of holds of one session (limits.holds_per_session) is reached",
 		}
+	case !s.o.Administers && s.m.holding.by(s.o.User) >= lim.HoldsPerUser:
+		return nil, nil, nil, tooManyHeld(k.name, s.o.User)
 	}
 	mine = newLease(s, s.m, k.name, k.thread)
 	mine.c.Mode, mine.tries, mine.asked, mine.untold = a.mode(), a.Wait == 0, time.Now(), a.untold

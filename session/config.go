@@ -74,6 +74,7 @@ type Limits struct {
 	MaxKeepalive    time.Duration // MaxTTL of the configuration, whatever the store allows
 	WaitersPerLock  int           // 10,000
 	HoldsPerSession int           // 1,024
+	HoldsPerUser    int           // 65,536; what min_hold keeps counts, and administrators have none
 	WaitsPerSession int           // 64
 	Sessions        int           // 100,000; the last hundredth is for administrators
 	SessionsPerUser int           // 20,000
@@ -103,6 +104,7 @@ func (c Config) withDefaults() Config {
 	or(&c.Limits.MaxKeepalive, c.Limits.MaxTTL)
 	or(&c.Limits.WaitersPerLock, 10_000)
 	or(&c.Limits.HoldsPerSession, 1024)
+	or(&c.Limits.HoldsPerUser, 65_536)
 	or(&c.Limits.WaitsPerSession, 64)
 	or(&c.Limits.Sessions, 100_000)
 	or(&c.Limits.SessionsPerUser, 20_000)

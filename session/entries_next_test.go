@@ -25,7 +25,7 @@ func TestReentryAtTheEndOfAHold(t *testing.T) {
 	store := memory.OpenTable(memory.NewRows(), past.Node)
 	defer store.Close()
 	m := session.New(store, session.Config{
-		TTL: time.Hour, Journal: j, Past: past, KeepHolds: true, Limits: session.Limits{HoldsPerSession: 1 << 20},
+		TTL: time.Hour, Journal: j, Past: past, KeepHolds: true, Limits: session.Limits{HoldsPerSession: 1 << 20, HoldsPerUser: 1 << 20},
 	})
 	stop := time.Now().Add(2 * time.Second)
 	var pairs sync.WaitGroup

@@ -27,6 +27,7 @@ type Manager struct {
 	wg      sync.WaitGroup // every goroutine that the Manager started
 	index   sessionIndex
 	answers *answers.Book
+	holding holding
 	events  *events.Bus[Event]
 	pings   pings
 

@@ -42,6 +42,7 @@ func (o owner) Journal(name string, es []contender.Entry) {
 // told: l is held from here on, and its caller is about to hear of it.
 func (l *Lease) told(e contender.Entry) {
 	l.known = l.c.Entries
+	l.count()
 	l.m.cfg.Journal.Told(l.key(), l.turn(e.Hold, e.Deadline), l.answered())
 	l.m.event(EventAcquired, l, "")
 	l.record(Step{Kind: StepGranted, Ahead: l.c.Ahead})
@@ -50,6 +51,9 @@ func (l *Lease) told(e contender.Entry) {
 // ended: l was given back, or the end of its min_hold has come. Of what is lost the
 // journal is told by lost, which comes next.
 func (l *Lease) ended(e contender.Entry) {
+	if e.Kind == contender.End {
+		l.countNoMore()
+	}
 	l.mu.Lock()
 	end := l.ending
 	l.mu.Unlock()

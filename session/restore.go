@@ -116,6 +116,7 @@ func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *S
 	l.holder = s.holder(t.Thread, t.Note)
 	l.c.Owner, l.c.About, l.holder.Since = l.holder.Owner, l.holder.record(), t.Since
 	s.keepHold(holdKey{l.name, l.thread}, l)
+	l.count()
 	l.record(Step{Kind: StepResumed})
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -57,6 +58,51 @@ func (m *Manager) clear(user string) (ended bool) {
 func (s *Session) idleLocked() bool {
 	return len(s.holds)+len(s.waiting)+s.gathering+s.conns == 0 && s.o.Alive == nil && s.o.Keepalive > 0 &&
 		s.m.cfg.Clock()-s.seen > idleGrace
+}
+
+// holding counts what each user holds. A user may have many sessions, and what min_hold keeps
+// outlives them: only of a process before this one it is not known whose it was.
+type holding struct {
+	mu sync.Mutex     // nothing is locked under it
+	of map[string]int // by user
+}
+
+func (h *holding) add(user string, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.of == nil {
+		h.of = map[string]int{}
+	}
+	if h.of[user] += n; h.of[user] == 0 {
+		delete(h.of, user)
+	}
+}
+
+func (h *holding) by(user string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.of[user]
+}
+
+// count and countNoMore enclose the time in which somebody has the name by l.
+func (l *Lease) count() {
+	l.counts = true
+	l.m.holding.add(l.s.o.User, 1)
+}
+
+func (l *Lease) countNoMore() {
+	if l.counts {
+		l.counts = false
+		l.m.holding.add(l.s.o.User, -1)
+	}
+}
+
+func tooManyHeld(name, user string) *Error {
+	detail := "the limit of holds of one user (limits.holds_per_user) is reached"
+	if user == "" {
+		detail = "the limit of holds of one user (limits.holds_per_user), as who all those count who come over TCP without a token, is reached"
+	}
+	return &Error{Code: CodeTooManyHolds, Lock: name, RetryAfter: time.Second, Detail: detail}
 }
 
 // UserEnded is what the end of all sessions of a user has done.

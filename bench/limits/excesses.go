@@ -47,6 +47,9 @@ var overdones = []overdone{
 	{limit: "limits.holds_per_session", flags: []string{"--limits-holds-per-session", "4"}, exceed: func(s *stage) (string, error) {
 		return s.socket(6, numbered())
 	}},
+	{limit: "limits.holds_per_user", user: true, flags: []string{"--limits-holds-per-user", "4"}, exceed: func(s *stage) (string, error) {
+		return s.socket(6, numbered())
+	}},
 	{limit: "limits.entries_per_hold", flags: []string{"--limits-entries-per-hold", "4"}, exceed: func(s *stage) (string, error) {
 		return s.socket(6, func(int) (string, []string) { return "name", []string{"LOCK", "name"} })
 	}},

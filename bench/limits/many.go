@@ -102,7 +102,7 @@ func shareOut(n int) (sockets, web int, why string, err error) {
 // bear has a gateway keep what s is, and adds a row.
 func bear(ctx context.Context, r *rig.Rig, t *figures.Table, s crowded, url string, d time.Duration) error {
 	most := strconv.Itoa(2 * max(s.n, 1000))
-	g, err := r.Another(ctx, url, "--limits-sessions", most, "--limits-sessions-per-user", most)
+	g, err := r.Another(ctx, url, "--limits-sessions", most, "--limits-sessions-per-user", most, "--limits-holds-per-user", most)
 	if err != nil {
 		return err
 	}

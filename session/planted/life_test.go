@@ -75,6 +75,26 @@ var lifeBugs = []bug{
 		old: "if m.users[o.User] >= m.cfg.Limits.SessionsPerUser {", new: "if false {",
 	},
 	{
+		name: "no limit of holds of a user", file: "session/acquire.go",
+		old: "s.m.holding.by(s.o.User) >= lim.HoldsPerUser", new: "false",
+	},
+	{
+		name: "an administrator has a limit of holds", file: "session/acquire.go",
+		old: "case !s.o.Administers && s", new: "case s",
+	},
+	{
+		name: "holds that are over count", file: "session/owner.go",
+		old: "	if e.Kind == contender.End {\n		l.countNoMore()", new: "	if e.Kind == contender.End && e.Reason == 0 {\n		l.countNoMore()",
+	},
+	{
+		name: "what min_hold keeps counts no more", file: "session/owner.go",
+		old: "	if e.Kind == contender.End {\n		l.countNoMore()", new: "	{\n		l.countNoMore()",
+	},
+	{
+		name: "the holds of a user are forgotten by a restart", file: "session/restore.go",
+		old: "	l.count()\n", new: "",
+	},
+	{
 		name: "no sessions for administrators", file: "session/users.go",
 		old: "		most -= most / 100\n", new: "",
 	},

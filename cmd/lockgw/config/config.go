@@ -122,6 +122,7 @@ type Limits struct {
 	MaxTTL          time.Duration `yaml:"max_ttl" positive:"true" jsonschema_description:"longest lease, and longest keepalive, that may be asked for"`
 	WaitersPerLock  int           `yaml:"waiters_per_lock" jsonschema:"minimum=1" jsonschema_description:"callers that wait here for one name"`
 	HoldsPerSession int           `yaml:"holds_per_session" jsonschema:"minimum=1" jsonschema_description:"names that one session holds"`
+	HoldsPerUser    int           `yaml:"holds_per_user" jsonschema:"minimum=1" jsonschema_description:"names that one user holds in all of its sessions, counted as sessions are, with those that min_hold keeps"`
 	WaitsPerSession int           `yaml:"waits_per_session" jsonschema:"minimum=1" jsonschema_description:"names that one session waits for"`
 	Sessions        int           `yaml:"sessions" jsonschema:"minimum=1" jsonschema_description:"sessions at one time; the last hundredth of them is for administrators"`
 	SessionsPerUser int           `yaml:"sessions_per_user" jsonschema:"minimum=1" jsonschema_description:"of them those of one user, token or certificate; all who come over TCP without any are one user"`
@@ -175,7 +176,7 @@ func Default() Config {
 		Fairness: Fairness{Mode: "turns", MaxTurns: 64, MaxTurnTime: 50 * time.Millisecond},
 		Limits: Limits{
 			MinTTL: time.Second, MaxTTL: 24 * time.Hour,
-			WaitersPerLock: 10_000, HoldsPerSession: 1024, WaitsPerSession: 64, Sessions: 100_000, SessionsPerUser: 20_000, EntriesPerHold: 1000,
+			WaitersPerLock: 10_000, HoldsPerSession: 1024, HoldsPerUser: 65_536, WaitsPerSession: 64, Sessions: 100_000, SessionsPerUser: 20_000, EntriesPerHold: 1000,
 			AnswersPerUser: 65_536, Answers: 131_072,
 		},
 		Access:   Access{Rules: AccessRules{}},
@@ -227,7 +228,7 @@ func (c Config) Manager() session.Config {
 		Session: session.Lifetime{Keepalive: c.Session.Keepalive, AnonymousMaxHold: c.Session.AnonymousMaxHold, Reattach: c.Session.Reattach},
 		Limits: session.Limits{
 			MaxWait: c.Lock.MaxWait, MinTTL: c.Limits.MinTTL, MaxTTL: c.Limits.MaxTTL,
-			WaitersPerLock: c.Limits.WaitersPerLock, HoldsPerSession: c.Limits.HoldsPerSession,
+			WaitersPerLock: c.Limits.WaitersPerLock, HoldsPerSession: c.Limits.HoldsPerSession, HoldsPerUser: c.Limits.HoldsPerUser,
 			WaitsPerSession: c.Limits.WaitsPerSession, Sessions: c.Limits.Sessions, SessionsPerUser: c.Limits.SessionsPerUser, Entries: c.Limits.EntriesPerHold,
 			AnswersPerUser: c.Limits.AnswersPerUser, Answers: c.Limits.Answers,
 		},

@@ -324,7 +324,7 @@ lock: {ttl: 2s, max_wait: 3s, delay: 4s}
 session: {keepalive: 5s, anonymous_max_hold: 6s, reattach: 7s}
 fairness: {mode: strict, max_turns: 7, max_turn_time: 8s, exact_owner: true, retain: 250ms}
 shutdown: {holds: keep}
-limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12, waits_per_session: 13, sessions: 14, sessions_per_user: 16, entries_per_hold: 15, answers_per_user: 17, answers: 18}
+limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12, holds_per_user: 19, waits_per_session: 13, sessions: 14, sessions_per_user: 16, entries_per_hold: 15, answers_per_user: 17, answers: 18}
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -335,7 +335,7 @@ limits: {min_ttl: 1.5, max_ttl: 10s, waiters_per_lock: 11, holds_per_session: 12
 		Session:  session.Lifetime{Keepalive: 5 * time.Second, AnonymousMaxHold: 6 * time.Second, Reattach: 7 * time.Second},
 		Limits: session.Limits{
 			MaxWait: 3 * time.Second, MinTTL: 1500 * time.Millisecond, MaxTTL: 10 * time.Second,
-			WaitersPerLock: 11, HoldsPerSession: 12, WaitsPerSession: 13, Sessions: 14, SessionsPerUser: 16, Entries: 15, AnswersPerUser: 17, Answers: 18,
+			WaitersPerLock: 11, HoldsPerSession: 12, HoldsPerUser: 19, WaitsPerSession: 13, Sessions: 14, SessionsPerUser: 16, Entries: 15, AnswersPerUser: 17, Answers: 18,
 		},
 	}
 	if got := s.Config.Manager(); !reflect.DeepEqual(got, want) {
