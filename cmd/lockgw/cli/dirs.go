@@ -77,7 +77,7 @@ func CheckSafeDir(path string, info fs.FileInfo, uid int) error {
 		return fmt.Errorf("%s belongs to the user with id %d, not to this one; choose another directory", path, owner)
 	case info.Mode().Perm()&0o002 != 0:
 		return fmt.Errorf("%s can be written by everybody, who could replace what is in it; "+
-			"take that right away (chmod o-w), or name a directory below it, which the gateway then makes", path)
+			"take that right away (chmod o-w), or, where it is as /tmp (chmod +t), name a directory below it, which the gateway then makes", path)
 	}
 	return nil
 }

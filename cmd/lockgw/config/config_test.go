@@ -414,6 +414,41 @@ func TestWritersOfTheDirs(t *testing.T) {
 	}
 }
 
+// Who may rename the directory can put another one there, whose sockets clients send their tokens
+// to: the rights of the directory itself say nothing about that.
+func TestWritersAboveTheDirs(t *testing.T) {
+	above := t.TempDir()
+	dir := filepath.Join(above, "run", "lockgw") // not made yet
+	warned := func(mode os.FileMode) []string {
+		if err := os.Chmod(above, mode); err != nil {
+			t.Fatal(err)
+		}
+		s, err := loadWith(t, "", "--socket-dir="+dir, "--state-dir="+dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(s.Warnings, func(w string) bool { return !strings.Contains(w, above) })
+	}
+	for _, mode := range []os.FileMode{0o755, 0o775, 0o777 | os.ModeSticky} {
+		if got := warned(mode); len(got) != 0 {
+			t.Errorf("warnings %q about a directory of mode %v, below which nobody can put another", got, mode)
+		}
+	}
+	want := "every user of this machine may put another directory in the place of " + filepath.Join(above, "run") + ", "
+	if got := warned(0o777); len(got) != 2 || !strings.HasPrefix(got[0], "socket.dir: "+want) || !strings.HasPrefix(got[1], "state_dir: "+want) {
+		t.Errorf("warnings %q, want one of each key", got)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root may give a directory away")
+	}
+	if err := os.Chown(above, 4711, -1); err != nil {
+		t.Fatal(err)
+	}
+	if got := warned(0o755); len(got) != 2 || !strings.Contains(got[0], "belongs to the user with id 4711") {
+		t.Errorf("warnings %q, want one of each key that names the user", got)
+	}
+}
+
 // Whoever may write the configuration is an administrator of the gateway.
 func TestWritersOfTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f.yaml")

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session/access"
@@ -139,5 +141,42 @@ func openDir(key, dir string) (warnings []string) {
 		warnings = append(warnings, fmt.Sprintf("%s: whoever is in the group of %s may replace what is in it, and so see the tokens of others or "+
 			"make up sessions; the gateway's user should own it, and `chmod g-w %s`", key, dir, dir))
 	}
-	return warnings
+	return append(warnings, openAbove(key, dir)...)
+}
+
+// openAbove warns of the first directory above dir in which another user can put a directory of
+// his own in the place of the one that leads to dir. What the gateway looks at, at its start, is
+// dir alone. Whoever owns / counts as root, which has another number in a user namespace.
+func openAbove(key, dir string) []string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil // that is told where it is made
+	}
+	root := ownerOf("/")
+	for below := dir; below != "/"; below = filepath.Dir(below) {
+		above := filepath.Dir(below)
+		info, err := os.Stat(above)
+		if err != nil {
+			continue // it is made with dir
+		}
+		owner := ownerOf(above)
+		switch {
+		case owner != 0 && owner != root && owner != os.Geteuid():
+			return []string{fmt.Sprintf("%s: %s belongs to the user with id %d, who may put another directory in the place of %s, and so see the "+
+				"tokens of others; name a directory below those of root or of the gateway's user", key, above, owner, below)}
+		case info.Mode()&0o002 != 0 && info.Mode()&os.ModeSticky == 0:
+			return []string{fmt.Sprintf("%s: every user of this machine may put another directory in the place of %s, and so see the tokens of others; "+
+				"`chmod o-w %s`, or `chmod +t %s`", key, below, above, above)}
+		}
+	}
+	return nil
+}
+
+// ownerOf is -1 if nobody can be told.
+func ownerOf(path string) int {
+	info, err := os.Stat(path)
+	if err != nil {
+		return -1
+	}
+	return int(info.Sys().(*syscall.Stat_t).Uid)
 }
