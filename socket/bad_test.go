@@ -146,6 +146,7 @@ func TestBadCommands(t *testing.T) {
 		"star in a pattern":         {`INVALID pattern: "lock:a*b*"`, []string{"PSUBSCRIBE", "lock:a*b*"}},
 		"pattern of no name":        {"INVALID name: must not contain control characters or white space", []string{"PSUBSCRIBE", "lock:a b*"}},
 		"set in a pattern":          {`INVALID pattern: "lock:[ab]*"`, []string{"PSUBSCRIBE", "lock:[ab]*"}},
+		"client that turns a line":  {"INVALID name: ", []string{"CLIENT", "SETNAME", "a\u202eb"}},
 		"long name of a client":     {"INVALID name: ", []string{"CLIENT", "SETNAME", strings.Repeat("x", 65)}},
 		"pattern of all":            {`INVALID channel: "*"`, []string{"PSUBSCRIBE", "*"}},
 		"P35 MONITOR":               {"ERR unknown command 'MONITOR', with args beginning with: ", []string{"MONITOR"}},

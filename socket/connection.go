@@ -203,7 +203,7 @@ func (c *conn) setInfo(attribute, value string) error {
 // checkLabel: what is shown in a line of words may not look like more of them.
 func checkLabel(field, s string) error {
 	const most = 64
-	if len(s) > most || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) || r == unicode.ReplacementChar }) {
+	if len(s) > most || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || tricky(r) || r == unicode.ReplacementChar }) {
 		return session.Invalid(field, "must be at most %d characters without blanks", most)
 	}
 	return nil
