@@ -28,6 +28,7 @@ type Manager struct {
 	index   sessionIndex
 	answers *answers.Book
 	holding holding
+	losses  logged
 	events  *events.Bus[Event]
 	pings   pings
 

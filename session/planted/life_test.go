@@ -95,6 +95,14 @@ var lifeBugs = []bug{
 		old: "	l.count()\n", new: "",
 	},
 	{
+		name: "a user fills the log with losses", file: "session/loss.go",
+		old: "return unlogged, n < mostLogged", new: "return unlogged, true",
+	},
+	{
+		name: "nobody is told how many losses are not in the log", file: "session/loss.go",
+		old: "unlogged, n = -n, 0", new: "n = 0",
+	},
+	{
 		name: "no sessions for administrators", file: "session/users.go",
 		old: "		most -= most / 100\n", new: "",
 	},
