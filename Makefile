@@ -43,7 +43,7 @@ race: needs
 
 ## lint: golangci-lint, with gofmt and go vet in it
 lint: $(GOLANGCI)
-	$(GOLANGCI) run
+	$(GOLANGCI) run --allow-parallel-runners
 
 ## check: everything that a change has to pass
 check: lint race
