@@ -45,7 +45,7 @@ func ConnectionError(path string, err error) error {
 	case CheckSocketPath(path) != nil:
 		return CheckSocketPath(path)
 	case noSocket(path):
-		return fmt.Errorf("%s is no socket; --socket and LOCKGW_SOCKET name the gateway's resp.sock, LOCKGW_SOCKET_DIR the directory that it is in", path)
+		return noSocketError(path)
 	case errors.As(err, &op) && op.Op == "dial" && errors.Is(err, syscall.EAGAIN):
 		return fmt.Errorf("the gateway at %s takes no more connections: it hangs, or more ask than it can serve", path)
 	case errors.As(err, &op) && op.Op == "dial":
@@ -95,6 +95,10 @@ func connectionCode(path string, err error) int {
 func noSocket(path string) bool {
 	f, err := os.Stat(path)
 	return err == nil && f.Mode().Type() != fs.ModeSocket
+}
+
+func noSocketError(path string) error {
+	return fmt.Errorf("%s is no socket; --socket and LOCKGW_SOCKET name the gateway's resp.sock, LOCKGW_SOCKET_DIR the directory that it is in", path)
 }
 
 // refusalCode is the exit code for what the gateway has refused.

@@ -51,6 +51,9 @@ func (g Gateway) ask(ctx context.Context, path string) (response *http.Response,
 	if err != nil {
 		return nil, "", err
 	}
+	if noSocket(respPath) { // there may be a gateway beside it, which is not the one that is meant
+		return nil, "", Exit(ExitUsage, noSocketError(respPath))
+	}
 	file = filepath.Join(filepath.Dir(respPath), HTTPSocket)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lockgw"+path, nil)
 	if err != nil {

@@ -7,6 +7,15 @@ import (
 	"testing"
 )
 
+// What is named and is no socket, such as the directory of one, has nothing beside it that was meant.
+func TestAskNoSocket(t *testing.T) {
+	dir := t.TempDir()
+	code, message := ExitCode(Gateway{Socket: dir}.Get(t.Context(), "/v1/history", nil))
+	if want := dir + " is no socket; --socket and LOCKGW_SOCKET name the gateway's resp.sock"; code != ExitUsage || !strings.Contains(message, want) {
+		t.Errorf("code %d: %s; want %d: %s", code, message, ExitUsage, want)
+	}
+}
+
 // A gateway that refuses a connection says why before it has read a request. That is told, and not
 // that the gateway has gone.
 func TestAskReadsARefusal(t *testing.T) {

@@ -65,6 +65,8 @@ func absent(err error) finding {
 	switch {
 	case errors.As(err, &e) && e.Code == cli.ExitNoPermission:
 		return finding{examine.Fail, "gateway", err.Error(), "run doctor as a user who may use the socket; what follows is as found from here"}
+	case errors.As(err, &e) && e.Code == cli.ExitUsage: // what is named is no gateway's
+		return finding{examine.Fail, "gateway", err.Error(), "name the resp.sock of the gateway, or none; what follows is as found from here"}
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return finding{
 			examine.Warn, "gateway", fmt.Sprintf("none runs here (%v); what follows is what one would find that was started from this shell", err),

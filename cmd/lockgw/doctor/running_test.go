@@ -108,6 +108,14 @@ func TestHungGatewayFails(t *testing.T) {
 	wantLevel(t, levelOf(t, found, "gateway"), examine.Fail, "does not answer")
 }
 
+// Another path than that of a socket says nothing about whether a gateway runs.
+func TestNoSocketIsNamed(t *testing.T) {
+	found := askGateway(t.Context(), cli.Gateway{Socket: t.TempDir()}, config.Settings{Config: config.Default()})
+	f := levelOf(t, found, "gateway")
+	wantLevel(t, f, examine.Fail, "is no socket")
+	wantLevel(t, f, examine.Fail, "name the resp.sock of the gateway")
+}
+
 func TestNoGatewayRuns(t *testing.T) {
 	c := config.Default()
 	c.Socket.Dir, c.StateDir = t.TempDir(), t.TempDir()
