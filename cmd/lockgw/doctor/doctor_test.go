@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -105,6 +106,15 @@ func TestDoctorReadOnlyDir(t *testing.T) {
 	}
 	wantLevel(t, examineStateDir("/proc/sys"), examine.Fail, "may not write")
 	wantLevel(t, examineStateDir("/proc/sys/lockgw"), examine.Fail, "cannot be made")
+}
+
+// No rights help where nobody may write.
+func TestDoctorMendsByMounting(t *testing.T) {
+	for err, want := range map[error]string{unix.EROFS: "mount it for writing", unix.EACCES: "chown"} {
+		if got := toWrite("state_dir", fmt.Errorf("this user may not write: %w", err), "chown"); !strings.HasPrefix(got, want) {
+			t.Errorf("%v is mended by: %s, want %s", err, got, want)
+		}
+	}
 }
 
 func TestIsLocked(t *testing.T) {

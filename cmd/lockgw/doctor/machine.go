@@ -89,7 +89,7 @@ func parentFinding(check, dir string) finding {
 	if err := writable(parent); err != nil {
 		return finding{
 			examine.Fail, check, fmt.Sprintf("%s is not there and cannot be made: %v", dir, err),
-			fmt.Sprintf("as root: install -d -o %d -m 0755 %s", os.Geteuid(), dir),
+			toWrite(check, err, fmt.Sprintf("as root: install -d -o %d -m 0755 %s", os.Geteuid(), dir)),
 		}
 	}
 	return finding{examine.OK, check, dir + " is not there yet and can be made", ""}
@@ -99,7 +99,7 @@ func parentFinding(check, dir string) finding {
 // manager that holds its sockets does not.
 func dirFinding(check, dir, lock string, sockets ...string) finding {
 	if err := writable(dir); err != nil {
-		return finding{examine.Fail, check, err.Error(), fmt.Sprintf("run as its owner, or: chown %d %s", os.Geteuid(), dir)}
+		return finding{examine.Fail, check, err.Error(), toWrite(check, err, fmt.Sprintf("run as its owner, or: chown %d %s", os.Geteuid(), dir))}
 	}
 	taken, err := isLocked(filepath.Join(dir, lock))
 	switch {
@@ -119,6 +119,15 @@ func writable(dir string) error {
 		return fmt.Errorf("this user may not write in %s: %w", dir, err)
 	}
 	return nil
+}
+
+// toWrite is how err of writable is mended: by rights, unless nobody may write there, whatever their
+// rights.
+func toWrite(check string, err error, rights string) string {
+	if errors.Is(err, unix.EROFS) {
+		return "mount it for writing (under systemd: ReadWritePaths= of the service), or choose another " + check
+	}
+	return rights
 }
 
 // isLocked tells whether a process has locked the file. A gateway that starts while
