@@ -71,7 +71,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, a
 		eval = (*requests.Router).Eval
 	}
 	v, err := eval(t.renewRequests, ctx, raw, t.swaps.prolong, m)
-	if errors.Is(err, conn.ErrTurnedAway) || errors.Is(err, backend.ErrUnreachable) { // those for requests may have been made before
+	if errors.Is(err, conn.ErrTurnedAway) || ctx.Err() == nil && unheard(err) { // those for requests may have been made before
 		v, err = eval(t.requests, ctx, raw, t.swaps.prolong, m)
 	}
 	if !alone && requests.Elsewhere(err) {
@@ -93,4 +93,9 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, a
 			errs[i] = backend.ErrNotHeld
 		}
 	}
+}
+
+// unheard: nobody has answered. A renewal may be carried out twice.
+func unheard(err error) bool {
+	return errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrUnreachable)
 }

@@ -33,7 +33,8 @@ type Connections[C any] struct {
 	// Make makes one. The error is one of package backend.
 	Make func(context.Context) (C, error)
 	// Full: Make has failed because the server has no connection to spare, and requests wait for
-	// those that there are. nil: they fail, for there is another way for them.
+	// those that there are. nil: they fail, for there is another way for them; so they do if there is
+	// no connection after half of their time.
 	Full func(error) bool
 	// Alive: it can be used for a request, after it was idle for so long.
 	Alive func(ctx context.Context, c C, idle time.Duration) bool
@@ -42,7 +43,7 @@ type Connections[C any] struct {
 	End  func(C)
 }
 
-// Unmade: err is that no connection could be made for a request, which was not sent. The server has none
+// Unmade tells whether err is that no connection could be made for a request, which was not sent. The server has none
 // to spare (full), or its name cannot be looked up; others that were made before may go on.
 func Unmade(err error, full func(error) bool) bool {
 	return full(err) || errors.Is(err, backend.ErrUnreachable)
@@ -94,12 +95,22 @@ func (p *Pool[C]) drop(h *pooled[C]) {
 // With has f use a connection. An error of f is returned as it is; nothing was sent if the error
 // is of getting a connection.
 func (p *Pool[C]) With(ctx context.Context, f func(C) error) error {
-	h, err := p.acquire(ctx)
+	h, err := p.inTime(ctx)
 	if err != nil {
 		return err
 	}
 	defer p.release(h)
 	return f(h.c)
+}
+
+// inTime is acquire for as long as there is time.
+func (p *Pool[C]) inTime(ctx context.Context) (*pooled[C], error) {
+	if end, ok := ctx.Deadline(); ok && p.kind.Full == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+	}
+	return p.acquire(ctx)
 }
 
 // acquire takes a connection, or makes one. Where the server has none to spare it waits for one of

@@ -76,3 +76,24 @@ func TestPoolMakesDo(t *testing.T) {
 		}
 	})
 }
+
+// Where there is another way for a request, half of its time is left for that when no connection
+// comes to be.
+func TestPoolLeavesTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(Connections[int]{
+			Product: "SQL",
+			Make: func(ctx context.Context) (int, error) {
+				<-ctx.Done()
+				return 0, ctx.Err()
+			},
+		}, 4)
+		defer p.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := p.With(ctx, func(int) error { return nil }); !errors.Is(err, backend.ErrUnreachable) || time.Since(began) != time.Second {
+			t.Errorf("after %v: %v, want %v after half of the time", time.Since(began), err, backend.ErrUnreachable)
+		}
+	})
+}

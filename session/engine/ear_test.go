@@ -167,6 +167,7 @@ func deafIsServed(t *testing.T, table func(node string) ledger.Table, fill func(
 		if !deaf.Find("n").Accept(w) {
 			t.Fatal("not held")
 		}
+		renews(t, c, "n")
 		deaf.Find("n").Release(w).Do(t.Context())
 	}
 	if err := c.Ping(t.Context()); err == nil {
@@ -177,6 +178,21 @@ func deafIsServed(t *testing.T, table func(node string) ledger.Table, fill func(
 		if time.Now().After(end) {
 			t.Fatal("it does not hear again")
 		}
+	}
+}
+
+// renews wants that what the table holds is renewed, although no connection can be made for that.
+func renews(t *testing.T, table ledger.Table, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := table.Look(ctx, name)
+	if err != nil || r.Record.Firm(table.Node()) == nil {
+		t.Fatalf("%s is not held: %+v, %v", name, r, err)
+	}
+	errs, err := table.Renew(ctx, []ledger.Renewal{{Name: name, ID: r.Record.Firm(table.Node()).ID, TTL: 30 * time.Second}})
+	if err = errors.Join(append(errs, err)...); err != nil {
+		t.Errorf("what is held is not renewed: %v", err)
 	}
 }
 
