@@ -127,7 +127,7 @@ func (s *Settings) openSecrets() (warnings []string) {
 			continue
 		}
 		path := f.text(&s.Config)
-		if info, err := os.Stat(path); err == nil && info.Mode()&0o006 != 0 {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o006 != 0 { // a directory is no file with a secret
 			warnings = append(warnings, fmt.Sprintf("%s: every user of this machine may use %s; `chmod o= %s` keeps it secret", f.key, path, path))
 		}
 	}
