@@ -121,7 +121,7 @@ func (n *node) wants() bool {
 func (w *world) known(i int) {
 	here := 0
 	for _, c := range w.nodes[i].clients {
-		if c.state == waits && c.caller.Waits() { // also one who was let in, and was not told in time
+		if c.state == waits && (!c.granted || c.caller.Waits()) { // the latter was let in, and not told in time
 			here++
 		}
 	}
