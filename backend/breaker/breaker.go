@@ -103,10 +103,11 @@ func (c *circuit) judge(ctx context.Context, err error, began time.Time) error {
 }
 
 func (c *circuit) refusal() error {
+	const why = "the store did not answer of late (%v) and is "
 	left := time.Until(time.Unix(0, c.until.Load()))
 	if left <= 0 {
-		return backend.NotSent("the store did not answer of late and is being tried again; ask again in a moment")
+		return backend.NotSent(fmt.Sprintf(why+"being tried again; ask again in a moment", c.why.Load()))
 	}
-	return &backend.Later{After: left, Err: backend.NotSent(fmt.Sprintf("the store did not answer of late and is left alone for another %v; "+
-		"held locks are still renewed and released", left.Round(100*time.Millisecond)))}
+	return &backend.Later{After: left, Err: backend.NotSent(fmt.Sprintf(why+"left alone for another %v; "+
+		"held locks are still renewed and released", c.why.Load(), left.Round(100*time.Millisecond)))}
 }

@@ -105,6 +105,9 @@ func (g *gated) open(t *testing.T) bool {
 	if refused && (!errors.Is(err, backend.ErrRefused) || errors.Is(err, backend.ErrUnavailable)) {
 		t.Errorf("err = %v, want %v", err, backend.ErrRefused)
 	}
+	if refused && !strings.Contains(err.Error(), "("+backend.ErrUnavailable.Error()) {
+		t.Errorf("err = %v, want in it why the store is left alone", err)
+	}
 	if !refused && err != nil {
 		t.Errorf("the store was asked, but err = %v", err)
 	}
