@@ -13,6 +13,7 @@ type Printer interface {
 	Fence(backend.Fence)
 	Version(ledger.Version)
 	Time(time.Duration)
+	Came(int64)
 	Int(...int)
 	Text(string)
 	Record(*ledger.Record)
@@ -59,6 +60,7 @@ func (c *Contender) Fingerprint(p Printer) {
 		for _, w := range list {
 			p.Text(string(w.Owner))
 			p.Int(int(w.phase), bit(w.seen), bit(w.asked), bit(w.settle), bit(w.Fixed), bit(w.NoWait), int(w.TTL), w.Entries, w.sent, bit(w.stale))
+			p.Came(w.came)
 			p.Time(w.Until)
 			p.Time(w.MaxHoldAt)
 			p.Time(w.MinHoldAt)

@@ -326,6 +326,11 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=SimulateOrder", "-seeds=300"},
 	},
 	{
+		name: "where the order is strict, the next caller of a node that has a permit is not in line", file: "backend/ledger/strict.go",
+		old: "if e.Then == 0 {", new: "if true {",
+		test: model, args: []string{"-test.run=Instances", "-states=20000", "-instance=ppp,p strict"},
+	},
+	{
 		name: "who waits leaves the line with a lease that is over", file: "session/contender/needs.go",
 		old: "if c.queue.len() > 0 { // who lost the lease stays in line", new: "if false {",
 		test: contender,

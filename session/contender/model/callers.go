@@ -102,6 +102,7 @@ func (w *world) leases(i, k int, add adder) {
 func (w *world) asks(i, k int) {
 	n := &w.nodes[i]
 	c := &n.clients[k]
+	w.comes(c)
 	c.state, c.caller = waits, w.newCaller(i, k)
 	w.carryOut(i, n.c.Enter(w.now, c.caller))
 }

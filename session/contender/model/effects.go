@@ -24,6 +24,7 @@ func (w *world) carryOut(i int, e contender.Effects) {
 	for _, c := range e.Granted {
 		w.client(n, c).granted = true
 		w.letIn(i)
+		w.letInAt(i, w.client(n, c))
 	}
 	for _, x := range e.Ended {
 		c := w.client(n, x.Caller)

@@ -61,6 +61,8 @@ func parse(t *testing.T, name string) Instance {
 			in.Retain = true
 		case "carry":
 			in.Carry = true
+		case "strict":
+			in.Strict, in.Turns = true, 1
 		case "try":
 			in.NoWait = true
 		default:
@@ -85,6 +87,15 @@ func instances() []string {
 		all = append(all, callers+" carry")
 		for _, f := range faults {
 			all = append(all, callers+" carry "+f)
+		}
+	}
+	for _, callers := range []string{"xx,x", "ss,x", "s,xs", "x,x,x", "ppp,p"} {
+		all = append(all, callers+" strict")
+	}
+	for _, callers := range []string{"x,x", "sx,s", "pp,p"} {
+		all = append(all, callers+" strict")
+		for _, f := range faults {
+			all = append(all, callers+" strict "+f)
 		}
 	}
 	for _, callers := range []string{"x,x", "ss,x", "pp,p"} {

@@ -39,6 +39,13 @@ func (w *world) key(b []byte) []byte {
 		for k := range n.clients {
 			c := &n.clients[k]
 			p.Int(int(c.state), c.ops, bit(c.granted), bit(c.prolongs), bit(c.broken))
+			if w.in.Strict && c.state == waits {
+				p.Came(c.asked.Microseconds())
+				p.Int(bit(c.known))
+				for _, seen := range c.seen {
+					p.Int(bit(seen))
+				}
+			}
 			if c.state == holds || c.state == dead {
 				p.Time(c.deadline)
 			}
@@ -81,11 +88,12 @@ type printer struct {
 	w      *world
 	b      []byte
 	fences []mark
+	comes  []mark
 }
 
 type mark struct {
-	at    int
-	fence backend.Fence
+	at   int
+	rank int64 // among its like
 }
 
 func (p *printer) Int(is ...int) {
@@ -97,7 +105,11 @@ func (p *printer) Int(is ...int) {
 func (p *printer) Text(s string) { p.b = append(append(p.b, s...), 0) }
 
 func (p *printer) Time(t time.Duration) {
-	p.Int(int(max(t-p.w.now, -1)), bit(t != 0))
+	left := t - p.w.now
+	if left > 0 { // instants make no difference
+		left = (left + third - 1) / third
+	}
+	p.Int(int(max(left, -1)), bit(t != 0))
 }
 
 func (p *printer) Version(v ledger.Version) {
@@ -112,8 +124,16 @@ func (p *printer) Version(v ledger.Version) {
 }
 
 func (p *printer) Fence(f backend.Fence) {
-	p.fences = append(p.fences, mark{len(p.b), f})
+	p.fences = append(p.fences, mark{len(p.b), int64(f)})
 	p.b = append(p.b, 0, 0)
+}
+
+// Came prints when a caller came, 0 for none.
+func (p *printer) Came(t int64) {
+	if p.w.in.Strict {
+		p.comes = append(p.comes, mark{len(p.b), t})
+		p.b = append(p.b, 0, 0)
+	}
 }
 
 func (p *printer) Record(r *ledger.Record) {
@@ -134,6 +154,8 @@ func (p *printer) Record(r *ledger.Record) {
 	for _, e := range r.Queue {
 		p.Text(e.Node)
 		p.Int(int(e.Mode), e.Want, bit(e.Suspect), bit(e.Deaf))
+		p.Came(e.Since)
+		p.Came(e.Then)
 	}
 }
 
@@ -168,16 +190,24 @@ func (p *printer) request(q *request) {
 	}
 }
 
-func (p *printer) done() []byte {
-	sorted := make([]backend.Fence, 0, len(p.fences))
-	for _, m := range p.fences {
-		sorted = append(sorted, m.fence)
+// rank writes in place of each what place it has among them.
+func (p *printer) rank(marks []mark) {
+	sorted := make([]int64, 0, len(marks))
+	for _, m := range marks {
+		sorted = append(sorted, m.rank)
 	}
 	slices.Sort(sorted)
 	sorted = slices.Compact(sorted)
-	for _, m := range p.fences {
-		rank, _ := slices.BinarySearch(sorted, m.fence)
+	for _, m := range marks {
+		rank, _ := slices.BinarySearch(sorted, m.rank)
 		binary.LittleEndian.PutUint16(p.b[m.at:], uint16(rank))
 	}
+}
+
+func (p *printer) done() []byte {
+	none := len(p.b)
+	p.b = append(p.b, 0, 0)
+	p.rank(p.fences)
+	p.rank(append(p.comes, mark{none, 0}))
 	return p.b
 }

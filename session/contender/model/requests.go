@@ -32,6 +32,7 @@ func (w *world) exec(q *request) {
 		w.clock = max(w.clock, w.row.Record.Top)
 		w.touched(&before.Record, q.node)
 		w.queued(&before.Record, q.node)
+		w.wrote(q.node, q.r.SentAt)
 	}
 	unheard := w.publish(ms)
 	written := q.reply.Written

@@ -16,12 +16,15 @@ import (
 	"github.com/lockgw/lockgw/session/contender"
 )
 
-// Time in an instance passes in ticks. A lease lasts two of them and an offer one; no
-// sum of them reaches a microsecond, so that the clock of the store stands still.
+// Time in an instance passes in ticks. A lease lasts two of them and an offer one. Where the
+// order is strict each caller comes an instant after the one before, and a tick is longer than
+// all of these together; else nothing depends on what the clock of the store says.
 const (
-	tick  = 3 * time.Nanosecond
-	lease = 2 * tick
-	offer = tick
+	tick    = 3 * time.Millisecond
+	third   = tick / 3 // leases are renewed after a third
+	instant = time.Microsecond
+	lease   = 2 * tick
+	offer   = tick
 )
 
 // Faults is how many of each may happen.
@@ -53,6 +56,7 @@ type Instance struct {
 	Carry   bool // messages bring the record as it was when they were sent
 	NoWait  bool // the last caller of each node does not want to wait
 	Fixed   bool // leases are not renewed by themselves
+	Strict  bool // first in, first out over all nodes
 }
 
 type clientState int
@@ -73,6 +77,7 @@ type client struct {
 	broken   bool          // an administrator has ended its hold
 	prolongs bool          // has asked for a longer lease, and has no answer
 	deadline time.Duration // that it knows
+	arrival
 }
 
 // past is the journal of a node.
@@ -153,10 +158,10 @@ type world struct {
 }
 
 func newWorld(in *Instance) *world {
-	w := &world{in: in, faults: in.Faults}
+	w := &world{in: in, faults: in.Faults, now: tick}
 	for i, callers := range in.Callers {
 		cfg := &contender.Config{
-			Node: name(i), Turns: in.Turns, TurnTime: time.Hour, Offer: offer, Retry: 1,
+			Node: name(i), Turns: in.Turns, TurnTime: time.Hour, Offer: offer, Retry: tick, Strict: in.Strict,
 			Margin: func(time.Duration) time.Duration { return 0 },
 		}
 		cfg.Restores = in.Delete > 0
