@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -162,8 +161,8 @@ func settle(opt *goredis.Options, secure func() *tls.Config) (*goredis.Options, 
 	return opt, nil
 }
 
-// CheckURL says what a store would not understand of an address, without a look at the
-// files that it names. An error never contains the password.
+// CheckURL says why a store could not be opened by an address, and reads the files that it
+// names. An error never contains the password.
 func CheckURL(rawurl string) error {
 	scheme, _, _ := strings.Cut(rawurl, "://")
 	kind, server, several := strings.Cut(scheme, "+")
@@ -171,36 +170,8 @@ func CheckURL(rawurl string) error {
 	if !one && (kind != "redis" && kind != "rediss" || server != "sentinel" && server != "cluster") {
 		return fmt.Errorf("redis address: unknown scheme %q, want redis, rediss, redis+unix, redis+sentinel or redis+cluster", scheme)
 	}
-	if _, _, err := Open(withoutFiles(rawurl), nil); err != nil {
-		return err
-	}
-	_, query, _ := strings.Cut(rawurl, "?")
-	q, _ := url.ParseQuery(query) // Open has read it
-	if err := tlsFiles(q).check(kind == "rediss"); err != nil {
-		return fmt.Errorf("redis address: %w", err)
-	}
-	return nil
-}
-
-// withoutFiles is an address that says the same but for what is in files.
-func withoutFiles(rawurl string) string {
-	head, tail, _ := strings.Cut(rawurl, "?")
-	q, err := url.ParseQuery(tail)
-	if err != nil || len(q) == 0 || strings.ContainsAny(tail, "#@") {
-		return rawurl // which has none, or is refused before one is read
-	}
-	for name := range q {
-		value, inFile := strings.CutSuffix(name, "_file")
-		login := inFile && (strings.HasSuffix(value, "password") || strings.HasSuffix(value, "username"))
-		switch {
-		case len(q[name]) > 1 || q.Has(value), !login && !slices.Contains(tlsSettings, name):
-			continue // refused likewise, if it is wrong
-		case login:
-			q.Set(value, "in-a-file")
-		}
-		q.Del(name)
-	}
-	return head + "?" + q.Encode()
+	_, _, err := Open(rawurl, nil)
+	return err
 }
 
 // renew has each connection log in by the password as it is then; nil: it does not change.

@@ -70,23 +70,14 @@ func tlsFiles(q url.Values) TLSFiles {
 	return TLSFiles{CA: q.Get("ca_file"), Cert: q.Get("cert_file"), Key: q.Get("key_file")}
 }
 
-// check says what is wrong with the settings, without a look at the files.
-func (f TLSFiles) check(encrypted bool) error {
-	switch {
-	case f != (TLSFiles{}) && !encrypted:
-		return errors.New("ca_file, cert_file and key_file need rediss://")
-	case (f.Cert == "") != (f.Key == ""):
-		return errors.New("cert_file and key_file go together, but one is missing")
-	default:
-		return nil
-	}
-}
-
 // Open reads the files, and returns what makes the configuration of one connection, with what they
 // and base say then: base, which is nil for connections without TLS, has the name of the server.
 func (f TLSFiles) Open(base *tls.Config) (func() *tls.Config, error) {
-	if err := f.check(base != nil); err != nil || base == nil {
-		return nil, err
+	if base == nil {
+		if f != (TLSFiles{}) {
+			return nil, errors.New("ca_file, cert_file and key_file need rediss://")
+		}
+		return nil, nil
 	}
 	files, err := dialer.NewTLS(dialer.File{Setting: "ca_file", Path: f.CA}, dialer.File{Setting: "cert_file", Path: f.Cert}, dialer.File{Setting: "key_file", Path: f.Key})
 	if err != nil {
