@@ -1,5 +1,6 @@
 -- stranger is what tells a lock that is not of lockgw from another, nil if it is none: a
--- string, whose value may be a secret of its holder, or a hash with one owner.
+-- string, whose value may be a secret of its holder, or a hash with one owner. A thread is any
+-- long of Java, also one below 0.
 local function stranger(key)
   local kind = redis.call('TYPE', key).ok
   if kind == 'string' then
@@ -8,7 +9,7 @@ local function stranger(key)
     return nil
   end
   local owner = redis.call('HKEYS', key)[1]
-  if owner == 'lockgw:delay' or string.match(owner, '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') then
+  if owner == 'lockgw:delay' or string.match(owner, '^%x+%-%x+%-%x+%-%x+%-%x+:%-?%d+$') then
     return 'hash ' .. owner
   end
 end
