@@ -145,7 +145,9 @@ repeat
   if mine and (evict or kind == '~' or several) then
     call('DEL', lock)
   end
-  if mine and (will == '' or sub(will, 6) == 'lockgw:delay') then -- it is free, or will be earlier than was said
+  -- Who waits without lockgw sleeps until the end that it was told. It is told when the name is
+  -- free, or may be earlier: what is only offered is, if nobody takes it.
+  if mine and sub(will, 6) ~= was and (not find(line, '=', 1, true) or sub(will, 6) == 'lockgw:delay') then
     local tag = sub(record, 8)
     if sub(tag, 1, 7) == 'lockgw:' then
       tag = sub(tag, 8)

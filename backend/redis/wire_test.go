@@ -52,6 +52,24 @@ func TestWireOurHold(t *testing.T) {
 	}
 }
 
+// Redisson hears that our hold has gone on to another gateway: it sleeps no longer than that one
+// has to take it, and does not wait for a lease that is over if it never does.
+func TestWireOffer(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	a, b := openNode(t, s.URL(), "a", redis.GuardNone), openNode(t, s.URL(), "b", redis.GuardNone)
+	j := newJava(t, s, 52)
+	messages := j.listen("x")
+	a.does("x", ledger.Op{Want: 1, TTL: wireLease})
+	b.does("x", ledger.Op{Want: 1})
+	a.leaves("x")
+	if left := j.lock("x"); left <= 0 || left > time.Second {
+		t.Errorf("Redisson waits for %v, want the rest of the second of the offer", left)
+	}
+	b.takes("x") // what it was offered, of which Redisson need not hear
+	messages(1)
+}
+
 // Redisson's hold keeps us out until its last exit, which wakes us.
 func TestWireTheirHold(t *testing.T) {
 	t.Parallel()
