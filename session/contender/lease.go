@@ -128,5 +128,17 @@ func (c *Contender) timer() time.Duration {
 			}
 		}
 	}
+	if c.alien() {
+		due(c.alienAt())
+	}
 	return at
 }
+
+// alien: callers wait for a program outside lockgw.
+func (c *Contender) alien() bool {
+	return c.queue.len() > 0 && slices.ContainsFunc(c.copy.Holds, func(h ledger.Hold) bool { return h.Foreign() })
+}
+
+// alienAt is when to look at what such a program has, if nothing is heard of it: it may have made
+// its lease shorter, or its key may have been deleted, and tells nobody.
+func (c *Contender) alienAt() time.Duration { return c.read + c.queue.head().TTL }

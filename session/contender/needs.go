@@ -183,6 +183,8 @@ func (c *Contender) asks() bool {
 	switch {
 	case c.recovers, c.leaving, c.unresolved, c.look, c.describe && len(c.in) > 0, c.short(), h.behind:
 		return true
+	case c.alien() && c.now >= c.alienAt():
+		return true
 	case c.unseen():
 		return true
 	case slices.ContainsFunc(c.in, func(w *Caller) bool { return w.settle }):

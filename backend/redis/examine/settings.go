@@ -181,7 +181,7 @@ func checkNotifications(f serverFacts) Finding {
 	default:
 		return Finding{
 			OK, "notifications",
-			redis.NotifySetting + " is without K and g: those who wait for a lock that another program took by SET NX PX are not woken early, but when its lease is over", "",
+			redis.NotifySetting + " is without K and g: those who wait for a lock that another program took by SET NX PX are not woken by its release, but look when its lease is over, and once in each ttl of their own", "",
 		}
 	}
 }

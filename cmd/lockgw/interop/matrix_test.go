@@ -48,7 +48,7 @@ var sections = []struct {
 	{"cluster", "Redisson on Cluster", redisson, "Three masters. Redisson publishes and listens by shard (`SPUBLISH`), as does lockgw."},
 	{"single", "Other types of Redisson on one server", other, otherText},
 	{"redlock", "Redisson over three servers, beside `redlock://`", quorum, "Three servers that know nothing of each other, and lockgw with all three in `redlock://`. Redisson's lock is one of an `RLock` on each of them, by a client each."},
-	{"single", "Libraries that lock by `SET NX PX`", byString, "Nothing tells that a key was deleted, so a waiting gateway looks when the lease that it has seen is over."},
+	{"single", "Libraries that lock by `SET NX PX`", byString, "Nothing tells that a key was deleted, so a waiting gateway looks when the lease that it has seen is over, and once in each `ttl` of who waits."},
 	{"events", "The same, with `notify-keyspace-events Kg`", byString, "Redis tells the gateway that a key was deleted."},
 }
 
