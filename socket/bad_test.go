@@ -70,6 +70,8 @@ func TestBadCommands(t *testing.T) {
 		"P18 SESSION ATTACH":        {"INVALID wrong number of arguments for 'session|attach' command", []string{"SESSION", "ATTACH"}},
 		"P18 SESSION END x":         {"INVALID wrong number of arguments for 'session|end' command", []string{"SESSION", "END", "x"}},
 		"P18 CLIENT ID x":           {"INVALID wrong number of arguments for 'client|id' command", []string{"CLIENT", "ID", "x"}},
+		"CLIENT HELP x":             {"INVALID wrong number of arguments for 'client|help' command", []string{"CLIENT", "HELP", "x"}},
+		"COMMAND HELP x":            {"INVALID wrong number of arguments for 'command|help' command", []string{"COMMAND", "HELP", "x"}},
 		"P21 wrong token":           {"NOSESSION ", []string{"AUTH", "nonsense"}},
 		"P21 wrong user":            {`INVALID user: is always "default"`, []string{"AUTH", "admin", "nonsense"}},
 		"P21 SESSION ATTACH wrong":  {"NOSESSION ", []string{"SESSION", "ATTACH", "nonsense"}},

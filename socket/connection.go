@@ -27,13 +27,13 @@ func connectionCommands() []command {
 		{name: "SELECT", least: 1, most: 1, run: selectDB, args: "0", summary: "Does nothing: there is one database."},
 		{
 			name: "CLIENT", least: 1, most: anyNumber, run: client,
-			args:    "SETINFO attribute value | SETNAME name | GETNAME | ID | INFO",
+			args:    "SETINFO attribute value | SETNAME name | GETNAME | ID | INFO | HELP",
 			summary: "Describes this connection.",
 		},
 		{name: "INFO", most: anyNumber, run: info, args: "[section ...]", summary: "Describes the gateway."},
 		{
 			name: "COMMAND", most: anyNumber, run: describe,
-			args:    "[DOCS | COUNT | INFO] [name ...]",
+			args:    "[DOCS | COUNT | INFO | HELP] [name ...]",
 			summary: "Describes the commands.",
 		},
 	}
@@ -154,7 +154,7 @@ func selectDB(c *conn, args []string) error {
 
 func client(c *conn, args []string) error {
 	sub, rest := strings.ToUpper(args[1]), args[2:]
-	want, known := map[string]int{"SETINFO": 2, "SETNAME": 1, "GETNAME": 0, "ID": 0, "INFO": 0}[sub]
+	want, known := map[string]int{"SETINFO": 2, "SETNAME": 1, "GETNAME": 0, "ID": 0, "INFO": 0, "HELP": 0}[sub]
 	switch {
 	case !known:
 		return unknownSubcommand("CLIENT", args[1])
@@ -180,6 +180,8 @@ func client(c *conn, args []string) error {
 		c.w.Int(c.id)
 	case "INFO":
 		c.w.Bulk(c.describe())
+	case "HELP":
+		c.help("CLIENT")
 	}
 	return nil
 }

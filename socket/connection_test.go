@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"fmt"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -156,6 +157,21 @@ func TestCommandTable(t *testing.T) {
 	}
 	if docs, _ := w.do("COMMAND", "DOCS").(map[string]any); int64(len(docs)) != n {
 		t.Errorf("COMMAND DOCS tells of %d commands, want %d", len(docs), n)
+	}
+}
+
+// An error says that a command has a HELP, as Redis does.
+func TestHelpThatAnErrorNames(t *testing.T) {
+	w := start(t).dial()
+	for _, command := range []string{"CLIENT", "COMMAND"} {
+		line := fmt.Sprint(w.do(command, "LIST"))
+		if want := "Try " + command + " HELP."; !strings.HasSuffix(line, want) {
+			t.Errorf("%s LIST = %q, want it to end with %q", command, line, want)
+		}
+		help, _ := w.do(command, "HELP").([]any)
+		if len(help) != 2 || !strings.HasPrefix(fmt.Sprint(help[0]), command+" ") || !strings.Contains(fmt.Sprint(help[0]), "INFO") {
+			t.Errorf("%s HELP = %q, want what it may be followed by, and a sentence", command, help)
+		}
 	}
 }
 

@@ -63,6 +63,11 @@ func describe(c *conn, args []string) error {
 		return nil
 	case sub == "COUNT":
 		return wrongArguments("command|count")
+	case sub == "HELP" && len(names) == 0:
+		c.help("COMMAND")
+		return nil
+	case sub == "HELP":
+		return wrongArguments("command|help")
 	case sub == "INFO":
 		c.writeCommands(c.srv.named(names))
 		return nil
@@ -76,6 +81,14 @@ func describe(c *conn, args []string) error {
 	default:
 		return unknownSubcommand("COMMAND", args[1])
 	}
+}
+
+// help answers HELP of a command, to which unknownSubcommand sends whoever is wrong about it.
+func (c *conn) help(command string) {
+	cmd := c.srv.commands[command]
+	c.w.Array(2)
+	c.w.Simple(command + " " + cmd.args)
+	c.w.Simple(cmd.summary)
 }
 
 func (c *conn) writeCommands(all []*command) {
