@@ -25,8 +25,14 @@ func kindOf(s schema) kind {
 		return kind{Text: choice(s.Enum) + defaultOf(s)}
 	case s.Const != nil:
 		return kind{Text: choice([]any{s.Const})}
+	case len(s.AnyOf) > 0:
+		var all []string
+		for _, one := range s.AnyOf {
+			all = append(all, kindOf(one).Text)
+		}
+		return kind{Text: strings.Join(all, " or ")}
 	}
-	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.Type), " ", " or "), "[]")
+	text := s.Type
 	if s.Format != "" && s.Format != "int64" {
 		text = s.Format
 	}

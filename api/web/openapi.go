@@ -68,7 +68,8 @@ type media struct {
 type schema struct {
 	Ref                 string `yaml:"$ref"`
 	Format, Description string
-	Type                any // a name, or several
+	Type                string
+	AnyOf               []schema `yaml:"anyOf"`
 	Enum                []any
 	Const, Default      any
 	Minimum, Maximum    any

@@ -1,0 +1,49 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Programs that make a client of the document do not take all that OpenAPI 3.1 allows: oapi-codegen
+// ends at a value of several types, openapi-python-client writes no Python for a constant
+// without a type, and in Go the client that openapi-generator makes has a func NewX for each schema X.
+func TestDocumentIsForGenerators(t *testing.T) {
+	var doc struct {
+		Components struct{ Schemas map[string]any }
+	}
+	var all any
+	for _, into := range []any{&doc, &all} {
+		if err := yaml.Unmarshal(openapiYAML, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name := range doc.Components.Schemas {
+		if _, both := doc.Components.Schemas[strings.TrimPrefix(name, "New")]; both && strings.HasPrefix(name, "New") {
+			t.Errorf("schema %s is called as the func that makes a %s", name, strings.TrimPrefix(name, "New"))
+		}
+	}
+	checkTypes(t, "openapi.yaml", all)
+}
+
+func checkTypes(t *testing.T, path string, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			checkTypes(t, path, one)
+		}
+	case map[string]any:
+		if types, several := v["type"].([]any); several {
+			t.Errorf("%s: has the types %v, want anyOf", path, types)
+		}
+		if _, typed := v["type"]; !typed && v["const"] != nil {
+			t.Errorf("%s: the constant %v has no type", path, v["const"])
+		}
+		for key, one := range v {
+			checkTypes(t, path+"/"+key, one)
+		}
+	}
+}
