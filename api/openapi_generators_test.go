@@ -47,3 +47,21 @@ func checkTypes(t *testing.T, path string, v any) {
 		}
 	}
 }
+
+// Some clients send the default of each parameter that they were not given. What may stand in the
+// body is then in the query, too, and a mode stands beside every limit: both are refused.
+func TestDocumentHasNoDefaultThatMayNotBeSent(t *testing.T) {
+	for path, item := range loadDocument(t).Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.RequestBody == nil {
+				continue
+			}
+			inBody := op.RequestBody.Value.Content["application/json"].Schema.Value.Properties
+			for _, p := range op.Parameters {
+				if schema := p.Value.Schema.Value; inBody[p.Value.Name] != nil && schema.Default != nil {
+					t.Errorf("%s %s: %s has the default %v, and may stand in the body instead", method, path, p.Value.Name, schema.Default)
+				}
+			}
+		}
+	}
+}
