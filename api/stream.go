@@ -72,6 +72,7 @@ func (s *stream) write(b []byte) {
 	if !s.started {
 		s.started = true
 		s.w.Header().Set("Content-Type", s.format)
+		s.w.Header().Set("X-Accel-Buffering", "no") // nginx would keep events back, and who holds the lock would wait on
 		s.w.WriteHeader(http.StatusOK)
 	}
 	deadline(s.w)
