@@ -41,3 +41,20 @@ async function checkOne(name, connect) {
   await a.call('SESSION', 'END')
   await Promise.all([a.close(), b.close(), c.close()])
 }
+
+// What docs/reference/socket.md warns of: the client gives up the command and keeps the connection,
+// so that the wait goes on, and ends with a lock that only the end of the connection gives back.
+export async function checkGivenUp(name, connect) {
+  const a = await connect({})
+  const impatient = await connect({ commandTimeout: 200 })
+  await a.call('LOCK', 'given-up')
+  const error = await impatient.call('LOCK', 'given-up', 'WAIT', '60').then((v) => v, (e) => e)
+  expect(`${name}: LOCK given up`, String(error), error instanceof Error && error.message === 'Command timed out')
+  await a.call('UNLOCK', 'given-up')
+  const got = await a.call('LOCK', 'given-up')
+  expect(`${name}: LOCK of what the connection has got`, got, got === null)
+  await impatient.close()
+  const fence = await a.call('LOCK', 'given-up', 'WAIT', '60')
+  expect(`${name}: LOCK of what the connection has left`, fence, fence > 0)
+  await a.close()
+}

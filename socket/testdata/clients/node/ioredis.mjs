@@ -1,12 +1,12 @@
 // ioredis against a lockgw socket: ioredis.mjs PATH
 import { readFileSync } from 'node:fs'
 import Redis from 'ioredis'
-import { check } from './check.mjs'
+import { check, checkGivenUp } from './check.mjs'
 
 const version = JSON.parse(readFileSync(new URL('node_modules/ioredis/package.json', import.meta.url))).version
 
-async function connect({ protocol, password }) {
-  const options = { path: process.argv[2], password, lazyConnect: true }
+async function connect({ protocol, password, commandTimeout }) {
+  const options = { path: process.argv[2], password, lazyConnect: true, commandTimeout }
   if (protocol) options.protocol = protocol
   const client = new Redis(options)
   await client.connect()
@@ -21,4 +21,5 @@ async function connect({ protocol, password }) {
 }
 
 await check('ioredis', connect, [undefined, 2, 3])
+await checkGivenUp('ioredis', connect)
 console.log('ok ioredis', version)

@@ -1,5 +1,6 @@
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
@@ -11,6 +12,7 @@ import io.lettuce.core.protocol.ProtocolKeyword;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -20,6 +22,7 @@ public final class LettuceCheck {
         RedisClient client = RedisClient.create();
         try {
             check(client, args[0]);
+            checkGivenUp(client, args[0]);
         } finally {
             client.shutdown(0, 2, TimeUnit.SECONDS);
         }
@@ -56,6 +59,26 @@ public final class LettuceCheck {
 
     private static String text(StatefulRedisConnection<String, String> c, String name, String... args) {
         return call(c, new StatusOutput<>(StringCodec.UTF8), name, args);
+    }
+
+    /** As checkGivenUp of ../node/check.mjs. */
+    private static void checkGivenUp(RedisClient client, String path) {
+        StatefulRedisConnection<String, String> a = connect(client, path, null);
+        StatefulRedisConnection<String, String> impatient = connect(client, path, null);
+        Expect.same("timeout", impatient.getTimeout(), Duration.ofSeconds(60));
+        number(a, "LOCK", "given-up");
+        impatient.setTimeout(Duration.ofMillis(200));
+        try {
+            Expect.same("LOCK given up", number(impatient, "LOCK", "given-up", "WAIT", "60"), "an error");
+        } catch (RedisCommandTimeoutException e) {
+            Expect.that("LOCK given up", e, true);
+        }
+        number(a, "UNLOCK", "given-up");
+        Expect.same("LOCK of what the connection has got", number(a, "LOCK", "given-up"), null);
+        impatient.close();
+        Long fence = number(a, "LOCK", "given-up", "WAIT", "50");
+        Expect.that("LOCK of what the connection has left", fence, fence != null && fence > 0);
+        a.close();
     }
 
     private static void check(RedisClient client, String path) throws Exception {
