@@ -80,6 +80,7 @@ func keep(run *os.File) error {
 	// A signal that ends the run must not end its guardian before. To ignore the signals is no
 	// way, because the command would inherit that.
 	cli.Notify(make(chan os.Signal, 1), endSignals...)
+	haveThreads()
 	var o startOrder
 	in := gob.NewDecoder(run)
 	if err := in.Decode(&o); err != nil {

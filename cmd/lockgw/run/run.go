@@ -21,6 +21,7 @@ var endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, sy
 func run(ctx context.Context, o *options) error {
 	r, flush := newReport(os.Stderr, o)
 	defer flush()
+	haveThreads()
 	cli.CatchBrokenPipe() // what cannot be said is no reason to leave the command alone
 	path, err := findCommand(o.argv[0])
 	if err != nil {
