@@ -18,6 +18,7 @@ type fake struct {
 	conns []*fakeConnection
 	holds []client.Hold
 	lease time.Duration // what each reading finds left; 0: readings are not answered
+	ahead time.Duration // of the clock, which is another one than that of the run
 	asked []client.LockOptions
 	given []string // the names unlocked
 	// patience is how long the last request with such a bound waits for its answer.
@@ -106,7 +107,7 @@ func (c *fakeConnection) Session(ctx context.Context) (client.SessionInfo, error
 	silent, err := c.lease == 0, c.session
 	info := client.SessionInfo{UUID: "u", Token: "token"}
 	for _, h := range c.holds {
-		h.Left, h.Deadline = c.lease, session.Boottime()+c.lease
+		h.Left, h.Deadline = c.lease, session.Boottime()+c.ahead+c.lease
 		info.Holds = append(info.Holds, h)
 	}
 	c.mu.Unlock()

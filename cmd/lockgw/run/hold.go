@@ -145,7 +145,7 @@ func (h *hold) connect(ctx context.Context, k *guardian) (err error) {
 func (h *hold) session(ctx context.Context) (client.SessionInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, cli.DialTimeout)
 	defer cancel()
-	return h.gateway().Session(ctx)
+	return sessionOf(ctx, h.gateway())
 }
 
 // bind opens a session that lives as long as the process pid, whatever becomes of

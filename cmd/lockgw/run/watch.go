@@ -87,7 +87,7 @@ func (h *hold) read() ([]client.Hold, error) {
 			return nil, err
 		}
 	}
-	info, err := h.gateway().Session(h.ctx)
+	info, err := sessionOf(h.ctx, h.gateway())
 	return info.Holds, err
 }
 
