@@ -1,13 +1,22 @@
 package run
 
 import (
+	"os"
+	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// executable is this program, also when its file was replaced meanwhile.
-func executable() (string, error) { return "/proc/self/exe", nil }
+// executable is this program, also when its file was replaced meanwhile. Without /proc, as in a
+// chroot, it is looked for as it was called.
+func executable() (string, error) {
+	const self = "/proc/self/exe"
+	if _, err := os.Lstat(self); err == nil {
+		return self, nil
+	}
+	return exec.LookPath(os.Args[0])
+}
 
 // launch has the guardian start the command.
 func (k *guardian) launch(o startOrder) (startAnswer, error) { return k.ask(o) }
