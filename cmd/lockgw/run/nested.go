@@ -13,10 +13,11 @@ import (
 
 // checkNested refuses to wait for a lock that the caller holds already, as a command of run
 // does that runs it again under the same name: it would wait for its own end. The token in
-// the environment says which session the caller's is; one that has ended says nothing.
+// the environment says which session the caller's is; one that has ended says nothing. Those who
+// share a lock are no reason to wait.
 func (o *options) checkNested(ctx context.Context) error {
 	token := strings.TrimSpace(os.Getenv("LOCKGW_TOKEN"))
-	if token == "" || o.noWait || o.shared || o.limit > 0 {
+	if token == "" || o.noWait || o.limit > 0 {
 		return nil
 	}
 	g, err := o.connect(ctx, client.Options{Token: client.Token(token)})
@@ -31,10 +32,16 @@ func (o *options) checkNested(ctx context.Context) error {
 		return nil //nolint:nilerr // likewise
 	}
 	for _, h := range info.Holds {
-		if slices.Contains(o.names, h.Name) {
+		if slices.Contains(o.names, h.Name) && (!o.shared || exclusive(ctx, g, h.Name)) {
 			return cli.Exit(cli.ExitFailed, fmt.Errorf("%s is held by the session of LOCKGW_TOKEN already, under which this command runs: "+
 				"it would wait for itself. Run the command without lockgw, or take another name", h.Name))
 		}
 	}
 	return nil
+}
+
+// exclusive tells whether the session of g, which holds name, has it alone.
+func exclusive(ctx context.Context, g gateway, name string) bool {
+	st, err := g.Info(ctx, name)
+	return err == nil && st.Mode == client.Exclusive
 }
