@@ -204,6 +204,7 @@ func (c *Client) send(ctx context.Context, k *call, b []byte) error {
 	_, err := c.nc.Write(b)
 	switch {
 	case !stop(): // the connection ends, even if there is an answer already
+		c.fail(errGivenUp) // who is told of the end of the call may ask for Err at once
 		return ctx.Err()
 	case err != nil: // why the gateway has hung up may be still to be read
 		_ = c.nc.SetReadDeadline(time.Now().Add(lastWords))
