@@ -42,3 +42,18 @@ func TestRunInContainer(t *testing.T) {
 	_ = killed.Wait()
 	e2e.WantExit(t, start("third", "exit 3"), 3)
 }
+
+// As the first process of a container lockgw run leaves no zombies of those whose parents have ended.
+func TestRunReapsInContainer(t *testing.T) {
+	const script = `pid=$(sleep 600 >/dev/null & echo $!); kill $pid
+		for i in $(seq 1000); do test -e /proc/$pid || exit 7; sleep 0.01; done`
+	cmd := exec.Command("unshare", "-pf", "--mount-proc", "lockgw", "run", "a", "--socket", filepath.Join(e2e.ShortDir(t), "none"),
+		"--on-unavailable", "run", "--", "sh", "-c", script)
+	if out, err := exec.Command("unshare", "-pf", "--mount-proc", "true").CombinedOutput(); err != nil {
+		t.Skipf("no process ids of its own here: %v: %s", err, out)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	e2e.WantExit(t, cmd, 7)
+}

@@ -11,3 +11,5 @@ func (*strays) look(*process)      {}
 func (*strays) ask(syscall.Signal) {}
 func (*strays) kill()              {}
 func (strays) left() bool          { return false }
+
+func childrenOf(int) []int { return nil }

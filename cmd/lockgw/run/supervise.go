@@ -27,6 +27,8 @@ type supervisor struct {
 	p     *process
 	tty   *terminal
 	stop  *escalation
+	// orphans tells of children that have ended, where this process has to wait for all.
+	orphans chan os.Signal
 	// resume: the command is to go on, once its locks are known to be held still.
 	resume bool
 	// typed: SIGTSTP, as by Ctrl-Z, was passed on and has not stopped the command yet.
@@ -72,8 +74,13 @@ func supervise(o *options, r *report, path string, k *guardian, h *hold, signals
 		return outcome{}, err
 	}
 	h.show(p.pid)
-	s := &supervisor{o: o, r: r, h: h, k: k, guard: g, p: p, tty: openTerminal(), stop: &escalation{p: p, o: o, r: r, alarm: kill}}
+	s := &supervisor{o: o, r: r, h: h, k: k, guard: g, p: p, tty: openTerminal(), stop: &escalation{p: p, o: o, r: r, alarm: kill}, orphans: make(chan os.Signal, 1)}
 	defer s.tty.Close()
+	if os.Getpid() == 1 {
+		signal.Notify(s.orphans, syscall.SIGCHLD)
+		defer signal.Stop(s.orphans)
+		s.reap() // those of whom nothing was told yet
+	}
 	code := s.run(signals)
 	return outcome{code, s.asked}, nil
 }
@@ -104,6 +111,8 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 			s.forward(sig.(syscall.Signal))
 		case sig := <-s.p.stops:
 			s.stopped(sig)
+		case <-s.orphans:
+			s.reap()
 		case <-runtime:
 			s.stop.begin(cli.ExitMaxRuntime, s.guard.killBy(), "--max-runtime "+cli.Duration(s.o.maxRuntime)+" is over")
 		case <-s.stop.alarm.C:
@@ -132,6 +141,16 @@ func (s *supervisor) run(signals <-chan os.Signal) int {
 			if s.guard.due(s.suspended) {
 				s.lose("the locks could not be renewed and are about to end")
 			}
+		}
+	}
+}
+
+// reap waits for those who have ended after their parents, as the first process of a container
+// has to: otherwise they stay, and count for its limit of processes.
+func (s *supervisor) reap() {
+	for _, pid := range childrenOf(os.Getpid()) {
+		if pid != s.p.pid && pid != s.k.p.Pid { // others wait for these
+			_, _ = syscall.Wait4(pid, nil, unix.WNOHANG, nil) // most live
 		}
 	}
 }
