@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"fmt"
 	"hash/fnv"
+	"net/url"
 	"strings"
 )
 
@@ -43,40 +44,21 @@ func (p paths) name(child string) (string, bool) {
 	return strings.CutPrefix(full, p.names)
 }
 
-const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:"
+// asWritten is for the bytes that stand in names in another way than url.QueryEscape writes them.
+var asWritten = strings.NewReplacer("%3A", ":", "~", "%7E", "+", "%20")
 
 // escape makes any name one part of a path: ZooKeeper takes no /, nor some of Unicode, and
 // neither . nor .. alone.
 func escape(name string) string {
-	var b strings.Builder
-	for i := range len(name) {
-		if c := name[i]; strings.IndexByte(unreserved, c) >= 0 && (i > 0 || c != '.') {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
+	part := asWritten.Replace(url.QueryEscape(name))
+	if rest, ok := strings.CutPrefix(part, "."); ok {
+		return "%2E" + rest
 	}
-	return b.String()
+	return part
 }
 
 // unescape reads what escape made. Each name has one way to be written.
-func unescape(part string) (string, bool) {
-	var b strings.Builder
-	for rest := part; rest != ""; {
-		if rest[0] != '%' {
-			b.WriteByte(rest[0])
-			rest = rest[1:]
-			continue
-		}
-		var c byte
-		if len(rest) < 3 {
-			return "", false
-		}
-		if _, err := fmt.Sscanf(rest[1:3], "%02X", &c); err != nil {
-			return "", false
-		}
-		b.WriteByte(c)
-		rest = rest[3:]
-	}
-	return b.String(), escape(b.String()) == part
+func unescape(part string) (name string, ok bool) {
+	name, err := url.PathUnescape(part)
+	return name, err == nil && escape(name) == part
 }

@@ -24,7 +24,7 @@ import (
 func TestEscape(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"nightly": "nightly", ".": "%2E", "..": "%2E.", "a/b": "a%2Fb", "a b%": "a%20b%25", "ü": "%C3%BC", "{t}": "%7Bt%7D", "a.b:c_d-e": "a.b:c_d-e", "\xff": "%FF",
+		"nightly": "nightly", ".": "%2E", "..": "%2E.", "a/b": "a%2Fb", "a b%": "a%20b%25", "ü": "%C3%BC", "{t}": "%7Bt%7D", "a.b:c_d-e": "a.b:c_d-e", "\xff": "%FF", "+~": "%2B%7E",
 	} {
 		if got := escape(name); got != want {
 			t.Errorf("%q is written as %q, want %q", name, got, want)
