@@ -187,14 +187,7 @@ func (g *guard) save() {
 		words = append(words, leftMark+id)
 	}
 	g.mu.Unlock()
-	text := strings.Join(words, "\n") + "\n"
-	next := g.file + ".next"
-	_ = os.Remove(next) // a link that somebody has put there would be followed
-	err := os.WriteFile(next, []byte(text), 0o600)
-	if err == nil {
-		err = os.Rename(next, g.file)
-	}
-	if err != nil {
+	if err := backend.Save(g.file, strings.Join(words, "\n")+"\n"); err != nil {
 		g.log.Warn("after its next start this gateway may trust a Redis too early", "err", err)
 	}
 }

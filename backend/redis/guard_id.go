@@ -221,16 +221,10 @@ func (g *guard) mayDrop(ctx context.Context, c *goredis.Client, id string) {
 	g.save()
 }
 
-// scoutLeast and scoutMost bound how often it is looked where an address leads.
-const (
-	scoutLeast = time.Second
-	scoutMost  = 10 * time.Second
-)
-
 // scout has the gateway follow where an address leads, as its like in package sqltable does. The
 // connections to a master that Sentinels name are made anew often in any case.
 func (r *trust) scout(ctx context.Context, t *Table) {
-	for backend.Wait(ctx, min(max(t.cfg.Lease/3, scoutLeast), scoutMost)) {
+	for backend.Wait(ctx, backend.ScoutEach(t.cfg.Lease)) {
 		for c, v := range r.all() {
 			if v.id == noServer || c.Options().ConnMaxLifetime > 0 {
 				continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // look finds out about a server before a request meets it, so that those who give a
@@ -28,7 +29,7 @@ func (g *guard) look(ctx context.Context, c *goredis.Client, unused bool) error 
 		return nil
 	}
 	err = g.met(ctx, c, id, unused)
-	if err != nil && !quarantined(err) {
+	if err != nil && !backend.Quarantined(err) {
 		return fmt.Errorf("does not say whether it is trusted: %w", err)
 	}
 	return err
@@ -70,10 +71,10 @@ func (b *site) lookAtServers(again bool) {
 		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
 		err := b.guard.look(ctx, c, unused)
-		if err == nil || quarantined(err) || errors.Is(err, errReplica) {
+		if err == nil || backend.Quarantined(err) || errors.Is(err, errReplica) {
 			b.guard.looked.Store(true)
 		} else {
-			b.guard.unknown.Store(reason(err))
+			b.guard.unknown.Store(selftest.Reason(err))
 		}
 		return err
 	})

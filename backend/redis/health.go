@@ -55,7 +55,7 @@ func (t *Table) serves(ctx context.Context, c *goredis.Client) error {
 		return t.guard.notLooked()
 	}
 	err := t.guard.look(ctx, c, false)
-	if err != nil && !quarantined(err) {
+	if err != nil && !backend.Quarantined(err) {
 		return err
 	}
 	if said, err := evictionOf(ctx, c); t.cfg.Voter && err == nil && said.Err() != nil {
@@ -106,7 +106,7 @@ func (h health) best() *goredis.Client {
 
 // hopeless: nothing new can be had, nor will by the end of a quarantine.
 func (h health) hopeless() bool {
-	return !slices.ContainsFunc(h.wrong, func(err error) bool { return err == nil || quarantined(err) })
+	return !slices.ContainsFunc(h.wrong, func(err error) bool { return err == nil || backend.Quarantined(err) })
 }
 
 // err is what is wrong where not all is; a backend.Later if a quarantine is part of it.
@@ -128,9 +128,9 @@ func (h health) lacking() error {
 	var why []string
 	for i, err := range h.wrong {
 		if err != nil && len(h.masters) > 1 {
-			why = append(why, h.masters[i].Options().Addr+": "+reason(err))
+			why = append(why, h.masters[i].Options().Addr+": "+selftest.Reason(err))
 		} else if err != nil {
-			why = append(why, reason(err))
+			why = append(why, selftest.Reason(err))
 		}
 	}
 	missing, all := h.missing(), strings.Join(why, "; ")
@@ -148,16 +148,6 @@ func (h health) lacking() error {
 	default:
 		return fmt.Errorf("%w: %d of %d masters grant no new locks: %s", backend.ErrPartly, len(why), len(h.masters), all)
 	}
-}
-
-// reason is err without the words that say that it is a refusal.
-func reason(err error) string {
-	return strings.TrimPrefix(err.Error(), backend.ErrRefused.Error()+": ")
-}
-
-func quarantined(err error) bool {
-	_, ok := errors.AsType[*backend.Later](err)
-	return ok
 }
 
 // missing is how many slots no master has that serves; 0 too if that is not known, as

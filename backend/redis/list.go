@@ -13,6 +13,7 @@ import (
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/redis/conn"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // scanStep is how many keys Redis looks at in one step of a listing.
@@ -90,7 +91,7 @@ func (l *listing) partly(masters int) error {
 	all := errors.Join(l.missing...)
 	switch n := len(l.missing); {
 	case n == 0 && l.broken != nil:
-		return fmt.Errorf("%w: %s", backend.ErrPartly, reason(l.broken))
+		return fmt.Errorf("%w: %s", backend.ErrPartly, selftest.Reason(l.broken))
 	case n == 0:
 		return nil
 	case n == masters:

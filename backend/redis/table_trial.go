@@ -135,7 +135,7 @@ func (t *Table) tried(ctx context.Context, c *goredis.Client, raw string) error 
 		err = selftest.Run(ctx, selftest.Store{Look: t.Look, Swap: t.Swap}, node)
 	}
 	if x.learn(doubts, err) {
-		t.cfg.Log.Error("no new locks are granted; held ones are renewed and released", "server", c.Options().Addr, "err", reason(err))
+		t.cfg.Log.Error("no new locks are granted; held ones are renewed and released", "server", c.Options().Addr, "err", selftest.Reason(err))
 	}
 	why := backend.ErrRefused
 	switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/requests"
 	"github.com/lockgw/lockgw/backend/redis/servers"
+	"github.com/lockgw/lockgw/backend/selftest"
 )
 
 // trust knows the script by which each server may be asked for a grant.
@@ -227,7 +228,7 @@ func (t *Table) ask(ctx context.Context, c *goredis.Client) (*verdict, error) {
 	}
 	err = t.guard.met(ctx, c, id, false)
 	switch {
-	case quarantined(err):
+	case backend.Quarantined(err):
 		return untrusted(id, err), nil
 	case err != nil:
 		return nil, notAsked(err)
@@ -257,7 +258,7 @@ func (t *Table) refusing(ctx context.Context, raw string) string {
 		return ""
 	}
 	if err := t.trials.failed(c); err != nil {
-		return reason(err)
+		return selftest.Reason(err)
 	}
 	if !t.guard.suspects() {
 		return ""
@@ -266,7 +267,7 @@ func (t *Table) refusing(ctx context.Context, raw string) string {
 	if err != nil || v.later == nil {
 		return ""
 	}
-	return reason(v.later)
+	return selftest.Reason(v.later)
 }
 
 // notAsked: whatever became of the question who a server is, nothing was granted. That it was

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 // A clock that was put back is no restart, and whoever reads why nothing is granted can do something
@@ -16,15 +18,15 @@ func TestClockPutBackIsTold(t *testing.T) {
 			d := &database{Seen: Seen{ID: "a", Server: "s", Same: true, Used: true}}
 			r := runs(t, d)
 			d.Left = back
-			if err := r.Decide(t.Context(), d.ask); !quarantined(err) || !strings.Contains(err.Error(), "the clock of SQL, by which leases end, was put back") {
+			if err := r.Decide(t.Context(), d.ask); !backend.Quarantined(err) || !strings.Contains(err.Error(), "the clock of SQL, by which leases end, was put back") {
 				t.Errorf("its clock was put back: %v", err)
 			}
 			other := runs(t) // who was not there cannot know
-			if err := other.Decide(t.Context(), d.ask); !quarantined(err) || !strings.Contains(err.Error(), "or its clock was put back") {
+			if err := other.Decide(t.Context(), d.ask); !backend.Quarantined(err) || !strings.Contains(err.Error(), "or its clock was put back") {
 				t.Errorf("another gateway: %v", err)
 			}
 			d.ID, d.Same = "b", false
-			if err := r.Decide(t.Context(), d.ask); !quarantined(err) || !strings.Contains(err.Error(), "was restarted, failed over or restored") {
+			if err := r.Decide(t.Context(), d.ask); !backend.Quarantined(err) || !strings.Contains(err.Error(), "was restarted, failed over or restored") {
 				t.Errorf("it was restarted after that: %v", err)
 			}
 			d.Left = 0
@@ -32,7 +34,7 @@ func TestClockPutBackIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			d.ID, d.Same = "c", false
-			if err := r.Decide(t.Context(), d.ask); !quarantined(err) || !strings.Contains(err.Error(), "was restarted, failed over or restored") {
+			if err := r.Decide(t.Context(), d.ask); !backend.Quarantined(err) || !strings.Contains(err.Error(), "was restarted, failed over or restored") {
 				t.Errorf("it was restarted later: %v", err)
 			}
 		})
@@ -47,11 +49,11 @@ func TestClockPutBackBeforeStart(t *testing.T) {
 		return NewRuns(RunsConfig{Product: "SQL", Guarded: true, Lease: lease, File: file, Log: slog.New(slog.DiscardHandler), Moved: func() {}})
 	}
 	d := &database{Seen: Seen{ID: "a", Server: "s", Used: true}} // of another server
-	if err := start().Decide(t.Context(), d.ask); !quarantined(err) {
+	if err := start().Decide(t.Context(), d.ask); !backend.Quarantined(err) {
 		t.Fatal(err)
 	}
 	d.Left = time.Hour // by the word of another gateway
-	if err := start().Decide(t.Context(), d.ask); !quarantined(err) || d.Left != time.Hour {
+	if err := start().Decide(t.Context(), d.ask); !backend.Quarantined(err) || d.Left != time.Hour {
 		t.Errorf("in a long quarantine: %v, which lasts for another %v", err, d.Left)
 	}
 	d.Left = 0
@@ -59,7 +61,7 @@ func TestClockPutBackBeforeStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Left = time.Hour
-	if err := start().Decide(t.Context(), d.ask); !quarantined(err) || d.Left != lease {
+	if err := start().Decide(t.Context(), d.ask); !backend.Quarantined(err) || d.Left != lease {
 		t.Errorf("its clock was put back: %v, which lasts for another %v, want %v", err, d.Left, lease)
 	}
 }

@@ -65,7 +65,7 @@ func (t *Table) prepare(ctx context.Context) error {
 	if err := t.migrate(ctx); err != nil {
 		return err
 	}
-	if err := t.Decide(ctx); err != nil && !quarantined(err) {
+	if err := t.Decide(ctx); err != nil && !backend.Quarantined(err) {
 		return err
 	}
 	look := func(ctx context.Context, name string) (ledger.Reply, error) { return t.db.Look(ctx, t.Raw(name)) }
@@ -116,9 +116,3 @@ func (t *Table) layout(ctx context.Context) (int64, error) {
 
 // Decide finds out whether the server is trusted. nil: it is. A *backend.Later: not yet.
 func (t *Table) Decide(ctx context.Context) error { return t.Runs.Decide(ctx, t.db.Ask) }
-
-// quarantined: the database answers, and grants nothing new yet.
-func quarantined(err error) bool {
-	var later *backend.Later
-	return errors.As(err, &later)
-}

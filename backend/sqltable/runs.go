@@ -277,18 +277,9 @@ func (r *Runs) learn(s Seen) bool {
 		r.cfg.Moved()
 	}
 	if (anew || passed) && r.cfg.File != "" {
-		if err := save(r.cfg.File, text); err != nil {
+		if err := backend.Save(r.cfg.File, text); err != nil {
 			r.cfg.Log.Warn("after its next start this gateway may trust a "+r.cfg.Product+" too early", "err", err)
 		}
 	}
 	return true
-}
-
-func save(file, text string) error {
-	next := file + ".next"
-	_ = os.Remove(next) // a link that somebody has put there would be followed
-	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, file)
 }

@@ -79,7 +79,7 @@ func TestDecide(t *testing.T) {
 				t.Errorf("changes = %+v, want %+v", d.changes, tt.want)
 			}
 			waits := d.Left > 0
-			if quarantined(err) != waits || (r.Refusing() != "") != waits || err != nil && !waits {
+			if backend.Quarantined(err) != waits || (r.Refusing() != "") != waits || err != nil && !waits {
 				t.Errorf("err = %v, refusing %q, want a quarantine: %v", err, r.Refusing(), waits)
 			}
 			if is, want := r.Present(), (Run{d.ID, d.Server}); is != want {
@@ -108,7 +108,7 @@ func TestServerThatWasLeft(t *testing.T) {
 		if restarted {
 			r = start()
 		}
-		if err := r.Decide(t.Context(), first.ask); !quarantined(err) || first.ID == "a" {
+		if err := r.Decide(t.Context(), first.ask); !backend.Quarantined(err) || first.ID == "a" {
 			t.Errorf("restarted %v: back at the first one: %v, run %q", restarted, err, first.ID)
 		}
 		first.Left = 0
@@ -117,7 +117,7 @@ func TestServerThatWasLeft(t *testing.T) {
 		}
 		stayed := runs(t, &database{Seen: Seen{ID: "a", Server: "s", Same: true, Used: true}})
 		first.Left = time.Second
-		if err := stayed.Decide(t.Context(), first.ask); !quarantined(err) || len(first.changes) != 1 {
+		if err := stayed.Decide(t.Context(), first.ask); !backend.Quarantined(err) || len(first.changes) != 1 {
 			t.Errorf("restarted %v: a gateway that has stayed: %v, %d changes", restarted, err, len(first.changes))
 		}
 	}
@@ -132,7 +132,7 @@ func TestQuarantineTellsItsEnd(t *testing.T) {
 		first := r.Decide(t.Context(), d.ask)
 		time.Sleep(20 * time.Second)
 		end := begin.Add(lease).UTC().Format(time.RFC3339)
-		if !quarantined(first) || !strings.Contains(first.Error(), end) || r.Refusing() != selftest.Reason(first) {
+		if !backend.Quarantined(first) || !strings.Contains(first.Error(), end) || r.Refusing() != selftest.Reason(first) {
 			t.Errorf("first %v, 20s later %q, want the same, with the end %s", first, r.Refusing(), end)
 		}
 	})
@@ -161,7 +161,7 @@ func TestRunsAreRemembered(t *testing.T) {
 	}
 	empty := &database{Seen: Seen{Server: "s"}}
 	r := NewRuns(RunsConfig{Product: "SQL", Guarded: true, Lease: lease, File: file, Log: slog.New(slog.DiscardHandler), Moved: func() {}})
-	if err := r.Decide(t.Context(), empty.ask); !quarantined(err) {
+	if err := r.Decide(t.Context(), empty.ask); !backend.Quarantined(err) {
 		t.Errorf("an empty database in the place of one that was known: %v", err)
 	}
 }
