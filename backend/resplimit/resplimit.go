@@ -11,7 +11,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // No reply to what lockgw asks comes near these.
@@ -33,11 +32,7 @@ const (
 // Conn is c as long as what is read from it are replies of a usual size. After that each
 // Read fails.
 func Conn(c net.Conn) net.Conn {
-	l := &limited{Conn: c}
-	if s, ok := c.(syscall.Conn); ok {
-		return limitedSocket{l, s}
-	}
-	return l
+	return &limited{Conn: c}
 }
 
 // limited is a connection, and where in a reply its reader is.
@@ -52,12 +47,6 @@ type limited struct {
 	left     []int  // elements missing of each array that is being read
 	elements int    // of this reply
 	bytes    int    // of its strings and lines
-}
-
-// limitedSocket also lets the client library see whether the socket was closed.
-type limitedSocket struct {
-	*limited
-	syscall.Conn
 }
 
 // Read implements net.Conn.

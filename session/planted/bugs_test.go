@@ -165,7 +165,7 @@ var bugs = []bug{
 	},
 	{
 		name: "replies of Redis are not limited", file: "backend/redis/conn/dial.go", test: "./backend/redis", run: "^TestHugeReplyIsRefused$",
-		old: "		return resplimit.Conn(c), nil\n", new: "		_ = resplimit.Conn\n		return c, nil\n",
+		old: "		return socket(resplimit.Conn(&greeting{Conn: c}), c), nil\n", new: "		_ = resplimit.Conn\n		return socket(&greeting{Conn: c}, c), nil\n",
 	},
 	{
 		name: "two sessions with the same ID", file: "session/manager.go",

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -36,9 +37,25 @@ func Dialer(timeout time.Duration, config func() *tls.Config) func(context.Conte
 		if err != nil {
 			return nil, err
 		}
-		c = greeted(eager.Store(c))
-		return resplimit.Conn(c), nil
+		c = eager.Store(c)
+		return socket(resplimit.Conn(&greeting{Conn: c}), c), nil
 	}
+}
+
+// stream is another name, for what embeds a syscall.Conn as well.
+type stream = net.Conn
+
+// socket is c, which is around inner, and lets the client library see whether the socket of that was
+// closed, if it is one.
+func socket(c, inner net.Conn) net.Conn {
+	s, ok := inner.(syscall.Conn)
+	if !ok {
+		return c
+	}
+	return struct {
+		stream
+		syscall.Conn
+	}{c, s}
 }
 
 // secured connects with TLS within timeout.

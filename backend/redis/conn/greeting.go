@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"syscall"
 
 	"github.com/lockgw/lockgw/backend"
 )
@@ -33,20 +32,6 @@ type greeting struct {
 	net.Conn
 	over bool
 	err  error
-}
-
-// greetedSocket also lets the client library see whether the socket was closed.
-type greetedSocket struct {
-	*greeting
-	syscall.Conn
-}
-
-func greeted(c net.Conn) net.Conn {
-	g := &greeting{Conn: c}
-	if s, ok := c.(syscall.Conn); ok {
-		return greetedSocket{g, s}
-	}
-	return g
 }
 
 // Read implements net.Conn.

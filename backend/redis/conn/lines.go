@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"sync"
-	"syscall"
 
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -21,21 +20,12 @@ type line struct {
 	of *lines
 }
 
-// lineSocket also lets the client library see whether the socket was closed.
-type lineSocket struct {
-	*line
-	syscall.Conn
-}
-
 func (l *lines) add(c net.Conn) net.Conn {
 	one := &line{c, l}
 	l.mu.Lock()
 	l.open[one] = struct{}{}
 	l.mu.Unlock()
-	if s, ok := c.(syscall.Conn); ok {
-		return lineSocket{one, s}
-	}
-	return one
+	return socket(one, c)
 }
 
 // Close implements net.Conn.
