@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -43,39 +42,22 @@ func (t *Table) renewal(rs []ledger.Renewal, group []int) (s statement, at map[s
 	return s, at
 }
 
-// prolong renews those of rs that group names. A row that somebody has locked keeps none of the others
-// from it: several are renewed without those, which follow.
-func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error {
-	if len(group) == 1 {
-		return t.renew(ctx, rs, group, errs)
-	}
-	names := make([]any, len(group))
+// unlocked are those of group whose rows nobody has locked.
+func (t *Table) unlocked(ctx context.Context, rs []ledger.Renewal, group []int) ([]int, error) {
+	names, at := make([]any, len(group)), map[string]int{}
 	for k, i := range group {
-		names[k] = []byte(t.Raw(rs[i].Name))
+		raw := t.Raw(rs[i].Name)
+		names[k], at[raw] = []byte(raw), i
 	}
 	got, err := t.renewing(ctx, freeSQL+marks(len(names))+" FOR UPDATE SKIP LOCKED", names)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	free := map[string]bool{}
+	var free []int
 	for _, row := range got[0] {
-		free[string(row[0])] = true
+		free = append(free, at[string(row[0])])
 	}
-	locked := func(i int) bool { return !free[t.Raw(rs[i].Name)] }
-	if now := slices.DeleteFunc(slices.Clone(group), locked); len(now) > 0 {
-		if err := t.renew(ctx, rs, now, errs); err != nil {
-			return err
-		}
-	}
-	left := slices.DeleteFunc(slices.Clone(group), func(i int) bool { return !locked(i) })
-	if len(left) > 0 {
-		if err := t.renew(ctx, rs, left, errs); err != nil {
-			for _, i := range left {
-				errs[i] = err
-			}
-		}
-	}
-	return nil
+	return free, nil
 }
 
 // renewing sends a request on the way of renewals.
@@ -90,9 +72,14 @@ func (t *Table) renewing(ctx context.Context, sql string, args []any) (got []sql
 	return got, t.noticed(err)
 }
 
-// renew renews those of rs that group names by one request. Whether a lease was renewed is seen by its
-// end: what another write has ended in between is not held.
-func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error {
+// renew is that of sqltable.Database. Whether a lease was renewed is seen by its end: what another write
+// has ended in between is not held.
+func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, free bool, errs []error) (err error) {
+	if free {
+		if group, err = t.unlocked(ctx, rs, group); err != nil || len(group) == 0 {
+			return err
+		}
+	}
 	s, at := t.renewal(rs, group)
 	began := time.Now()
 	got, err := t.renewing(ctx, s.sql.String(), s.args)

@@ -45,7 +45,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
 		Type: "mysql", Product: product, MaxNode: maxNode,
 		Layout: layoutSQL, Known: layout, Missing: func(err error) bool { return is(err, missing) }, Create: t.create, Ask: t.ask, Scout: t.scout,
-		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.prolong, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
+		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.renew, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
 		Listen: t.sleeper.listen, Beat: t.sleeper.beat, Sweep: t.sweep,
 		Barred: t.room, Wrong: t.wrong, Rights: rightsSQL, Pools: []sqltable.Connected{t.requests, t.renewals},
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
@@ -42,7 +41,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
 		Type: "postgres", Product: product, MaxNode: maxNode,
 		Layout: layoutSQL, Known: layout, Missing: func(err error) bool { return is(err, missing...) }, Create: t.create, Ask: t.ask, Scout: t.scout,
-		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.prolong, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
+		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.renew, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
 		Listen: t.listener.listen, Beat: t.listener.beat, Sweep: t.sweep,
 		Barred: t.listener.pooler, Wrong: func() error { return t.Ear.Wrong() },
 		Rights: rightsSQL, Pools: []sqltable.Connected{t.requests, t.renewals},
@@ -148,34 +147,17 @@ func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (ledger.R
 	return r, nil
 }
 
-// prolong renews those of rs that group names. A row that somebody has locked keeps none of the others
-// from it: several are renewed without those, which follow.
-func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error {
-	if len(group) == 1 {
-		return t.renew(ctx, renewSQL, rs, group, errs)
-	}
-	if err := t.renew(ctx, renewFreeSQL, rs, group, errs); err != nil {
-		return err
-	}
-	left := slices.DeleteFunc(slices.Clone(group), func(i int) bool { return errs[i] == nil })
-	if len(left) == 0 {
-		return nil
-	}
-	if err := t.renew(ctx, renewSQL, rs, left, errs); err != nil {
-		for _, i := range left {
-			errs[i] = err
-		}
-	}
-	return nil
-}
-
-// renew sends one statement, which is renewSQL or like it.
-func (t *Table) renew(ctx context.Context, sql string, rs []ledger.Renewal, group []int, errs []error) error {
+// renew is that of sqltable.Database.
+func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, free bool, errs []error) error {
 	names, ids, ttls := make([]string, len(group)), make([]int64, len(group)), make([]int64, len(group))
 	at := map[string]int{}
 	for k, i := range group {
 		names[k], ids[k], ttls[k] = t.Raw(rs[i].Name), int64(rs[i].ID), rs[i].TTL.Microseconds()
 		at[names[k]] = i
+	}
+	sql := renewSQL
+	if free {
+		sql = renewFreeSQL
 	}
 	s := newStatement(sql, names, ids, ttls)
 	got, err := t.renewals.send(ctx, s)

@@ -63,8 +63,8 @@ type Database struct {
 	Look func(ctx context.Context, raw string) (ledger.Reply, error)
 	Join func(ctx context.Context, name string, e ledger.Entry) (ledger.Reply, error)
 	// Renew renews those of rs that group names, each another name, and sets their errors to
-	// nil; or returns why none was renewed.
-	Renew func(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error
+	// nil; or returns why none was renewed. free: it leaves out rows that somebody has locked.
+	Renew func(ctx context.Context, rs []ledger.Renewal, group []int, free bool, errs []error) error
 	Send  func(ctx context.Context, ms []ledger.Addressed) error
 	// List tells the rows of names in use, in their order: of those that begin with prefix and
 	// come after one. Reply reads such a row behind its name.

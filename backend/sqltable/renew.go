@@ -28,22 +28,38 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 	whole := make([]error, len(groups))
 	var wg sync.WaitGroup
 	for g, group := range groups {
-		for _, i := range group {
-			errs[i] = backend.ErrNotHeld
-		}
-		wg.Go(func() {
-			if whole[g] = t.db.Renew(ctx, rs, group, errs); whole[g] != nil {
-				for _, i := range group {
-					errs[i] = whole[g]
-				}
-			}
-		})
+		wg.Go(func() { whole[g] = t.renew(ctx, rs, group, errs) })
 	}
 	wg.Wait()
 	if len(groups) == 1 && whole[0] != nil {
 		return nil, whole[0]
 	}
 	return errs, nil
+}
+
+// renew renews a group; an error is that none of it was. A row that somebody has locked keeps none of the
+// others from it: several are renewed without those, which follow.
+func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, errs []error) error {
+	several := len(group) > 1
+	err := t.renewThose(ctx, rs, group, several, errs)
+	left := slices.DeleteFunc(slices.Clone(group), func(i int) bool { return errs[i] == nil })
+	if err == nil && several && len(left) > 0 {
+		_ = t.renewThose(ctx, rs, left, false, errs) // errs has it
+	}
+	return err
+}
+
+func (t *Table) renewThose(ctx context.Context, rs []ledger.Renewal, group []int, free bool, errs []error) error {
+	for _, i := range group {
+		errs[i] = backend.ErrNotHeld
+	}
+	err := t.db.Renew(ctx, rs, group, free, errs)
+	if err != nil {
+		for _, i := range group {
+			errs[i] = err
+		}
+	}
+	return err
 }
 
 // groupsOf are the indexes of rs in groups, each name at most once in a group, in the order of
