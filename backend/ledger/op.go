@@ -91,6 +91,16 @@ type Op struct {
 	At      int64
 }
 
+// LeaseOf is the lease of the hold id, of those that begin; ok: there is one. The last one counts.
+func LeaseOf(begin []Stamp, id backend.Fence) (ttl time.Duration, ok bool) {
+	for _, st := range begin {
+		if st.ID == id {
+			ttl, ok = st.TTL, true
+		}
+	}
+	return ttl, ok
+}
+
 // Effects are what has to happen in the same atomic step as the write.
 type Effects struct {
 	// Stamps are the leases that begin with the write. Every other end stays as the

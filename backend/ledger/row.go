@@ -33,10 +33,8 @@ func (r *Row) Swap(s Swap, next Version, now time.Duration, clock backend.Fence)
 		if j := slices.IndexFunc(r.Record.Holds, func(x Hold) bool { return x.ID == h.ID }); j >= 0 {
 			h.End = r.Record.Holds[j].End
 		}
-		for _, st := range s.Effects.Stamps {
-			if st.ID == h.ID {
-				h.End = now + st.TTL
-			}
+		if ttl, begins := LeaseOf(s.Effects.Stamps, h.ID); begins {
+			h.End = now + ttl
 		}
 	}
 	if r.Version == "" && !s.Absolute {

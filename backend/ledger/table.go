@@ -90,11 +90,9 @@ func (s *Swap) Relaxed() bool {
 			return false
 		}
 	}
-	for _, st := range s.Effects.Stamps {
-		for _, h := range s.Record.Holds {
-			if h.ID == st.ID && !h.Offered {
-				return false
-			}
+	for _, h := range s.Record.Holds {
+		if _, begins := LeaseOf(s.Effects.Stamps, h.ID); begins && !h.Offered {
+			return false
 		}
 	}
 	return true

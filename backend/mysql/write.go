@@ -44,12 +44,8 @@ func (w *write) busy() bool { return len(w.Record.Holds)+len(w.Record.Queue) > 0
 
 // stamp is how long the lease of the hold id lasts that begins, in microseconds.
 func (w *write) stamp(id backend.Fence) (int64, bool) {
-	for _, st := range w.Effects.Stamps {
-		if st.ID == id {
-			return st.TTL.Microseconds(), true
-		}
-	}
-	return 0, false
+	ttl, begins := ledger.LeaseOf(w.Effects.Stamps, id)
+	return ttl.Microseconds(), begins
 }
 
 // stays: an end is as it was before, so that nobody knows it who has not read it.

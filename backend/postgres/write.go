@@ -28,15 +28,11 @@ const maxPayload = 7900
 func (t *Table) write(s ledger.Swap, run string) (write, error) {
 	text := ledger.Encode(s.Record)
 	w := write{Swap: s, raw: t.Raw(s.Name), next: sqltable.NewVersion(), relaxed: s.Relaxed(), run: run}
-	begins := map[backend.Fence]int64{}
-	for _, st := range s.Effects.Stamps {
-		begins[st.ID] = st.TTL.Microseconds()
-	}
 	ids, firm, ttls := []int64{}, []bool{}, []int64{}
 	for _, h := range s.Record.Holds {
-		ttl, begun := begins[h.ID]
-		if !begun {
-			ttl = -1
+		ttl := int64(-1)
+		if lease, begins := ledger.LeaseOf(s.Effects.Stamps, h.ID); begins {
+			ttl = lease.Microseconds()
 		}
 		ids, firm, ttls = append(ids, int64(h.ID)), append(firm, !h.Offered), append(ttls, ttl)
 	}

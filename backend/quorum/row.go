@@ -116,13 +116,9 @@ func (r *Row) Renewed(e End, v ledger.Version) Row {
 // top, the clock or s.Floor, whichever is the highest.
 func Swapped(s *ledger.Swap, was Ends, node string, top backend.Fence, own func(ttl time.Duration) (End, error)) (Row, error) {
 	r := Row{Record: s.Record.Clone()}
-	ttls := map[backend.Fence]time.Duration{}
-	for _, st := range s.Effects.Stamps {
-		ttls[st.ID] = st.TTL
-	}
 	for i := range r.Record.Holds {
 		h := &r.Record.Holds[i]
-		ttl, begins := ttls[h.ID]
+		ttl, begins := ledger.LeaseOf(s.Effects.Stamps, h.ID)
 		e, ok := was.Find(h.ID)
 		switch {
 		case h.ID == 0 || !begins && !ok:

@@ -87,7 +87,7 @@ func (t *Table) written(ctx context.Context, s ledger.Swap, next string, a conn.
 			continue
 		}
 		if short {
-			ttl, _ := leaseOf(s.Effects.Stamps, h.ID)
+			ttl, _ := ledger.LeaseOf(s.Effects.Stamps, h.ID)
 			h.End = toTheMillisecond(ttl)
 			continue
 		}

@@ -149,7 +149,7 @@ func (t *Table) addHolds(m *requests.Message, s *ledger.Swap, number string) {
 			sign = "?"
 		}
 		m.AddNumber(int64(h.ID), sign)
-		if d, ok := leaseOf(s.Effects.Stamps, h.ID); ok {
+		if d, ok := ledger.LeaseOf(s.Effects.Stamps, h.ID); ok {
 			m.AddNumber(toTheMillisecond(d).Milliseconds())
 		} else {
 			m.Add()
@@ -162,16 +162,6 @@ func toTheMillisecond(ttl time.Duration) time.Duration {
 	return max(ttl.Truncate(time.Millisecond), time.Millisecond)
 }
 
-// leaseOf is the lease of a hold that begins; false: none does.
-func leaseOf(begin []ledger.Stamp, id backend.Fence) (ttl time.Duration, ok bool) {
-	for _, st := range begin {
-		if st.ID == id {
-			ttl, ok = st.TTL, true // the last one counts
-		}
-	}
-	return ttl, ok
-}
-
 // lifeOf is how long a record has to last in which these leases begin; false: there are
 // others, which only the store knows. In a quarantine nobody has a name that was given back, and
 // those who wait for it keep their places.
@@ -181,7 +171,7 @@ func (t *Table) lifeOf(r *ledger.Record, begin []ledger.Stamp) (longest time.Dur
 	}
 	for i := range r.Holds {
 		id := r.Holds[i].ID
-		ttl, ok := leaseOf(begin, id)
+		ttl, ok := ledger.LeaseOf(begin, id)
 		if !ok && id != 0 {
 			return 0, false
 		}
