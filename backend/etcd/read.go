@@ -82,7 +82,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 		switch {
 		case err != nil:
 			broken = fmt.Errorf("%w: %w", backend.ErrPartly, err)
-		case is.InUse():
+		case is.Record.InUse():
 			one, err := t.tell(ctx, c, name, is, false)
 			if err != nil {
 				return nil, "", err

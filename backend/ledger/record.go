@@ -114,6 +114,9 @@ type Caller struct {
 	About string `json:"about,omitempty"`
 }
 
+// InUse: somebody holds the name or waits for it.
+func (r *Record) InUse() bool { return len(r.Holds)+len(r.Queue) > 0 }
+
 // Hold is the one with that id, 0 of a program outside lockgw; nil: there is none.
 func (r *Record) Hold(id backend.Fence) *Hold {
 	if i := slices.IndexFunc(r.Holds, func(h Hold) bool { return h.ID == id }); i >= 0 {

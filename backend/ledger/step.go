@@ -112,7 +112,7 @@ func (s *stepping) sync() {
 			s.tellHolders(me)
 		}
 	}
-	if len(s.Queue) == 0 && len(s.Holds) == 0 {
+	if !s.InUse() {
 		s.Size = 0
 	}
 }

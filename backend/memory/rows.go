@@ -87,7 +87,7 @@ func (r *Rows) row(name string) *ledger.Row {
 // made. One that has a vote stays, for others may count on it.
 func (r *Rows) reply(name string, now time.Duration) ledger.Reply {
 	row := r.names[name]
-	if row != nil && !r.Keep && len(row.Record.Holds) == 0 && len(row.Record.Queue) == 0 && row.Record.Vote == "" {
+	if row != nil && !r.Keep && !row.Record.InUse() && row.Record.Vote == "" {
 		r.mark = max(r.mark, row.Record.Top)
 		delete(r.names, name)
 		row = nil

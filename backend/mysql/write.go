@@ -40,8 +40,6 @@ func (s *statement) add(sql string, args ...any) {
 	s.args = append(s.args, args...)
 }
 
-func (w *write) busy() bool { return len(w.Record.Holds)+len(w.Record.Queue) > 0 }
-
 // stamp is how long the lease of the hold id lasts that begins, in microseconds.
 func (w *write) stamp(id backend.Fence) (int64, bool) {
 	ttl, begins := ledger.LeaseOf(w.Effects.Stamps, id)
@@ -65,7 +63,7 @@ func (w *write) put(s *statement) {
 		w.insert(s)
 		return
 	}
-	s.add("UPDATE lockgw_names SET version = ?, record = ?, busy = ?, used = LAST_INSERT_ID("+clock+"), ends = ", w.next, w.text, w.busy())
+	s.add("UPDATE lockgw_names SET version = ?, record = ?, busy = ?, used = LAST_INSERT_ID("+clock+"), ends = ", w.next, w.text, w.Record.InUse())
 	w.ends(s)
 	s.add(" WHERE name = ? AND version = ? AND "+writes, []byte(w.raw), w.base)
 	if w.run.ID != "" {
@@ -105,7 +103,7 @@ func (w *write) ends(s *statement) {
 func (w *write) insert(s *statement) {
 	before, after, _ := strings.Cut(w.text, `"base":0`)
 	s.add("INSERT INTO lockgw_names (name, version, record, busy, used, ends) SELECT ?, ?, CONCAT(?, o.base, ?), ?, "+clock+", ",
-		[]byte(w.raw), w.next, before+`"base":`, after, w.busy())
+		[]byte(w.raw), w.next, before+`"base":`, after, w.Record.InUse())
 	if len(w.Record.Holds) == 0 {
 		s.add("''")
 	} else {

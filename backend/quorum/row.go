@@ -103,9 +103,6 @@ func (r *Row) Holds(id backend.Fence) bool {
 	return id != 0 && h != nil && !h.Offered
 }
 
-// InUse: somebody holds the name or waits for it.
-func (r *Row) InUse() bool { return len(r.Record.Holds)+len(r.Record.Queue) > 0 }
-
 // Renewed is r with another end of one hold. Its version stays, which is v.
 func (r *Row) Renewed(e End, v ledger.Version) Row {
 	return Row{Ends: r.Ends.But(e), Record: r.Record, Kept: v}

@@ -21,7 +21,7 @@ type leftover[P comparable] struct {
 func (u *Unused[P]) Note(name string, r *Row, at P) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if r.InUse() {
+	if r.Record.InUse() {
 		delete(u.of, name)
 		return
 	}

@@ -129,7 +129,7 @@ func (l *listing) step(ctx context.Context, c *goredis.Client, at uint64) (uint6
 	}
 	for i, one := range all {
 		l.broken = cmp.Or(l.broken, broken[i])
-		if len(one.Record.Holds)+len(one.Record.Queue) > 0 {
+		if one.Record.InUse() {
 			l.found = append(l.found, one)
 		}
 	}

@@ -99,7 +99,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 			return nil, "", errs[i]
 		case errs[i] != nil:
 			broken = fmt.Errorf("%w: %w", backend.ErrPartly, errs[i])
-		case rows[i].InUse():
+		case rows[i].Record.InUse():
 			one, err := s.reply(ctx, name, rows[i])
 			if err != nil {
 				return nil, "", err

@@ -25,7 +25,7 @@ type row struct {
 
 func readRow(name string, server int, r ledger.Reply) (*row, error) {
 	x := &row{server: server, seen: r.Seen, refusing: r.Refusing, local: r.Version, record: r.Record, clock: r.Clock, at: boottime.Now()}
-	if r.Record.Vote == "" && (r.Version == "" || len(r.Record.Holds)+len(r.Record.Queue) == 0) {
+	if r.Record.Vote == "" && (r.Version == "" || !r.Record.InUse()) {
 		return x, nil
 	}
 	v, err := parseVote(r.Record.Vote)

@@ -80,7 +80,7 @@ func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []byte) 
 		name := found[i].Name
 		a := t.look(ctx, name, func(a *answers) bool { return t.agreed(a) && a.from(failed) })
 		for _, r := range a.results {
-			if r.server < len(failed) && failed[r.server] != hasFailed && len(r.row.record.Holds)+len(r.row.record.Queue) > 0 {
+			if r.server < len(failed) && failed[r.server] != hasFailed && r.row.record.InUse() {
 				return nil
 			}
 		}
@@ -89,7 +89,7 @@ func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []byte) 
 			v = newest(a.rows)
 		}
 		x := read(a.rows, v, len(t.tables))
-		if r := x.reply(); r.Version != "" && len(r.Record.Holds)+len(r.Record.Queue) > 0 {
+		if r := x.reply(); r.Version != "" && r.Record.InUse() {
 			mu.Lock()
 			defer mu.Unlock()
 			out = append(out, ledger.Named{Name: name, Reply: r})
