@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/url"
 )
 
 // File is one that a setting names; Path "": none.
@@ -46,6 +47,19 @@ func (t *TLS) unpaired(why error) error {
 
 // Shows says whether servers are shown a certificate.
 func (t *TLS) Shows() bool { return t.cert.Path != "" }
+
+// Query is what of the query of an address names the files of t, by their settings; t may be nil.
+func (t *TLS) Query() string {
+	q := url.Values{}
+	if t != nil {
+		for _, f := range []File{t.ca, t.cert, t.key} {
+			if f.Path != "" {
+				q.Set(f.Setting, f.Path)
+			}
+		}
+	}
+	return q.Encode()
+}
 
 // Config is for one connection that is to be made now, and belongs to the caller.
 //

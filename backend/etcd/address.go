@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/lockgw/lockgw/backend/dialer"
-	"github.com/lockgw/lockgw/backend/quorum"
 )
 
 const (
@@ -28,7 +27,7 @@ const (
 	reconnectMost = time.Second
 )
 
-var scheme = quorum.Scheme{Name: "etcd", Port: "2379", Path: "lockgw", What: "prefix"}
+var scheme = dialer.Scheme{Name: "etcd", Port: "2379", Path: "lockgw", What: "prefix"}
 
 // CheckURL says what is wrong with an etcd:// URL. The error does not have the password.
 func CheckURL(raw string) error {
@@ -56,7 +55,7 @@ func (l login) Authenticate(ctx context.Context, name, first string) (*clientv3.
 
 // connect makes a client that lives as long as life. It reaches for etcd only if there is a
 // password; password says which one that is now, and may be nil.
-func connect(life context.Context, a quorum.Address, password func() string) (*clientv3.Client, error) {
+func connect(life context.Context, a dialer.Address, password func() string) (*clientv3.Client, error) {
 	cfg := clientv3.Config{
 		Context: life, Logger: zap.NewNop(),
 		MaxUnaryRetries: attempts, DialTimeout: loginTimeout, DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/dialer"
 )
 
 // Examine has ask look at each member of a, for the doctor, and says how many answer, unless ask
 // warns of them. program is what has to be started if none does.
-func Examine(a Address, program string, ask func(i int) (f backend.Finding, ok bool)) []backend.Finding {
+func Examine(a dialer.Address, program string, ask func(i int) (f backend.Finding, ok bool)) []backend.Finding {
 	asked := make([]*backend.Finding, len(a.Members))
 	_ = backend.Each(len(a.Members), func(i int) error {
 		if f, ok := ask(i); ok {

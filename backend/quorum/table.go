@@ -1,6 +1,6 @@
 // Package quorum has what the tables over etcd and ZooKeeper have in common: stores whose
 // members agree on every write, and which have no clock to tell. It knows none of them: how
-// their addresses are written, how the row of a name is, how its holds end, when it may be
+// the row of a name is, how its holds end, when it may be
 // deleted, and that a node listens.
 package quorum
 

@@ -1,11 +1,13 @@
 package redlock_test
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lockgw/lockgw/backend/redlock"
+	"github.com/lockgw/lockgw/backend/servertest"
 )
 
 func TestAddress(t *testing.T) {
@@ -16,14 +18,14 @@ func TestAddress(t *testing.T) {
 		{"redlock://user:secret@[::1]:7001,[::1]:7002,[fe80::1]", ""},
 		{"redlock://a,b,c?tls=true", ""},
 		{"redis://a", "write it like redlock://"},
-		{"redlock://", "node 1 is empty"},
-		{"redlock://a,b", "2 nodes are too few"},
-		{"redlock://a,,c", "node 2 is empty"},
+		{"redlock://", "member 1 is empty"},
+		{"redlock://a,b", "2 members are too few"},
+		{"redlock://a,,c", "member 2 is empty"},
 		{"redlock://a,b,a:6379", "is there twice"},
-		{"redlock://a:0,b,c", "node 1 has to be host"},
-		{"redlock://a:99999,b,c", "node 1 has to be host"},
-		{"redlock://fd00::1,b,c", "node 1 has to be host"},
-		{"redlock://a b,b,c", "node 1 has to be host"},
+		{"redlock://a:0,b,c", "member 1 has to be host"},
+		{"redlock://a:99999,b,c", "member 1 has to be host"},
+		{"redlock://fd00::1,b,c", "member 1 has to be host"},
+		{"redlock://a b,b,c", "member 1 has to be host"},
 		{"redlock://user@a,b,c", "no password"},
 		{"redlock://:se%zzcret@a,b,c", "percent-encoded"},
 		{"redlock://:secret/secret@a,b,c", "written as %2F"},
@@ -33,8 +35,9 @@ func TestAddress(t *testing.T) {
 		{"redlock://a,b,c?max_ttl=1ms", "max_ttl has to be a duration"},
 		{"redlock://a,b,c?max_ttl=1s&max_ttl=2s", "max_ttl is given 2 times"},
 		{"redlock://a,b,c?tls=maybe", "tls has to be true or false"},
-		{"redlock://a,b,c?ca_file=/x", "needs tls=true"},
+		{"redlock://a,b,c?ca_file=/x", "need tls=true"},
 		{"redlock://a,b,c?tls=true&ca_file=/nonexistent", "ca_file: open"},
+		{"redlock://a,b,c?tls=true&cert_file=/x", "belong together"},
 		{"redlock://a,b,c?max_retries=3", "unknown setting"},
 		{"redlock://a,b,c?%zz", "cannot be read"},
 	}
@@ -48,6 +51,22 @@ func TestAddress(t *testing.T) {
 		case err != nil && strings.Contains(err.Error(), "secret"):
 			t.Errorf("%s: err = %v, which tells the password", tt.url, err)
 		}
+	}
+}
+
+// What the address says of TLS is said of each server.
+func TestServers(t *testing.T) {
+	cert, key := servertest.Certificate(t)
+	urls, longest, err := redlock.Servers("redlock://:s%2Fcret@a,b:7002,c/3?max_ttl=90s&tls=true&ca_file=" + cert + "&cert_file=" + cert + "&key_file=" + key)
+	if err != nil || longest != 90*time.Second || len(urls) != 3 {
+		t.Fatalf("%q, %v, %v", urls, longest, err)
+	}
+	u, err := url.Parse(urls[1])
+	if err != nil || u.Scheme != "rediss" || u.Host != "b:7002" || u.Path != "/3" || u.User.String() != ":s%2Fcret" {
+		t.Errorf("%s: %v", u, err)
+	}
+	if q := u.Query(); len(q) != 3 || q.Get("ca_file") != cert || q.Get("cert_file") != cert || q.Get("key_file") != key {
+		t.Errorf("%v", q)
 	}
 }
 

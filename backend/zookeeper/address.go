@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockgw/lockgw/backend/quorum"
+	"github.com/lockgw/lockgw/backend/dialer"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 
 // address is what a zookeeper:// URL says.
 type address struct {
-	quorum.Address
+	dialer.Address
 	session time.Duration // to ask for; 0: by the lease
 	tick    time.Duration // of the servers, at most
 }
@@ -31,7 +31,7 @@ func CheckURL(raw string) error {
 // parseAddress reads what all such URLs have, and session and tick in the query.
 func parseAddress(raw string) (a address, err error) {
 	a.tick = defaultTick
-	scheme := quorum.Scheme{Name: "zookeeper", Port: "2181", Path: "lockgw", What: "chroot", Settings: []string{"session", "tick"}, Set: a.set}
+	scheme := dialer.Scheme{Name: "zookeeper", Port: "2181", Path: "lockgw", What: "chroot", Settings: []string{"session", "tick"}, Set: a.set}
 	if a.Address, err = scheme.Parse(raw); err == nil {
 		err = a.check()
 	}

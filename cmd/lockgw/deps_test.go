@@ -95,7 +95,7 @@ var rules = []rule{
 		why: "the doctor looks at a store from outside, so that what serves locks is free of it",
 	},
 	{
-		pkg: "backend/redlock", ours: []string{"backend", "backend/dialer", "backend/ledger", "backend/redis", "backend/redis/conn", "backend/redlock/voting"},
+		pkg: "backend/redlock", ours: []string{"backend", "backend/dialer", "backend/ledger", "backend/redis", "backend/redlock/voting"},
 		why: "as every store; it is made of several of Redis",
 	},
 	{

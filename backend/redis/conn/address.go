@@ -60,7 +60,7 @@ func Options(rawurl string) (*goredis.Options, error) {
 		return nil, fmt.Errorf("redis address: %s", strings.TrimPrefix(err.Error(), "redis: "))
 	}
 	opt.Password = cmp.Or(password, opt.Password)
-	secure, err := files.Open(opt.TLSConfig)
+	secure, err := files.open(opt.TLSConfig)
 	if err != nil {
 		return nil, fmt.Errorf("redis address: %w", err)
 	}

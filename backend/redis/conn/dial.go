@@ -78,20 +78,20 @@ func secured(ctx context.Context, timeout time.Duration, d *dialer.Dialer, confi
 	return c, nil
 }
 
-// TLSFiles are PEM files, "" where not given.
-type TLSFiles struct{ CA, Cert, Key string }
+// tlsPaths are PEM files, "" where not given.
+type tlsPaths struct{ CA, Cert, Key string }
 
 var tlsSettings = []string{"ca_file", "cert_file", "key_file"}
 
-func tlsFiles(q url.Values) TLSFiles {
-	return TLSFiles{CA: q.Get("ca_file"), Cert: q.Get("cert_file"), Key: q.Get("key_file")}
+func tlsFiles(q url.Values) tlsPaths {
+	return tlsPaths{CA: q.Get("ca_file"), Cert: q.Get("cert_file"), Key: q.Get("key_file")}
 }
 
-// Open reads the files, and returns what makes the configuration of one connection, with what they
+// open reads the files, and returns what makes the configuration of one connection, with what they
 // and base say then: base, which is nil for connections without TLS, has the name of the server.
-func (f TLSFiles) Open(base *tls.Config) (func() *tls.Config, error) {
+func (f tlsPaths) open(base *tls.Config) (func() *tls.Config, error) {
 	if base == nil {
-		if f != (TLSFiles{}) {
+		if f != (tlsPaths{}) {
 			return nil, errors.New("ca_file, cert_file and key_file need rediss://")
 		}
 		return nil, nil

@@ -152,7 +152,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"backend: {url: 'zookeeper://a/zookeeper/x'}", "take another chroot"},
 		{"backend: {url: 'zookeeper://a?session=1'}", "session has to be a time"},
 		{"backend: {url: 'zookeeper://a?timeout=1s'}", "unknown setting \"timeout\"; there are session, tick"},
-		{"backend: {url: 'redlock://a,b'}", "2 nodes are too few"},
+		{"backend: {url: 'redlock://a,b'}", "2 members are too few"},
 		{"http: {listen: ['10.0.0.1:1'], tls: {client_ca_file: c}}", "needs both cert_file and key_file"},
 		{"http: {listen: ['10.0.0.1:1']}\naccess: {tokens_file: /nosuch}", "can be reached from other machines"},
 		{"access: {tokens_file: /nosuch}", "access.tokens_file: open /nosuch: no such file or directory (f.yaml:1)"},

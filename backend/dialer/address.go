@@ -1,4 +1,4 @@
-package quorum
+package dialer
 
 import (
 	"errors"
@@ -6,16 +6,16 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/lockgw/lockgw/backend/dialer"
 )
 
-// Scheme is how the URLs of a store are written, beside what all have.
+// Scheme is how the URLs of a store with several members are written, beside what all such have.
 type Scheme struct {
 	Name string
 	Port string // where none is named
 	Path string // where there is none: of all that is stored, without slashes around it
 	What string // what the path is called
+	// PasswordAlone: who logs in need not have a name.
+	PasswordAlone bool
 	// Settings are those of the query that are the store's own, in the order in which they are
 	// told; the others are tls, ca_file, cert_file and key_file.
 	Settings []string
@@ -23,12 +23,13 @@ type Scheme struct {
 	Set func(name, value string) error
 }
 
-// Address is what the URL of a cluster says.
+// Address is what the URL of such a store says.
 type Address struct {
-	Members        []string // host:port
+	Members        []string // host:port, each once
+	Twice          string   // a member that is named again; "": none
 	Path           string   // without a / before or behind it
 	User, Password string
-	TLS            *dialer.TLS // nil: none
+	TLS            *TLS // nil: none
 }
 
 // Parse reads
@@ -55,7 +56,7 @@ func (s *Scheme) Parse(raw string) (a Address, err error) {
 		return a, fmt.Errorf("the %s after the / has an @, a # or a space in it; a / in a password is written as %%2F", s.What)
 	}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		if err := a.login(rest[:at]); err != nil {
+		if err := a.login(rest[:at], s); err != nil {
 			return a, err
 		}
 		rest = rest[at+1:]
@@ -67,7 +68,7 @@ func (s *Scheme) Parse(raw string) (a Address, err error) {
 	return a, err
 }
 
-func (a *Address) login(userinfo string) error {
+func (a *Address) login(userinfo string, s *Scheme) error {
 	user, password, _ := strings.Cut(userinfo, ":")
 	var errs [2]error
 	a.User, errs[0] = url.PathUnescape(user)
@@ -75,7 +76,9 @@ func (a *Address) login(userinfo string) error {
 	switch {
 	case errors.Join(errs[:]...) != nil: // whose words quote the password
 		return errors.New("special characters in user and password have to be percent-encoded")
-	case a.User == "" || a.Password == "":
+	case a.Password == "" && s.PasswordAlone:
+		return errors.New("there is an @, but no password before it")
+	case a.Password == "", a.User == "" && !s.PasswordAlone:
 		return errors.New("there is an @, but not user:password before it")
 	}
 	return nil
@@ -86,11 +89,13 @@ func (a *Address) hosts(list, port string) error {
 		if h == "" {
 			return fmt.Errorf("member %d is empty", i+1)
 		}
-		addr, ok := dialer.HostPort(h, port)
+		addr, ok := HostPort(h, port)
 		if !ok {
 			return fmt.Errorf("member %d has to be host or host:port, such as h.example.net:%[2]s or [::1]:%[2]s", i+1, port)
 		}
-		if !slices.Contains(a.Members, addr) {
+		if slices.Contains(a.Members, addr) {
+			a.Twice = addr
+		} else {
 			a.Members = append(a.Members, addr)
 		}
 	}
@@ -122,10 +127,10 @@ func (a *Address) settings(query string, s *Scheme) error {
 
 // secure has the connections use TLS, trusting the system's roots or those in ca_file.
 func (a *Address) secure(q url.Values) (err error) {
-	file := func(setting string) dialer.File { return dialer.File{Setting: setting, Path: q.Get(setting)} }
+	file := func(setting string) File { return File{Setting: setting, Path: q.Get(setting)} }
 	ca, cert, key := file("ca_file"), file("cert_file"), file("key_file")
 	if q.Get("tls") == "true" {
-		a.TLS, err = dialer.NewTLS(ca, cert, key)
+		a.TLS, err = NewTLS(ca, cert, key)
 	} else if ca.Path+cert.Path+key.Path != "" {
 		err = errors.New("ca_file, cert_file and key_file need tls=true")
 	}
