@@ -107,6 +107,17 @@ func TestClientEncoding(t *testing.T) {
 	}
 }
 
+// A database in which not every name can be written is refused, by a reason that begins with nothing else.
+func TestOtherEncoding(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	psql(t, s, "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+	_, err := open(t, strings.Replace(s.URL(), "/postgres?", "/latin?", 1), "a").Look(t.Context(), "n")
+	if want := backend.ErrRefused.Error() + ": the database has the encoding LATIN1"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("err = %v, want %s", err, want)
+	}
+}
+
 // Each right that only a sweep needs, or a server that was restarted, is missed by the doctor, too.
 func TestExamineRights(t *testing.T) {
 	t.Parallel()

@@ -33,22 +33,12 @@ func notSent(err error) error {
 	var server *pgconn.PgError
 	switch {
 	case errors.Is(err, backend.ErrRefused):
-		return plain(err)
+		return err
 	case errors.As(err, &server):
 		return refused(server)
 	default:
 		return fmt.Errorf("%w: %s", backend.ErrUnreachable, reasons(err))
 	}
-}
-
-// plain is err without what pgx says around it.
-func plain(err error) error {
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if strings.HasPrefix(e.Error(), backend.ErrRefused.Error()) {
-			return e
-		}
-	}
-	return err
 }
 
 // reasons are why no host could be used, in one line, each once: a host is tried with TLS and
