@@ -143,10 +143,7 @@ func (o owner) Written(c *contender.Caller) {
 	l := leaseOf(c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case l.written <- struct{}{}:
-	default: // or nobody waits for it
-	}
+	backend.Signal(l.written) // or nobody waits for it
 }
 
 // Renewed implements engine.Owner.

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -111,10 +112,7 @@ func (h *History) Record(s session.Step) {
 	h.steps = append(h.steps, s)
 	h.mu.Unlock()
 	if first {
-		select {
-		case h.wake <- struct{}{}:
-		default:
-		}
+		backend.Signal(h.wake)
 	}
 }
 
