@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/lockgw/lockgw/backend"
 )
 
 const (
@@ -17,15 +19,8 @@ const (
 // now and then, looks for what others have that are not there any more. What either cannot do
 // the next one does.
 func Sweep(life context.Context, sweep, scan func(context.Context) error) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
 	next := now() + rand.N(scanEvery)/10
-	for {
-		select {
-		case <-life.Done():
-			return
-		case <-tick.C:
-		}
+	for backend.Wait(life, sweepEvery) {
 		if now() > next {
 			next = now() + scanEvery/2 + rand.N(scanEvery)
 			within(life, scanEvery/2, scan)

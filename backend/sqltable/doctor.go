@@ -47,9 +47,7 @@ func (t *Table) rights(ctx context.Context, page string) []backend.Finding {
 func (t *Table) push(ctx context.Context, page string) backend.Finding {
 	ctx, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
 	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	for ; ; backend.Wait(ctx, 5*time.Millisecond) {
 		err := t.db.Wrong()
 		switch {
 		case err == nil:
@@ -59,10 +57,6 @@ func (t *Table) push(ctx context.Context, page string) backend.Finding {
 			return backend.Finding{Check: "push", Detail: what, Remedy: remedy, Warned: true}
 		case ctx.Err() != nil || t.db.Barred() != nil:
 			return selftest.Failure("push", err, page)
-		}
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
 		}
 	}
 }

@@ -89,14 +89,7 @@ const expireEvery = 250 * time.Millisecond
 // expire writes down that holds of this node are over that were not renewed in time: as long
 // as the session lives, nobody else can know.
 func (t *Table) expire() {
-	tick := time.NewTicker(expireEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-t.Life.Done():
-			return
-		case <-tick.C:
-		}
+	for backend.Wait(t.Life, expireEvery) {
 		due := t.stakes.due(now())
 		s := t.listening.Present()
 		if s == nil || len(due) == 0 {

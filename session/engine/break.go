@@ -73,10 +73,8 @@ func (e *Engine) breakHold(ctx context.Context, lock string, r ledger.Reply, op 
 func (e *Engine) seeEnded(ctx context.Context, lock string, op ledger.Op, delay time.Duration) error {
 	end := e.cfg.Clock() + AskTime
 	for pause := time.Millisecond; ; pause *= 2 {
-		select {
-		case <-ctx.Done():
+		if !backend.Wait(ctx, pause) {
 			return fmt.Errorf("%w: %s will be broken, but that is not done yet", backend.ErrUnavailable, lock)
-		case <-time.After(pause):
 		}
 		looking, cancel := context.WithTimeout(ctx, e.cfg.Timeout)
 		r, err := e.table.Look(looking, lock)

@@ -19,10 +19,8 @@ func (n *Name) Prolong(ctx context.Context, c *contender.Caller, ttl time.Durati
 		if whole || err != nil {
 			return err
 		}
-		select { // a write was under way beside it
-		case <-ctx.Done():
+		if !backend.Wait(ctx, n.e.cfg.Retry) { // a write was under way beside it
 			return backend.ErrUnavailable
-		case <-time.After(n.e.cfg.Retry):
 		}
 	}
 }

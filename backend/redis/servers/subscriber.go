@@ -119,7 +119,7 @@ func (h *subscriber) Close() {
 // run keeps one connection after the other.
 func (h *subscriber) run(ctx context.Context) {
 	backoff := minBackoff
-	for {
+	for ctx.Err() == nil {
 		err := h.serve(ctx)
 		if ctx.Err() != nil {
 			return
@@ -140,11 +140,7 @@ func (h *subscriber) run(ctx context.Context) {
 				h.log.Warn(silence, "err", err)
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(backoff/2 + mathrand.N(backoff/2)): // many nodes lose the same Redis at once
-		}
+		backend.Wait(ctx, backoff/2+mathrand.N(backoff/2)) // many nodes lose the same Redis at once
 		backoff = min(2*backoff, maxBackoff)
 	}
 }

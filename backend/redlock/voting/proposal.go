@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -38,10 +37,8 @@ func (p *proposal) run(ctx context.Context) (ledger.Reply, error) {
 		if err == nil || !busy {
 			return r, err
 		}
-		select {
-		case <-ctx.Done():
+		if !backend.Wait(ctx, p.t.pause(try)) {
 			return ledger.Reply{}, p.trouble([]error{err})
-		case <-time.After(p.t.pause(try)):
 		}
 	}
 }
