@@ -109,10 +109,7 @@ func (r *remains) ask(ctx context.Context, c *clientv3.Client, lease string) err
 	x := expiryOf(a)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.leases) >= mostRemains || r.leases == nil {
-		r.leases = map[string]expiry{}
-	}
-	r.leases[lease] = x
+	quorum.Put(&r.leases, mostRemains, lease, x)
 	return nil
 }
 

@@ -153,11 +153,8 @@ func (c *Clocks) Left(name string, e End) time.Duration {
 	key := seen{name, e.ID}
 	first, ok := c.first[key]
 	if !ok {
-		if len(c.first) >= mostSeen || c.first == nil {
-			c.first = map[seen]time.Duration{}
-		}
 		first = at
-		c.first[key] = first
+		Put(&c.first, mostSeen, key, first)
 	}
 	return min(first+e.TTL-at, time.Duration(e.Until-Clock())*time.Microsecond+e.TTL)
 }

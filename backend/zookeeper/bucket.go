@@ -43,10 +43,7 @@ func (b *buckets) forget(path string) { b.of.Delete(path) }
 func (b *buckets) saw(name string, born int64, version int32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.seen == nil || len(b.seen) >= mostSeen {
-		b.seen = map[string]sighting{}
-	}
-	b.seen[name] = sighting{born, version}
+	quorum.Put(&b.seen, mostSeen, name, sighting{born, version})
 }
 
 func (b *buckets) know(name string, born int64, version int32) bool {

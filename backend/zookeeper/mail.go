@@ -75,9 +75,6 @@ func (p *posted) next(node string) (serial, []note) {
 func (p *posted) done(l letter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.recent == nil || len(p.recent) >= mostNodes && p.recent[l.node] == nil {
-		p.recent = map[string][]note{}
-	}
 	all := append(p.recent[l.node], l.notes...)
 	if extra := len(all) - mostRecent; extra > 0 {
 		// Of a letter all or nothing: one that is there in part would pass for whole.
@@ -86,7 +83,7 @@ func (p *posted) done(l letter) {
 		}
 		all = slices.Clone(all[extra:])
 	}
-	p.recent[l.node] = all
+	quorum.Put(&p.recent, mostNodes, l.node, all)
 }
 
 // letters are ms by node. w, unless it is nil, is the write that they go with.
@@ -170,9 +167,6 @@ func (in *inbox) open(s *session, value []byte, st *zk.Stat) (o opened) {
 		o.missed = written != 0
 		return o
 	}
-	if in.heard == nil || len(in.heard) >= mostNodes && in.heard[x.From] == nil {
-		in.heard = map[string][]int64{}
-	}
 	heard := in.heard[x.From]
 	fresh := map[int64]bool{x.N: true}
 	here := 1 // of fresh that were written to this znode for certain, and not to that of an earlier session
@@ -199,7 +193,7 @@ func (in *inbox) open(s *session, value []byte, st *zk.Stat) (o opened) {
 	for n := range fresh {
 		heard = append(heard, n)
 	}
-	in.heard[x.From] = heard[max(0, len(heard)-mostHeard):]
+	quorum.Put(&in.heard, mostNodes, x.From, heard[max(0, len(heard)-mostHeard):])
 	return o
 }
 

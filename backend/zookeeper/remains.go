@@ -113,17 +113,14 @@ func (r *remains) ask(ctx context.Context, s *session, id, name string) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.sessions) >= mostRemains || r.sessions == nil {
-		r.sessions = map[string]*life{}
-	}
 	if err != nil {
-		r.sessions[id] = &life{gone: true, since: now()}
+		quorum.Put(&r.sessions, mostRemains, id, &life{gone: true, since: now()})
 		return nil
 	}
 	switch l := r.sessions[id]; {
 	case l == nil:
 		l = &life{names: map[string]bool{name: true}}
-		r.sessions[id] = l
+		quorum.Put(&r.sessions, mostRemains, id, l)
 		go r.await(s, l, id, w.events) // until the session or the Table ends
 	case !l.gone:
 		l.names[name] = true
