@@ -131,6 +131,21 @@ type Renewal struct {
 	TTL  time.Duration
 }
 
+// Groups are the indexes of rs by key, at most so many in a group.
+func Groups(rs []Renewal, most int, key func(Renewal) int) (groups [][]int) {
+	filling := map[int]int{} // the group to which the next one of a key comes
+	for i, r := range rs {
+		k := key(r)
+		g, ok := filling[k]
+		if !ok || len(groups[g]) == most {
+			g = len(groups)
+			groups, filling[k] = append(groups, nil), g
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
 // Addressed is a message about one name. Reply, if there is one, is the record as it
 // was when the message was sent.
 type Addressed struct {

@@ -21,17 +21,7 @@ const renewTogether = 100
 // the scripts run side by side: where some have no answer, their errors say so and those
 // of the others count.
 func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error) {
-	var groups [][]int // indexes of rs
-	filling := map[int]int{}
-	for i, r := range rs {
-		slot := t.renewals.Slot(t.cfg.KeyPrefix + r.Name)
-		g, ok := filling[slot]
-		if !ok || len(groups[g]) == renewTogether {
-			g = len(groups)
-			groups, filling[slot] = append(groups, nil), g
-		}
-		groups[g] = append(groups[g], i)
-	}
+	groups := ledger.Groups(rs, renewTogether, func(r ledger.Renewal) int { return t.renewals.Slot(t.cfg.KeyPrefix + r.Name) })
 	errs := make([]error, len(rs))
 	var wg sync.WaitGroup
 	for _, group := range groups {

@@ -65,18 +65,11 @@ func (t *Table) renewThose(ctx context.Context, rs []ledger.Renewal, group []int
 // groupsOf are the indexes of rs in groups, each name at most once in a group, in the order of
 // the names, lest two gateways that share several of them wait for each other.
 func groupsOf(rs []ledger.Renewal) (groups [][]int) {
-	seen := map[string]int{}
-	filling := map[int]int{} // by how often the name has come before
-	for i, r := range rs {
-		n := seen[r.Name]
+	seen := map[string]int{} // how often each name has come before
+	groups = ledger.Groups(rs, renewTogether, func(r ledger.Renewal) int {
 		seen[r.Name]++
-		g, ok := filling[n]
-		if !ok || len(groups[g]) == renewTogether {
-			g = len(groups)
-			groups, filling[n] = append(groups, nil), g
-		}
-		groups[g] = append(groups[g], i)
-	}
+		return seen[r.Name]
+	})
 	for _, g := range groups {
 		slices.SortFunc(g, func(a, b int) int { return strings.Compare(rs[a].Name, rs[b].Name) })
 	}
