@@ -9,7 +9,7 @@ import (
 // This file is what stores have in common that know by themselves whether a server may have
 // forgotten grants, and keep it in quarantine then.
 
-// Quarantined: err is from a server that answers, and grants nothing new yet.
+// Quarantined says that err is from a server that answers, and grants nothing new yet.
 func Quarantined(err error) bool {
 	_, ok := errors.AsType[*Later](err)
 	return ok

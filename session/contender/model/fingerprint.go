@@ -39,13 +39,7 @@ func (w *world) key(b []byte) []byte {
 		for k := range n.clients {
 			c := &n.clients[k]
 			p.Int(int(c.state), c.ops, bit(c.granted), bit(c.prolongs), bit(c.broken))
-			if w.in.Strict && c.state == waits {
-				p.Came(c.asked.Microseconds())
-				p.Int(bit(c.known))
-				for _, seen := range c.seen {
-					p.Int(bit(seen))
-				}
-			}
+			p.arrival(c)
 			if c.state == holds || c.state == dead {
 				p.Time(c.deadline)
 			}
@@ -187,6 +181,17 @@ func (p *printer) request(q *request) {
 		}
 	case q.r.Join != nil:
 		p.Int(int(q.r.Join.Mode), q.r.Join.Want)
+	}
+}
+
+func (p *printer) arrival(c *client) {
+	if !p.w.in.Strict || c.state != waits {
+		return
+	}
+	p.Came(c.asked.Microseconds())
+	p.Int(bit(c.known))
+	for _, seen := range c.seen {
+		p.Int(bit(seen))
 	}
 }
 
