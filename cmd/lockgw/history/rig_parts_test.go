@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/lockgw/lockgw/backend/redis/redistest"
+	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
 
 // The parts of the rig that a history cannot do without: a fault that does
@@ -16,7 +17,7 @@ import (
 
 func through(t *testing.T, p *proxy) *goredis.Client {
 	c := goredis.NewClient(&goredis.Options{
-		Addr: p.addr, Protocol: 2, MaxRetries: -1, ReadTimeout: 150 * time.Millisecond, DialerRetries: 1,
+		Addr: p.addr, Protocol: 2, MaxRetries: -1, ReadTimeout: time.Second, DialerRetries: 1,
 	})
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -33,7 +34,7 @@ func TestProxyFaults(t *testing.T) {
 		{"cut on reply", trouble{mode: cutOnReply, chance: 1}, "1", "1"},
 		{"reset", trouble{mode: reset, chance: 1}, "", ""},
 		{"black hole", trouble{mode: blackHole}, "", "1"},
-		{"late", trouble{mode: late, chance: 1, least: 400 * time.Millisecond, most: 500 * time.Millisecond}, "", "1"},
+		{"late", trouble{mode: late, chance: 1, least: 1500 * time.Millisecond, most: 2 * time.Second}, "", "1"},
 	}
 	s := redistest.Start(t)
 	direct := s.Client()
@@ -53,7 +54,10 @@ func TestProxyFaults(t *testing.T) {
 			}
 			c.Close() // its sender is gone
 			p.set(commands, trouble{})
-			time.Sleep(600 * time.Millisecond)
+			if tt.after == tt.executed {
+				time.Sleep(500 * time.Millisecond) // in which nothing more is executed
+			}
+			e2e.Until(func() bool { return direct.Get(ctx, tt.name).Val() == tt.after })
 			if got := direct.Get(ctx, tt.name).Val(); got != tt.after {
 				t.Errorf("after the fault the counter is %q, want %q", got, tt.after)
 			}

@@ -91,7 +91,7 @@ func TestSuperviseLoss(t *testing.T) {
 // A gateway that says nothing more: the command is gone at the deadline.
 func TestSuperviseSilence(t *testing.T) {
 	f := newFake(t)
-	f.lease = time.Second
+	f.lease = 3 * time.Second
 	var deadline time.Duration
 	code, told := supervised(t, f, `trap "" TERM; `+untilGo, func(func(), func() string) {
 		f.set(func() { deadline, f.lease = session.Boottime()+f.lease, 0 })

@@ -22,7 +22,7 @@ func TestRunUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.Command("lockgw", "run", "nightly", "--ttl", "2s", "--socket", path, "--", "sh", "-c", `echo $$ >new; mv new pid; exec sleep 600`)
+	cmd := exec.Command("lockgw", "run", "nightly", "--ttl", "5s", "--socket", path, "--", "sh", "-c", `echo $$ >new; mv new pid; exec sleep 600`)
 	cmd.Dir, cmd.Stderr = dir, w
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
