@@ -91,7 +91,29 @@ func (s *systemd) stop(cmd *exec.Cmd) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		s.t.Fatal(err)
 	}
+	s.ended(cmd)
+}
+
+// ended waits for the end of a gateway, and reads what it tells until then: the kernel keeps ten
+// messages for who does not read, and the gateway would wait to send the next.
+func (s *systemd) ended(cmd *exec.Cmd) {
+	s.t.Helper()
+	forever, now := time.Time{}, time.Now()
+	if err := s.notify.SetReadDeadline(forever); err != nil {
+		s.t.Fatal(err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		for b := make([]byte, 4096); ; {
+			if _, err := s.notify.Read(b); err != nil {
+				return
+			}
+		}
+	}()
 	e2e.WantExit(s.t, cmd, 0)
+	_ = s.notify.SetReadDeadline(now)
+	<-read
 }
 
 // heard is the next message.
