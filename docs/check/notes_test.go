@@ -25,7 +25,10 @@ var withRedis = map[string]bool{
 
 // whileHeld is before a block that looks at what somebody holds: a command, which the
 // gateway is told of once it has been started.
-const whileHeld = "lockgw run nightly -- sleep 60 & until lockgw status nightly | grep -q 'pid [0-9]* (sleep)'; do sleep 0.1; done\n"
+const whileHeld = "lockgw run nightly -- sleep 60 & until lockgw status nightly | grep -q 'Process: *pid [0-9]* (sleep)'; do sleep 0.1; done\n"
+
+// written is that of Redis: the command is in the record, too, which is written once more for it.
+const written = whileHeld + "until redis-cli --raw GET 'lockgw:{nightly}' | grep -q '\"last\"'; do sleep 0.1; done\n"
 
 // night is before the block that looks back at one: a report that waits for a backup, and
 // a check that does not. The backup goes on until both have asked, however slow the machine is.
@@ -79,7 +82,7 @@ var notes = map[string]map[string]note{
 		"T=$(lockgw session": {prints: "event: lost", interrupt: true},
 	},
 	"docs/redis-layout.md": {
-		"$ redis-cli HGETALL":   {before: whileHeld},
+		"$ redis-cli HGETALL":   {before: written},
 		"$ redis-cli SUBSCRIBE": {skip: "goes on until Ctrl-C, and shows nothing until then"},
 	},
 	"docs/redlock.md": {
