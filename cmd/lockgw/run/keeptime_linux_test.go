@@ -74,7 +74,7 @@ func releaseFor(t *testing.T, path, file string) {
 func TestSuspendedLosesItsLock(t *testing.T) {
 	path := e2e.StartGateway(t)
 	file := filepath.Join(t.TempDir(), "token")
-	s, cmd := e2e.StartOnTerminal(t, path, "bash", "-c", `set -m; lockgw run nightly --ttl 1s -- sh -c '
+	s, cmd := e2e.StartOnTerminal(t, path, "bash", "-c", `set -m; lockgw run nightly --ttl 2s -- sh -c '
 		trap "" TERM; echo $LOCKGW_TOKEN >"$0"; echo up $$.; while :; do :; done' "$0"; jobs; read x; fg; echo "code $?."`, file)
 	s.Await(`up \d+\.`)
 	pid, err := strconv.Atoi(regexp.MustCompile(`\d+`).FindString(s.Shown()))
@@ -84,7 +84,7 @@ func TestSuspendedLosesItsLock(t *testing.T) {
 	s.Typed("\x1a")
 	s.Await("Stopped")
 	releaseFor(t, path, file)
-	time.Sleep(1500 * time.Millisecond) // longer than the lease
+	time.Sleep(2500 * time.Millisecond) // longer than the lease
 	if !e2e.Running(pid) {
 		t.Error("the command was killed while it was suspended")
 	}
