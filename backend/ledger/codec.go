@@ -43,7 +43,7 @@ func Encode(r Record) []byte {
 	return append(b, '}')
 }
 
-func isOutside(h Hold) bool { return h.ID == 0 }
+func isOutside(h Hold) bool { return h.Foreign() }
 
 // list appends key and all, as encode writes each, unless there are none.
 func list[T any](b []byte, key string, all []T, encode func([]byte, *T) []byte) []byte {
@@ -108,9 +108,7 @@ func Decode(b []byte) (Record, error) {
 	case e.Format > format:
 		return Record{}, fmt.Errorf("the record has version %d; this lockgw reads version %d", e.Format, format)
 	}
-	if e.Base != 0 {
-		e.Rebase(e.Base)
-	}
+	e.Rebase(e.Base)
 	if err := e.check(); err != nil {
 		return Record{}, fmt.Errorf("a record that contradicts itself: %w", err)
 	}

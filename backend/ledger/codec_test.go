@@ -92,6 +92,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for text, why := range map[string]string{
 		``:                                 "not a record",
 		`[]`:                               "not a record",
+		`{"v":1,"top":4,"vote":7}`:         "not a record",
 		`{"top":4}`:                        "names no version",
 		`{"v":2,"top":4}`:                  "version 2",
 		`{"v":1,"top":100000000000000000}`: "2^53",

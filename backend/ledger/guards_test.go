@@ -43,6 +43,26 @@ func TestStepGuards(t *testing.T) {
 		"a writer that gets the name by time alone passes nobody on": func(r *scenario) {
 			r.want("a", x, 1).want("b", s, 1).want("c", s, 1).after(30*time.Second).want("b", s, 1).is("b c? | c")
 		},
+		"whose time is up is left alone by who does not see to that": func(r *scenario) {
+			r.want("a", x, 1).after(30 * time.Second)
+			if next, _ := Step(r.row.Record, Op{Node: "b", Mode: x, Want: 1, Turns: 1}, r.now); show(&next) != "a | b" {
+				r.t.Errorf("the record is %q", show(&next))
+			}
+		},
+		"an offer to a node that does not stand in the queue is over, or taken, like another": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).leaves("a")
+			r.row.Record.Queue = nil
+			offered := r.row
+			r.after(time.Second).op(Op{Verb: Pass, Node: "a"}).is("|").says("[]")
+			r.row, r.now = offered, 0
+			r.want("b", x, 1).is("b |")
+		},
+		"an offer is not taken as something else": func(r *scenario) {
+			r.want("a", x, 1).want("b", s, 1).want("c", s, 1).leaves("a").want("c", s, 1).is("b? c | b").want("b", x, 1).is("c | b")
+		},
+		"who has the name alone has no share of it": func(r *scenario) {
+			r.want("a", x, 1).op(Op{Node: "a", Mode: s, Want: 1, Keep: 1}).is("a | a")
+		},
 		"who has a share already waits for none": func(r *scenario) {
 			r.want("a", s, 1).want("b", x, 1).op(Op{Node: "a", Mode: s, Want: 1, Keep: 1}).is("a | b a").want("c", s, 1)
 			r.leaves("b").is("a c? | c").says("[a 1, c 1]")
@@ -50,6 +70,18 @@ func TestStepGuards(t *testing.T) {
 		"permits that become free one by one are one offer": func(r *scenario) {
 			r.want("a", p, 3).want("b", p, 3).op(Op{Node: "a", Mode: p, Keep: 2}).is("a2 b? | b3")
 			r.op(Op{Node: "a", Mode: p, Keep: 1}).is("a b?2 | b3").want("b", p, 3).is("a b2 | b")
+		},
+		"a part of an offer does not cost the place": func(r *scenario) {
+			r.want("a", p, 3).want("b", p, 3).want("c", p, 1).op(Op{Node: "a", Mode: p, Keep: 2}).want("b", p, 3).is("a2 b | b2 c")
+		},
+		"a semaphore stays one while others use it": func(r *scenario) {
+			r.want("a", p, 1).want("b", p, 1).op(Op{Node: "a", Mode: x, Keep: 1, Want: 1}).is("a b |")
+			if r.leaves("a"); r.row.Record.Size != 3 {
+				r.t.Errorf("a semaphore of %d, want 3", r.row.Record.Size)
+			}
+			if r.leaves("b"); r.row.Record.Size != 0 {
+				r.t.Errorf("nobody uses it, and it is a semaphore of %d", r.row.Record.Size)
+			}
 		},
 		"further permits come with a block of fences": func(r *scenario) {
 			r.want("a", p, 1).op(Op{Node: "a", Mode: p, Keep: 1, Want: 1}).is("a2 |")
@@ -83,6 +115,12 @@ func TestKeepGuards(t *testing.T) {
 				r.t.Error("it was granted anew")
 			}
 		},
+		"those who share are one": func(r *scenario) {
+			r.want("a", s, 1).op(Op{Node: "a", Mode: s, Keep: 5}).is("a |")
+		},
+		"what nobody uses is no use to who wants something else": func(r *scenario) {
+			r.want("a", s, 1).want("b", s, 1).op(Op{Node: "a", Mode: x, Want: 1}).is("b | a")
+		},
 		"permits that nobody uses may be kept": func(r *scenario) {
 			r.want("a", p, 2).op(Op{Node: "a", Mode: p}).is("a2 |")
 		},
@@ -99,7 +137,10 @@ func TestKeepGuards(t *testing.T) {
 			}
 		},
 		"nor more than is wanted": func(r *scenario) {
-			r.want("a", p, 3).op(Op{Node: "a", Hold: 999, Mode: p, Want: 1}).is("a |")
+			r.want("a", p, 3).op(Op{Node: "a", Hold: 999, Mode: p, Want: 1, Turns: 9}).is("a |")
+			if h := r.row.Record.Firm("a"); h.Block != h.ID {
+				r.t.Errorf("the hold is %+v, want a new block alone", h)
+			}
 		},
 		"nor as something else": func(r *scenario) {
 			r.want("a", s, 1).want("b", s, 1).op(Op{Node: "a", Hold: 999, Mode: x, Want: 1}).is("b | a")
@@ -136,6 +177,14 @@ func TestMessageGuards(t *testing.T) {
 			r.row.Record.Queue[1].Suspect = true
 			r.leaves("a").is("b? | b c! d").says("[b 1, d 1]")
 		},
+		"nobody is told twice": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).leaves("a").after(time.Second).leaves("a").is("b? | b!").says("[b 1]")
+		},
+		"nor what it sees itself": func(r *scenario) {
+			r.want("a", s, 1).want("b", x, 1).op(Op{Node: "a", Mode: s, Want: 1, Keep: 1}).is("a | b a")
+			r.row.Record.Queue[0].Suspect = true
+			r.op(Op{Node: "a", Mode: s, Want: 1, Keep: 1}).is("a | b!").says("[]")
+		},
 		"who writes need not be told to watch": func(r *scenario) {
 			r.want("a", x, 1).want("b", x, 1).want("a", x, 1).is("b? | b a").says("[b 1]")
 		},
@@ -164,6 +213,13 @@ func TestSuspectGuards(t *testing.T) {
 	pass().is("c? | B! C! D! E! F! G! H! I! J! K! L! M! N! O! P! b! c")
 }
 
+// What was ended by force is no hold that the store has forgotten.
+func TestBrokenIsNotForgotten(t *testing.T) {
+	r := (&scenario{t: t}).want("a", x, 1)
+	id := r.row.Record.Firm("a").ID
+	r.op(Op{Verb: Break, Node: "c", Hold: id}).is("|").op(Op{Verb: Reclaim, Node: "a", Hold: id, Keep: 1, Restore: true, Floor: id}).is("|")
+}
+
 // A hold is written down again only for a store that may have forgotten it, and only where nobody
 // has anything that excludes it.
 func TestRestoreGuards(t *testing.T) {
@@ -180,6 +236,7 @@ func TestRestoreGuards(t *testing.T) {
 		"one too many":       {func(r *scenario) { r.want("b", p, 2) }, claim, "b2 |"},
 		"a reader":           {func(r *scenario) { r.want("b", s, 1) }, changed(func(op *Op) { op.Mode, op.Keep = x, 1 }), "b |"},
 		"a writer":           {func(r *scenario) { r.want("b", x, 1) }, changed(func(op *Op) { op.Mode, op.Keep = s, 1 }), "b |"},
+		"those who share":    {nobody, changed(func(op *Op) { op.Mode = s }), "a |"},
 		"another of its own": {func(r *scenario) { r.want("a", s, 1) }, changed(func(op *Op) { op.Mode, op.Keep = s, 1 }), "|"},
 		"not used":           {nobody, changed(func(op *Op) { op.Mode, op.Keep = x, 0 }), "|"},
 		"fences as known":    {func(r *scenario) { r.want("b", x, 1).leaves("b") }, changed(func(op *Op) { op.Hold, op.Floor = 1, 1 }), "a2 |"},
@@ -225,6 +282,7 @@ func TestOthersWait(t *testing.T) {
 		"a suspect":  {Record{Queue: []Entry{{Node: "b", Want: 1, Suspect: true}}}, false},
 		"an offer":   {Record{Holds: []Hold{{Node: "b", Mode: s, Count: 1, Offered: true, ID: 1}}, Queue: []Entry{{Node: "b", Mode: s, Want: 1}}}, false},
 		"in part":    {Record{Holds: []Hold{{Node: "b", Mode: p, Count: 1, Offered: true, ID: 1}}, Queue: []Entry{{Node: "b", Mode: p, Want: 2}}}, true},
+		"one more":   {Record{Holds: []Hold{{Node: "b", Mode: s, Count: 1, Offered: true, ID: 1}}, Queue: []Entry{{Node: "b", Mode: s, Want: 1, Then: 7}}}, true},
 		"as a whole": {Record{Holds: []Hold{{Node: "b", Mode: p, Count: 2, Offered: true, ID: 1}}, Queue: []Entry{{Node: "b", Mode: p, Want: 2}}}, false},
 	} {
 		if got := tt.r.OthersWait("a"); got != tt.want {

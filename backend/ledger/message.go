@@ -24,9 +24,9 @@ func Heading(k Kind, name string) string {
 func ParseMessage(payload, node string) (m Addressed, with string, ok bool) {
 	kind, rest, _ := strings.Cut(payload, " ")
 	length, rest, _ := strings.Cut(rest, " ")
-	number, err := strconv.Atoi(kind)
-	n, errN := strconv.Atoi(length)
-	if err != nil || errN != nil || n <= 0 || n > len(rest) {
+	number, _ := strconv.Atoi(kind) // 0, which is no kind, if it is no number
+	n, _ := strconv.Atoi(length)
+	if n <= 0 || n > len(rest) {
 		return m, "", false
 	}
 	name, with := rest[:n], strings.TrimPrefix(rest[n:], " ")

@@ -49,7 +49,8 @@ type Op struct {
 	// Stray is how many of the permits under Hold the node was not granted as far as it knows.
 	// They count as free.
 	Stray int
-	// Want is how many permits more, or 1 for a lock, and Mode in which way.
+	// Want is how many permits more, or 1 for a lock, and Mode in which way; of Hold, if nothing
+	// more is wanted.
 	Want int
 	Mode backend.Mode
 	// Try: do not queue.

@@ -68,7 +68,7 @@ type Hold struct {
 }
 
 // Foreign: it is that of a program outside lockgw.
-func (h *Hold) Foreign() bool { return h.Node == "" && h.ID == 0 }
+func (h *Hold) Foreign() bool { return h.ID == 0 }
 
 // Same: h and o differ in nothing but ends and what is told to people. Either may be nil.
 func (h *Hold) Same(o *Hold) bool {

@@ -23,15 +23,15 @@ func (r *Row) Swap(s Swap, next Version, now time.Duration, clock backend.Fence)
 		return false
 	}
 	for _, id := range s.Effects.Ended {
-		if i := slices.IndexFunc(r.Record.Holds, func(h Hold) bool { return h.ID == id }); i >= 0 && r.Record.Holds[i].End > now {
+		if h := r.Record.Hold(id); h != nil && h.End > now {
 			return false
 		}
 	}
 	n := s.Record.Clone()
 	for i := range n.Holds { // a renewal changes an end without a version
 		h := &n.Holds[i]
-		if j := slices.IndexFunc(r.Record.Holds, func(x Hold) bool { return x.ID == h.ID }); j >= 0 {
-			h.End = r.Record.Holds[j].End
+		if was := r.Record.Hold(h.ID); was != nil {
+			h.End = was.End
 		}
 		if ttl, begins := LeaseOf(s.Effects.Stamps, h.ID); begins {
 			h.End = now + ttl
@@ -73,7 +73,7 @@ func (r *Record) Join(e Entry) bool {
 // Renew has the hold id last until now + ttl at least.
 func (r *Row) Renew(id backend.Fence, ttl, now time.Duration) bool {
 	for i := range r.Record.Holds {
-		if h := &r.Record.Holds[i]; h.ID == id && id != 0 && !h.Offered {
+		if h := &r.Record.Holds[i]; h.ID == id && !h.Offered {
 			holds := slices.Clone(r.Record.Holds)
 			holds[i].End = max(h.End, now+ttl)
 			r.Record.Holds = holds

@@ -73,7 +73,7 @@ func (s *stepping) sync() {
 		waited, e.Suspect = !e.Suspect, false
 	}
 	want, asks := s.op.Want, me
-	if s.op.Verb == Reclaim || s.Conflicts(me, s.op.Mode) {
+	if s.Conflicts(me, s.op.Mode) {
 		want = 0
 	}
 	if s.op.Restore {
@@ -87,7 +87,7 @@ func (s *stepping) sync() {
 		want = s.keep(want)
 		want = s.take(want)
 	}
-	if (want > 0 || s.Firm(me) != nil) && !s.usedByOthers(me, ever) {
+	if !s.usedByOthers(me, ever) {
 		s.Size = s.op.Mode.Limit()
 	}
 	anew := s.stand(want)
@@ -138,7 +138,7 @@ func (s *stepping) keep(want int) int {
 		}
 	}
 	spare := op.Keep > 0 && want == 0 // what nobody here uses is for those who do not want to wait elsewhere
-	if op.Verb != Sync || others || spare || want > 0 && op.Mode != h.Mode && op.Keep == 0 {
+	if op.Verb != Sync || others || spare || op.Mode != h.Mode {
 		if h.Count = min(h.Count, op.Keep); h.Count == 0 {
 			s.drop(h)
 			return want

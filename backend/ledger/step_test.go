@@ -241,57 +241,6 @@ func TestFencesGrow(t *testing.T) {
 	}
 }
 
-// A fence of a new record counts from the clock of the store, not from what the
-// gateway thinks that it is.
-func TestNewRecordCountsFromTheStoresClock(t *testing.T) {
-	next, e := Step(Record{}, Op{Node: "a", Mode: x, Want: 1, Turns: 64}, 0)
-	var row Row
-	if !row.Swap(Swap{Record: next, Effects: e, Floor: 70}, "v", 0, 5000) {
-		t.Fatal("refused")
-	}
-	if h := row.Record.Firm("a"); h.ID != 5001 || row.Record.Top != 5064 {
-		t.Errorf("the hold has fence %d of %d", h.ID, row.Record.Top)
-	}
-}
-
-func TestRowRefuses(t *testing.T) {
-	r := &scenario{t: t}
-	r.want("a", x, 1).want("b", x, 1)
-	next, e := Step(r.row.Record, Op{Node: "b", Mode: x, Want: 1, Turns: 1, Lapse: true}, time.Hour) // its clock is wrong
-	if r.row.Swap(Swap{Base: r.row.Version, Record: next, Effects: e}, "y", r.now, 0) {
-		t.Error("a living hold was passed on")
-	}
-	if r.row.Swap(Swap{Base: "other", Record: Record{}}, "y", r.now, 0) {
-		t.Error("written over another version")
-	}
-	if r.row.Renew(r.row.Record.Top+1, time.Hour, 0) || r.row.Renew(0, time.Hour, 0) {
-		t.Error("a hold that is none was renewed")
-	}
-}
-
-func TestJoin(t *testing.T) {
-	r := &scenario{t: t}
-	r.want("a", x, 1)
-	ms, ok := r.row.Join(Entry{Node: "b", Want: 1}, "v2")
-	if !ok || said(ms) != "[a 2]" {
-		t.Errorf("joined %v, messages %v", ok, ms)
-	}
-	r.is("a | b")
-	if _, ok := r.row.Join(Entry{Node: "b", Want: 1}, "v3"); ok || r.row.Version != "v2" {
-		t.Error("a second join changes the record")
-	}
-	if _, ok := r.row.Join(Entry{Node: "c", Mode: p, Want: 1}, "v3"); ok {
-		t.Error("a semaphore joins the queue of a lock")
-	}
-	var empty Row
-	if _, ok := empty.Join(Entry{Node: "c", Mode: p, Want: 1}, "v1"); ok || empty.Version != "" || len(empty.Record.Queue) != 0 {
-		t.Errorf("joined a name that nobody has: %+v", empty)
-	}
-	if foreign := (Record{}); !foreign.Join(Entry{Node: "c", Mode: p, Want: 1}) || foreign.Size != 3 {
-		t.Errorf("behind a holder outside lockgw: %+v", foreign)
-	}
-}
-
 // When something was told stands beside it, and is no reason to write.
 func TestAt(t *testing.T) {
 	r := &scenario{t: t}
@@ -306,20 +255,6 @@ func TestAt(t *testing.T) {
 	}
 	if h.At = 10; !next.Same(&r.row.Record) {
 		t.Error("a later time makes another record")
-	}
-}
-
-// A swap that was computed before a renewal does not undo it.
-func TestSwapKeepsRenewals(t *testing.T) {
-	r := &scenario{t: t}
-	r.want("a", s, 1)
-	next, e := Step(r.row.Record, Op{Node: "b", Mode: s, Want: 1, Turns: 1, TTL: time.Second}, r.now)
-	r.row.Renew(r.row.Record.Firm("a").ID, time.Hour, 0)
-	if !r.row.Swap(Swap{Base: r.row.Version, Record: next, Effects: e}, "y", 0, 0) {
-		t.Fatal("refused")
-	}
-	if end := r.row.Record.Firm("a").End; end != time.Hour {
-		t.Errorf("the renewed hold ends after %v", end)
 	}
 }
 

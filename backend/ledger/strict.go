@@ -22,7 +22,7 @@ func (s *stepping) enqueue(e Entry) {
 // standThen puts the node that asks into the queue for its next caller, if it stands there
 // for none. It is served by the next write, with which its node asks for it.
 func (s *stepping) standThen() {
-	if h := s.Firm(s.op.Node); h != nil && h.Mode != backend.Exclusive && s.Entry(s.op.Node) == nil {
+	if h := s.Firm(s.op.Node); h != nil && s.Entry(s.op.Node) == nil {
 		s.then = s.op.Then > 0
 		s.standFor(Entry{Node: s.op.Node, Mode: h.Mode, Then: s.op.Then})
 	}

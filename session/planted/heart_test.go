@@ -7,7 +7,7 @@ package planted
 var heartBugs = []bug{
 	{
 		name: "a store passes on what is not over", file: "backend/ledger/row.go",
-		old: "r.Record.Holds[i].End > now", new: "false",
+		old: "h != nil && h.End > now", new: "h != nil && false",
 		test: ledger,
 	},
 	{
@@ -17,7 +17,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "a write undoes a renewal", file: "backend/ledger/row.go",
-		old: "\t\t\th.End = r.Record.Holds[j].End\n", new: "\t\t\t_ = j\n",
+		old: "\t\t\th.End = was.End\n", new: "",
 		test: ledger,
 	},
 	{
@@ -57,7 +57,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "a permit that nobody uses is kept", file: "backend/ledger/step.go",
-		old: "others || spare || want", new: "others || spare && false || want",
+		old: "others || spare || op", new: "others || spare && false || op",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=pp,p"},
 	},
 	{

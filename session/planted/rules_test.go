@@ -8,7 +8,7 @@ const memory = "./backend/memory"
 var ruleBugs = []bug{
 	{
 		name: "an offer is renewed", file: "backend/ledger/row.go",
-		old: "h.ID == id && id != 0 && !h.Offered", new: "h.ID == id && id != 0",
+		old: "h.ID == id && !h.Offered", new: "h.ID == id",
 		test: memory,
 	},
 	{
@@ -58,7 +58,7 @@ var ruleBugs = []bug{
 	},
 	{
 		name: "a reader that turns writer keeps its share", file: "backend/ledger/step.go",
-		old: " || want > 0 && op.Mode != h.Mode && op.Keep == 0 {", new: " {",
+		old: " || op.Mode != h.Mode {", new: " {",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=sx,x"},
 	},
 	{
