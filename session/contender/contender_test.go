@@ -24,6 +24,8 @@ type bench struct {
 	clock bool
 	// announced: who may be told, by Effects.Granted.
 	announced []*Caller
+	// asked are those of Effects.Ask.
+	asked []string
 }
 
 func newBench(t *testing.T, change func(*Config)) *bench {
@@ -38,6 +40,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 func (b *bench) did(e Effects) Effects {
 	b.last = e
 	b.announced = append(b.announced, e.Granted...)
+	b.asked = append(b.asked, e.Ask...)
 	if e.Send != nil {
 		b.sent = e.Send
 	}

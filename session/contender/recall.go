@@ -16,7 +16,7 @@ type recall struct {
 
 // recalls: one who does not want to wait, and cannot have the name now, may have it soon.
 func (c *Contender) recalls() bool {
-	if r := &c.recall; r.until == 0 && c.cfg.Recall > 0 && !c.copy.OthersWait(c.cfg.Node) && c.copy.Entry(c.cfg.Node) == nil {
+	if r := &c.recall; r.until == 0 && c.cfg.Recall > 0 && !c.copy.OthersWait(c.cfg.Node) {
 		if c.out.Ask = c.retainers(); len(c.out.Ask) > 0 {
 			r.until = c.now + c.cfg.Recall
 		}
@@ -29,8 +29,8 @@ func (c *Contender) recalls() bool {
 func (c *Contender) retainers() (nodes []string) {
 	for _, h := range c.copy.Holds {
 		switch {
-		case h.Node == c.cfg.Node || h.End <= c.now:
-		case h.Retains && !h.Offered:
+		case h.Node == c.cfg.Node:
+		case h.Retains:
 			nodes = append(nodes, h.Node)
 		case c.queue.head().Mode.Limit() == 0:
 			return nil
