@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lockgw/lockgw/session/contender"
 	"github.com/lockgw/lockgw/session/engine"
 )
 
@@ -214,7 +215,7 @@ func (l *Lease) endUnless(more bool, reason string, answer *receipt) (*engine.Er
 		return nil, no
 	}
 	there := false
-	errand := l.n.ReleaseIf(&l.c, func() bool {
+	errand := l.n.ReleaseIf(&l.c, func(k *contender.Contender) bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		there = true
@@ -222,7 +223,7 @@ func (l *Lease) endUnless(more bool, reason string, answer *receipt) (*engine.Er
 			no = errMore
 		}
 		if no == nil {
-			l.ending = &ending{reason: reason, answer: answer}
+			l.ending = &ending{reason: reason, answer: answer, jeopardy: l.jeopardy(k)}
 			if l.untold {
 				l.c.MinHoldAt = 0
 			}
@@ -240,6 +241,17 @@ func (l *Lease) endUnless(more bool, reason string, answer *receipt) (*engine.Er
 		return nil, no
 	}
 	return errand, nil
+}
+
+// jeopardy is by what l is in jeopardy; "": it is not.
+func (l *Lease) jeopardy(k *contender.Contender) string {
+	if !k.Failing() {
+		return ""
+	}
+	if why := l.n.Trouble(); why != nil {
+		return why.Error()
+	}
+	return "its last renewal was not confirmed" // the store has answered something else since
 }
 
 // whyGone is why nothing can be done about l, whose name the engine has given up: the next process

@@ -62,6 +62,9 @@ type ending struct {
 	reason string
 	answer *receipt // of the release
 	forced bool     // it is lost
+	// jeopardy is by what the hold was in jeopardy when it was released; "": it was not. Who has
+	// let go of it because of that, as run does, has not lost it, and yet did not end as meant.
+	jeopardy string
 }
 
 func newLease(s *Session, m *Manager, name string, thread int64) *Lease {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lockgw/lockgw/session/contender"
 	"github.com/lockgw/lockgw/session/engine"
 )
 
@@ -171,7 +172,7 @@ func (s *Session) giveBack(ctx context.Context, g Grant, r *receipt) {
 // unkeep lets go of the name of l, of which nobody was told, where its session has ended just before
 // and left it to its min_hold.
 func (l *Lease) unkeep() *engine.Errand {
-	return l.n.ReleaseIf(&l.c, func() bool {
+	return l.n.ReleaseIf(&l.c, func(*contender.Contender) bool {
 		if l.c.Kept && l.c.Entries == 1 { // of the others somebody was told
 			l.c.MinHoldAt = 0
 		}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -26,7 +27,7 @@ const (
 	StepWaits    StepKind = iota + 1
 	StepGranted           // the caller is told so
 	StepResumed           // a hold goes on, of the process before this one or as that of another client process
-	StepReleased          // Reason: why, if its client did not ask for it
+	StepReleased          // Reason: why, if its client did not ask for it; and by what it was in jeopardy, if it was
 	StepLost              // Reason: as in the event
 	StepRefused           // Reason: the code of the error, or ReasonHungUp
 	StepSeen              // not of a caller: those who wait here were told who holds the lock
@@ -76,11 +77,17 @@ func (l *Lease) recordWait() {
 
 // recordEnd: the hold of l is over.
 func (l *Lease) recordEnd(e EventType, reason string) {
-	kind := StepReleased
 	if e == EventLost {
-		kind = StepLost
+		l.record(Step{Kind: StepLost, Reason: reason})
+		return
 	}
-	l.record(Step{Kind: kind, Reason: reason})
+	l.mu.Lock()
+	end := l.ending
+	l.mu.Unlock()
+	if end != nil && end.jeopardy != "" {
+		reason = strings.TrimPrefix(reason+"; in jeopardy: "+end.jeopardy, "; ")
+	}
+	l.record(Step{Kind: StepReleased, Reason: reason})
 }
 
 // recordSeen: the store has told who holds the name that callers wait for here. l is the

@@ -2,12 +2,14 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -106,4 +108,37 @@ func TestHistorianEnds(t *testing.T) {
 			t.Errorf("reasons %q, want %q", got, want)
 		}
 	})
+}
+
+// Of a hold that was in jeopardy when it was let go, the historian is told by what.
+func TestHistorianJeopardy(t *testing.T) {
+	for _, tt := range []struct {
+		how  string
+		end  func(s *session.Session)
+		want string
+	}{
+		{"released", func(s *session.Session) { _, _ = s.Release(context.Background(), "x", 1, false, "") }, "in jeopardy: store unavailable: a test"},
+		{"ended", func(s *session.Session) { s.End(context.Background(), "process 9 has exited") }, "process 9 has exited; in jeopardy: store unavailable: a test"},
+	} {
+		t.Run(tt.how, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				d := &diary{}
+				down := func(verb string) error {
+					if verb == "renew" {
+						return fmt.Errorf("%w: a test", backend.ErrUnavailable)
+					}
+					return nil
+				}
+				c := newCluster(t, 1, session.Config{History: d}, hooked(&faulty{before: down}))
+				s := c.open(0)
+				mustAcquire(t, s, "x", session.Acquire{})
+				time.Sleep(15 * time.Second)
+				tt.end(s)
+				steps := d.of("x")
+				if last := steps[len(steps)-1]; last.Kind != session.StepReleased || last.Reason != tt.want {
+					t.Errorf("step %d, reason %q; want %d, %q", last.Kind, last.Reason, session.StepReleased, tt.want)
+				}
+			})
+		})
+	}
 }

@@ -50,9 +50,9 @@ func (n *Name) Release(c *contender.Caller) *Errand {
 
 // ReleaseIf is Release if ok says so, which is called with the name locked, and not at all if
 // the Engine has given n up.
-func (n *Name) ReleaseIf(c *contender.Caller, ok func() bool) *Errand {
+func (n *Name) ReleaseIf(c *contender.Caller, ok func(k *contender.Contender) bool) *Errand {
 	return n.apply(Direct, func(k *contender.Contender, now time.Duration) contender.Effects {
-		if !ok() {
+		if !ok(k) {
 			return k.Tick(now)
 		}
 		return k.Release(now, c)

@@ -306,7 +306,7 @@ func TestReleaseIf(t *testing.T) {
 	g, _ := start(t, memory.NewRows(), "a", nil)
 	for name, end := range map[string]func(*engine.Name, *contender.Caller, bool) *engine.Errand{
 		"released": func(n *engine.Name, c *contender.Caller, so bool) *engine.Errand {
-			return n.ReleaseIf(c, func() bool { return so })
+			return n.ReleaseIf(c, func(*contender.Contender) bool { return so })
 		},
 		"lost": func(n *engine.Name, c *contender.Caller, so bool) *engine.Errand {
 			return n.LoseIf(c, contender.ByForce, func(*contender.Contender, time.Duration) bool { return so })

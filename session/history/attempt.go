@@ -13,7 +13,7 @@ type Outcome string
 const (
 	Waiting  Outcome = "waiting"
 	Holding  Outcome = "holding"
-	Released Outcome = "released" // Reason: why it was released, if its client did not ask for it
+	Released Outcome = "released" // Reason: as in session.StepReleased
 	Lost     Outcome = "lost"     // Reason: as in the event
 	Broken   Outcome = "broken"   // by an administrator
 	Refused  Outcome = "refused"  // Reason: the code of the error
