@@ -45,7 +45,8 @@ type circuit struct {
 	opened atomic.Uint64 // how often
 }
 
-func newCircuit(log *slog.Logger) *circuit {
+// newCircuit is closed. look is told when it has opened, and when it is closed again.
+func newCircuit(look *lookout, log *slog.Logger) *circuit {
 	c := &circuit{}
 	c.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests:  probes,
@@ -65,13 +66,28 @@ func newCircuit(log *slog.Logger) *circuit {
 				if from == gobreaker.StateHalfOpen { // a try has failed, and nothing has changed
 					return
 				}
+				look.opened()
 				log.Warn("the store does not answer; new locks are refused", "err", c.why.Load(), "retry_after", openFor)
 			case gobreaker.StateClosed:
+				look.closed()
 				log.Info("the store answers again") // whether it grants locks is for others to say
 			}
 		},
 	})
 	return c
+}
+
+// answered closes c, unless it is open: the store was asked something else meanwhile, and serves.
+func (c *circuit) answered() {
+	if State(c.cb.State()) != HalfOpen {
+		return
+	}
+	c.inRow.Store(0)
+	for range probes {
+		if report, err := c.cb.Allow(); err == nil {
+			report(nil)
+		}
+	}
 }
 
 // allow lets a request be sent to the store, whose outcome has to be told by done, unless

@@ -55,9 +55,13 @@ type gated struct {
 	names atomic.Uint64
 }
 
-func newGated() *gated {
+func newGated(t *testing.T) *gated { return newLogging(t, slog.DiscardHandler) }
+
+func newLogging(t *testing.T, h slog.Handler) *gated {
 	f := &faulty{Table: memory.OpenTable(memory.NewRows(), "a")}
-	return &gated{faulty: f, gate: breaker.New(f, slog.New(slog.DiscardHandler))}
+	g := &gated{faulty: f, gate: breaker.New(f, slog.New(h))}
+	t.Cleanup(func() { _ = g.gate.Close() })
+	return g
 }
 
 // name is that of the newest lock that was asked for.
@@ -177,7 +181,7 @@ func TestWhatOpens(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := newGated()
+				g := newGated(t)
 				tt.do(t, g)
 				if got := g.open(t); got != tt.want {
 					t.Errorf("open = %v, want %v", got, tt.want)
@@ -189,7 +193,7 @@ func TestWhatOpens(t *testing.T) {
 
 func TestClosesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGated()
+		g := newGated(t)
 		g.times(t, 5, always(errGone))
 		time.Sleep(1900 * time.Millisecond)
 		if !g.open(t) {
@@ -217,7 +221,7 @@ func TestClosesAgain(t *testing.T) {
 // others do not wait for them.
 func TestFewTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGated()
+		g := newGated(t)
 		g.times(t, 5, always(errGone))
 		time.Sleep(2100 * time.Millisecond)
 		asked := g.asked.Load()
@@ -244,7 +248,7 @@ func TestFewTries(t *testing.T) {
 
 func TestRefusalSaysHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGated()
+		g := newGated(t)
 		g.times(t, 5, always(errGone))
 		time.Sleep(500 * time.Millisecond)
 		if err := g.acquire(t.Context()); err == nil || !strings.Contains(err.Error(), "1.5s") {
@@ -255,7 +259,7 @@ func TestRefusalSaysHowLong(t *testing.T) {
 
 // An error of the store is passed on as it is.
 func TestPassesErrors(t *testing.T) {
-	g := newGated()
+	g := newGated(t)
 	g.fail = always(errDefect)
 	if err := g.acquire(t.Context()); err != errDefect {
 		t.Errorf("err = %v, want the store's own", err)
@@ -263,7 +267,7 @@ func TestPassesErrors(t *testing.T) {
 }
 
 func TestGatesNewLocksAlone(t *testing.T) {
-	g := newGated()
+	g := newGated(t)
 	if err := g.acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +294,7 @@ func TestGatesNewLocksAlone(t *testing.T) {
 
 // What may have been granted is found out, however open it is.
 func TestPassesRepeats(t *testing.T) {
-	g := newGated()
+	g := newGated(t)
 	g.times(t, 10, always(errGone))
 	if !g.open(t) {
 		t.Fatal("not open")
@@ -305,7 +309,7 @@ func TestPassesRepeats(t *testing.T) {
 // under way.
 func TestPanicCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGated()
+		g := newGated(t)
 		g.times(t, 5, always(errGone))
 		time.Sleep(2100 * time.Millisecond)
 		g.fail = func(context.Context) error { panic("defect") }
@@ -334,11 +338,14 @@ func (h *half) Join(_ context.Context, name string, _ ledger.Entry, _ backend.Fe
 	return ledger.Reply{}, nil
 }
 
+func (h *half) Close() error { return nil }
+
 // A part that does not answer is left alone, and no other.
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &half{}
 		gate := breaker.Parts(h, func(_ context.Context, name string) string { return name }, slog.New(slog.DiscardHandler))
+		defer gate.Close()
 		ask := func(name string) error {
 			_, err := gate.Join(t.Context(), name, ledger.Entry{}, 0)
 			return err
@@ -373,8 +380,7 @@ func TestParts(t *testing.T) {
 func TestBreakerLogsWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		f := &faulty{Table: memory.OpenTable(memory.NewRows(), "a")}
-		g := &gated{faulty: f, gate: breaker.New(f, slog.New(slog.NewTextHandler(&log, nil)))}
+		g := newLogging(t, slog.NewTextHandler(&log, nil))
 		wants := func(why, again int) {
 			t.Helper()
 			if strings.Count(log.String(), errGone.Error()) != why || strings.Count(log.String(), "answers again") != again {

@@ -3,6 +3,8 @@ package breaker
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/lockgw/lockgw/backend/gate"
@@ -15,7 +17,8 @@ type Part func(ctx context.Context, name string) string
 // table is a Table with a circuit for each part of the store.
 type table struct {
 	ledger.Table
-	log *slog.Logger
+	log  *slog.Logger
+	look *lookout
 
 	mu  sync.Mutex // guards the field below
 	all map[string]*circuit
@@ -30,6 +33,7 @@ func New(t ledger.Table, log *slog.Logger) ledger.Table {
 // Redis Cluster: the names of the other parts are not gated then.
 func Parts(t ledger.Table, part Part, log *slog.Logger) ledger.Table {
 	b := &table{log: log, all: map[string]*circuit{}}
+	b.look = newLookout(t.Ping, b.answered)
 	b.Table = gate.New(t, func(ctx context.Context, name string) (func(error), error) {
 		return b.of(part(ctx, name)).allow(ctx)
 	})
@@ -45,8 +49,24 @@ func (b *table) of(part string) *circuit {
 		if part != "" {
 			log = log.With("server", part)
 		}
-		c = newCircuit(log)
+		c = newCircuit(b.look, log)
 		b.all[part] = c
 	}
 	return c
+}
+
+// answered closes what is not closed.
+func (b *table) answered() {
+	b.mu.Lock()
+	all := slices.Collect(maps.Values(b.all))
+	b.mu.Unlock()
+	for _, c := range all {
+		c.answered()
+	}
+}
+
+// Close implements ledger.Table.
+func (b *table) Close() error {
+	b.look.stop()
+	return b.Table.Close()
 }
