@@ -23,18 +23,21 @@ const (
 type Ear struct {
 	product string
 	log     *slog.Logger
-	heard   atomic.Bool           // something, since the connection was made
-	trouble atomic.Pointer[error] // why there is no connection
-	unsaid  atomic.Pointer[error] // why the node could not say the last time that it listens
-	beats   chan struct{}         // asks for a beat now
-	tried   chan struct{}         // closed when the node listens, or could not the first time
-	once    sync.Once             // closes tried
-	started atomic.Bool           // Listen was called
+	heard   atomic.Bool               // something, since the connection was made
+	last    atomic.Pointer[time.Time] // when something was heard; at first when there was nothing yet
+	trouble atomic.Pointer[error]     // why there is no connection
+	unsaid  atomic.Pointer[error]     // why the node could not say the last time that it listens
+	beats   chan struct{}             // asks for a beat now
+	tried   chan struct{}             // closed when the node listens, or could not the first time
+	once    sync.Once                 // closes tried
+	started atomic.Bool               // Listen was called
 }
 
 // newEar is for messages from the database that people know as product.
 func newEar(product string, log *slog.Logger) *Ear {
-	return &Ear{product: product, log: log, beats: make(chan struct{}, 1), tried: make(chan struct{})}
+	e := &Ear{product: product, log: log, beats: make(chan struct{}, 1), tried: make(chan struct{})}
+	e.note()
+	return e
 }
 
 // hasTried notes that the node listens, or could not.
@@ -61,9 +64,20 @@ func (e *Ear) began(ctx context.Context) error {
 
 // Heard notes that messages arrive.
 func (e *Ear) Heard() {
-	e.trouble.Store(nil)
+	if was := e.trouble.Swap(nil); was != nil {
+		e.log.Info("messages from " + e.product + " arrive again")
+	}
 	e.heard.Store(true)
+	e.note()
 }
+
+func (e *Ear) note() {
+	now := time.Now()
+	e.last.Store(&now)
+}
+
+// Age is how long ago messages were last known to arrive.
+func (e *Ear) Age() time.Duration { return time.Since(*e.last.Load()) }
 
 // Trouble is why there was no connection for messages the last time; nil: there was one.
 func (e *Ear) Trouble() error {

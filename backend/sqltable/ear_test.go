@@ -35,3 +35,36 @@ func TestSweepFails(t *testing.T) {
 		}
 	})
 }
+
+// Whoever reads in the log that messages do not arrive reads there that they do again, once; and how
+// long it took can be asked.
+func TestHeardAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		e := newEar("SQL", slog.New(slog.NewTextHandler(&log, nil)))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go e.run(ctx, func(ctx context.Context) (bool, error) {
+			if e.Age() < 20*time.Second {
+				return false, fmt.Errorf("%w: a test", backend.ErrUnreachable)
+			}
+			for backend.Wait(ctx, time.Second) {
+				e.Heard()
+			}
+			return true, nil
+		}, func() {})
+		time.Sleep(15 * time.Second)
+		if age := e.Age(); age != 15*time.Second {
+			t.Errorf("the last was heard %v ago, want 15s", age)
+		}
+		time.Sleep(time.Minute)
+		cancel()
+		synctest.Wait()
+		if wrong, well := strings.Count(log.String(), "do not arrive"), strings.Count(log.String(), "arrive again"); wrong != 1 || well != 1 {
+			t.Errorf("%d times trouble, %d times its end, want each once:\n%s", wrong, well, log.String())
+		}
+		if age := e.Age(); age > time.Second {
+			t.Errorf("the last was heard %v ago, want 1s at most", age)
+		}
+	})
+}
