@@ -114,6 +114,9 @@ func (l *listener) notified(payload string) {
 	}
 }
 
+// ProbeAge is how long ago messages from PostgreSQL were last known to arrive.
+func (t *Table) ProbeAge() time.Duration { return t.Ear.Age() }
+
 // beat says that the node listens, and has it hear something.
 func (l *listener) beat(ctx context.Context) error {
 	pid := l.pid.Load()

@@ -77,7 +77,11 @@ func TestListenerIsSilent(t *testing.T) {
 	}
 	defer syscall.Kill(pid, syscall.SIGCONT)
 	sqltest.Hears(t, told, ledger.Resync)
+	silent := a.ProbeAge()
 	sqltest.Until(t, a, "")
+	if age := a.ProbeAge(); silent < silence-sqltable.BeatPeriod || age >= silent {
+		t.Errorf("the last message came %v ago when nothing had been heard for %v, and %v ago when messages came again", silent, silence, age)
+	}
 	least := time.Hour
 	for n := range 8 {
 		cut := time.Now()

@@ -22,7 +22,7 @@ type Sources struct {
 	// Breaker is its state, and how often it has opened.
 	Breaker func() (breaker.State, uint64)
 	// ProbeAge is how long ago messages from the store were last known to arrive; nil
-	// where the store sends none.
+	// where that is not known.
 	ProbeAge func() time.Duration
 }
 
