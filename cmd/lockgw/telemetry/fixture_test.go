@@ -113,7 +113,7 @@ func everything(t *testing.T) *measured {
 	if err := m.Watch(sources()); err != nil {
 		t.Fatal(err)
 	}
-	p, err := newPulse(m.Meters().Meter(scope))
+	p, err := newPulse(m.Meters().Meter(scope), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -15,6 +16,9 @@ const (
 	// tolerance is what a busy machine is late by without anybody noticing, and what a
 	// clock is adjusted by in small steps.
 	tolerance = 100 * time.Millisecond
+	// worthALine is from when on the log tells of it, for whoever finds there that locks were lost, or
+	// that times do not fit together.
+	worthALine = time.Second
 )
 
 // pulse notices what a process cannot see while it happens: that it did not run
@@ -22,13 +26,14 @@ const (
 type pulse struct {
 	pause metric.Float64Histogram
 	jump  metric.Int64Counter
+	log   *slog.Logger
 
 	boot time.Duration // of the last beat
 	wall time.Time
 }
 
-func newPulse(m metric.Meter) (*pulse, error) {
-	p := &pulse{}
+func newPulse(m metric.Meter, log *slog.Logger) (*pulse, error) {
+	p := &pulse{log: log}
 	var err error
 	if p.pause, err = m.Float64Histogram("lockgw.pause", metric.WithUnit("s"),
 		metric.WithDescription("Time that the process did not run: machine asleep, process stopped or starved. Longer than a lease, it loses holds."),
@@ -68,14 +73,24 @@ func (p *pulse) run(ctx context.Context) {
 // reading.
 func (p *pulse) beat(ctx context.Context, boot time.Duration, wall time.Time) {
 	passed := boot - p.boot
-	if late := passed - pulsePeriod; late > tolerance {
+	late := passed - pulsePeriod
+	if late > tolerance {
 		p.pause.Record(ctx, late.Seconds())
 	}
-	switch ahead := wall.Sub(p.wall) - passed; {
+	if late >= worthALine {
+		p.log.Warn("the gateway did not run: the machine slept, or the process was stopped or starved", "for", text(late))
+	}
+	ahead := wall.Sub(p.wall) - passed
+	switch {
 	case ahead > tolerance:
 		p.jump.Add(ctx, 1, forward)
 	case ahead < -tolerance:
 		p.jump.Add(ctx, 1, back)
 	}
+	if ahead.Abs() >= worthALine {
+		p.log.Warn("the clock was set; leases do not go by it, the times in logs and answers do", "by", text(ahead))
+	}
 	p.boot, p.wall = boot, wall
 }
+
+func text(d time.Duration) string { return d.Round(time.Millisecond).String() }

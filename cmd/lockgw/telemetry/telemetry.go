@@ -68,7 +68,7 @@ func Open(ctx context.Context, cfg Config) (*Telemetry, error) {
 	}
 	beat, cancel := context.WithCancel(context.Background())
 	t.cancel = cancel
-	p, err := newPulse(t.meters.Meter(scope))
+	p, err := newPulse(t.meters.Meter(scope), cfg.Log)
 	if err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
 	}

@@ -176,21 +176,27 @@ func TestPulse(t *testing.T) {
 		name       string
 		boot, wall time.Duration // since the last beat
 		want       []string
+		logged     string // "": nothing
 	}{
-		{"on time", 500 * time.Millisecond, 500 * time.Millisecond, nil},
-		{"a little late", 590 * time.Millisecond, 590 * time.Millisecond, nil},
-		{"asleep", 10500 * time.Millisecond, 10500 * time.Millisecond, []string{"lockgw_pause_seconds_sum 10", "lockgw_pause_seconds_count 1"}},
-		{"set forward", 500 * time.Millisecond, time.Hour, []string{`lockgw_clock_jump_total{direction="forward"} 1`}},
-		{"set back", 500 * time.Millisecond, -time.Hour, []string{`lockgw_clock_jump_total{direction="back"} 1`}},
+		{"on time", 500 * time.Millisecond, 500 * time.Millisecond, nil, ""},
+		{"a little late", 590 * time.Millisecond, 590 * time.Millisecond, nil, ""},
+		{"late", 1400 * time.Millisecond, 1400 * time.Millisecond, []string{"lockgw_pause_seconds_sum 0.9", "lockgw_pause_seconds_count 1"}, ""},
+		{"asleep", 10500 * time.Millisecond, 10500 * time.Millisecond, []string{"lockgw_pause_seconds_sum 10", "lockgw_pause_seconds_count 1"}, "did not run: the machine slept, or the process was stopped or starved\" for=10s"},
+		{"set forward", 500 * time.Millisecond, time.Hour, []string{`lockgw_clock_jump_total{direction="forward"} 1`}, "by=59m59.5s"},
+		{"set back", 500 * time.Millisecond, -time.Hour, []string{`lockgw_clock_jump_total{direction="back"} 1`}, "by=-1h0m0.5s"},
 	}
 	for _, tt := range tests {
 		m := open(t, Config{})
-		p, err := newPulse(m.Meters().Meter(scope))
+		var log strings.Builder
+		p, err := newPulse(m.Meters().Meter(scope), slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.boot, p.wall = time.Hour, noon
 		p.beat(t.Context(), time.Hour+tt.boot, noon.Add(tt.wall))
+		if said := log.String(); (said == "") != (tt.logged == "") || !strings.Contains(said, tt.logged) || strings.Count(said, "\n") > 1 {
+			t.Errorf("%s: log = %q, want %q", tt.name, said, tt.logged)
+		}
 		wantLines(t, m, tt.want...)
 		found := []string{}
 		for line := range strings.Lines(m.scrape(t)) {
