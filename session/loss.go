@@ -57,6 +57,16 @@ func (l *Lease) lostError(reason string) *Error {
 	}
 }
 
+// lostAt is when the hold of l, which is lost, was over. Nobody may have looked at the clock for long,
+// and another one had the name meanwhile.
+func (l *Lease) lostAt() time.Time {
+	at := time.Now().Add(-l.c.Late)
+	if since := l.holderNow().Since; at.Before(since) { // by a clock that was set
+		return since
+	}
+	return at
+}
+
 // logLoss says that a holder has lost its lock while it may be at work: the first thing
 // that somebody looks for who finds that two have worked at once.
 func (l *Lease) logLoss(reason string) {

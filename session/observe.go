@@ -155,8 +155,12 @@ func (m *Manager) detach(ctx context.Context) context.Context {
 
 func (l *Lease) observeEnd(e EventType, reason string) {
 	if o := l.m.cfg.Observer; o != nil {
+		at := time.Now()
+		if e == EventLost {
+			at = l.lostAt()
+		}
 		o.Ended(HoldEnded{
-			Name: l.name, Held: time.Since(l.holderNow().Since), Lost: e == EventLost, Reason: reason, Grant: l.parentCtx, Fence: l.c.Fence,
+			Name: l.name, Held: at.Sub(l.holderNow().Since), Lost: e == EventLost, Reason: reason, Grant: l.parentCtx, Fence: l.c.Fence,
 		})
 	}
 }

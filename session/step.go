@@ -39,7 +39,7 @@ const ReasonHungUp = "hung_up"
 // Step is one thing that happened to a caller.
 type Step struct {
 	Kind  StepKind
-	Time  time.Time
+	Time  time.Time // of StepLost: when the hold was over, which may be told later
 	Lock  string
 	Who   Holder    // the caller; of StepSeen: who holds the lock
 	Asked time.Time // zero: the process before this one knew
@@ -59,7 +59,10 @@ func (l *Lease) record(s Step) {
 	if h == nil {
 		return
 	}
-	s.Time, s.Lock, s.Who, s.Asked, s.Mode, s.Fence = time.Now(), l.name, l.holderNow(), l.asked, l.c.Mode, l.c.Fence
+	if s.Time.IsZero() {
+		s.Time = time.Now()
+	}
+	s.Lock, s.Who, s.Asked, s.Mode, s.Fence = l.name, l.holderNow(), l.asked, l.c.Mode, l.c.Fence
 	h.Record(s)
 }
 
@@ -78,7 +81,7 @@ func (l *Lease) recordWait() {
 // recordEnd: the hold of l is over.
 func (l *Lease) recordEnd(e EventType, reason string) {
 	if e == EventLost {
-		l.record(Step{Kind: StepLost, Reason: reason})
+		l.record(Step{Kind: StepLost, Time: l.lostAt(), Reason: reason})
 		return
 	}
 	l.mu.Lock()

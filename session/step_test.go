@@ -142,3 +142,34 @@ func TestHistorianJeopardy(t *testing.T) {
 		})
 	}
 }
+
+// A hold was over at its deadline, however late that was noticed: another one may have had the lock since.
+func TestHistorianLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d, n, clock := &diary{}, &notes{}, &jumpy{}
+		c := newCluster(t, 1, session.Config{History: d, Observer: n, Clock: clock.now}, nil)
+		l := mustAcquire(t, c.open(0), "x", session.Acquire{})
+		began := time.Now()
+		time.Sleep(55 * time.Second)
+		v, err := l.View()
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.jump(v.Left + 20*time.Second)
+		<-l.Done()
+		late := clock.now() - v.Deadline
+		if late < 20*time.Second {
+			t.Fatalf("lost %v after the deadline, want 20s at least", late)
+		}
+		over := time.Now().Add(-late)
+		steps := d.of("x")
+		if last := steps[len(steps)-1]; last.Kind != session.StepLost || !last.Time.Equal(over) {
+			t.Errorf("step %d at %v, want %d at %v", last.Kind, last.Time, session.StepLost, over)
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if len(n.ended) != 1 || n.ended[0].Held != over.Sub(began) {
+			t.Errorf("ends = %+v, want one, after %v", n.ended, over.Sub(began))
+		}
+	})
+}

@@ -40,6 +40,9 @@ type Caller struct {
 	Until, MaxHoldAt, MinHoldAt time.Duration
 	// Kept: it was released, and is kept until MinHoldAt.
 	Kept bool
+	// Late is for how long its hold had been over when it was lost: nobody looked at the clock, as the
+	// process did not run.
+	Late time.Duration
 
 	phase  phase
 	came   int64 // in microseconds of the store's clock

@@ -191,6 +191,7 @@ func (c *Contender) loseAll(reason Reason) {
 // given.
 func (c *Contender) lose(w *Caller, reason Reason) {
 	was := w.phase
+	w.Late = max(0, c.now-c.Deadline(w))
 	if reason == ByForce && c.hold.mode == backend.Exclusive {
 		c.hold.used, c.given = c.cfg.Turns, max(c.given, c.copy.Top)
 		c.hold.last = c.given
