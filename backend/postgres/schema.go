@@ -58,6 +58,9 @@ const maxNode = 63 - len(channelPrefix)
 // clock is what the database says of the time, in microseconds since 1970.
 const clock = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
+// database is how the id of a run begins that is trusted in this database.
+const database = `((SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()) || '/')`
+
 // inSchema puts into SQL the tables of a schema, and what statements have in common.
 func inSchema(schema string) func(sql string) string {
 	quoted := func(table string) string { return quote(schema) + "." + quote(table) }
@@ -65,9 +68,10 @@ func inSchema(schema string) func(sql string) string {
 		"{names}", quoted("names"), "{state}", quoted("state"), "{run}", quoted("run"), "{nodes}", quoted("nodes"),
 		"{schema}", quote(schema),
 		"{clock}", clock, "{ok}", ok, "{columns}", columns,
-		"{trusted}", "r.started = pg_postmaster_start_time() AND r.place = r.tableoid",
+		"{trusted}", "r.started = pg_postmaster_start_time() AND r.place = r.tableoid AND starts_with(r.id, {database})",
+		"{database}", database,
 	)
-	return func(sql string) string { return r.Replace(r.Replace(sql)) } // some of them stand in others
+	return func(sql string) string { return r.Replace(r.Replace(r.Replace(sql))) } // some of them stand in others
 }
 
 // serverSQL tells which one it is: no other was started in the same microsecond.
@@ -79,11 +83,11 @@ const trustSQL = `SELECT coalesce(r.id, ''), coalesce({trusted}, false), coalesc
 	pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint, ` + serverSQL + `
 FROM {state} AS s LEFT JOIN {run} AS r ON true`
 
-// trustAnewSQL: $1 id, $2 seconds until it is trusted, $3 fresh, $4 the id that is trusted no
+// trustAnewSQL: $1 end of the id, $2 seconds until it is trusted, $3 fresh, $4 the id that is trusted no
 // more, "" if there is none. Of several gateways at the same time the first one counts.
 const trustAnewSQL = `WITH anew AS (
 	INSERT INTO {run} AS r (id, started, place, until, fresh)
-	VALUES ($1, pg_postmaster_start_time(), '{run}'::regclass, clock_timestamp() + make_interval(secs => $2), $3)
+	VALUES ({database} || $1, pg_postmaster_start_time(), '{run}'::regclass, clock_timestamp() + make_interval(secs => $2), $3)
 	ON CONFLICT (one) DO UPDATE SET id = excluded.id, started = excluded.started, place = excluded.place, until = excluded.until, fresh = excluded.fresh
 	WHERE NOT ({trusted}) OR r.id = $4
 	RETURNING r.id

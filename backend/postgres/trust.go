@@ -18,6 +18,7 @@ import (
 //   - The row names when the server was started. So an orderly restart counts, too: a copy
 //     from an earlier day may have been put in the place of what was there.
 //   - The row names the table that it is in. So a dump that was read in is none.
+//   - The id names the database. So one that was made with another one as its TEMPLATE is none.
 //   - The gateway remembers the id. So an empty database is no new one.
 //   - The gateway compares where the write-ahead log ends. So a machine that was put back to
 //     an earlier state while it ran is seen when it is connected to again.

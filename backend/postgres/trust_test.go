@@ -58,3 +58,20 @@ func TestFailover(t *testing.T) {
 	standby.Promote()
 	sqltest.Refuses(t, both, lives)
 }
+
+// A database that was made with another one as its TEMPLATE has the same tables under the same numbers,
+// in the same run of the server. Put in its place it knows nothing of what was granted since.
+func TestQuarantineOfATemplatesCopy(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	psql(t, s, "CREATE DATABASE locks")
+	table := open(t, strings.Replace(s.URL(), "/postgres?", "/locks?", 1), "a", guarded)
+	sqltest.Held(t, table, "before")
+	table.Reset() // which lets the database be copied
+	psql(t, s, "CREATE DATABASE copy TEMPLATE locks")
+	lives := sqltest.Held(t, table, "n")
+	table.Reset()
+	psql(t, s, "ALTER DATABASE locks RENAME TO was")
+	psql(t, s, "ALTER DATABASE copy RENAME TO locks")
+	sqltest.Refuses(t, table, lives)
+}
