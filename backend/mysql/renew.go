@@ -64,7 +64,7 @@ func (t *Table) unlocked(ctx context.Context, rs []ledger.Renewal, group []int) 
 func (t *Table) renewing(ctx context.Context, sql string, args []any) (got []sqltable.Rows, err error) {
 	err = again(ctx, func() (err error) {
 		got, err = t.renewals.query(ctx, sql, args...)
-		if sqltable.Unmade(err, full) { // those for requests may have been made before
+		if sqltable.Unmade(err) { // those for requests may have been made before
 			got, err = t.requests.query(ctx, sql, args...)
 		}
 		return err

@@ -33,6 +33,15 @@ func TestRenewsWhereNoConnectionCanBeMade(t *testing.T) {
 	sqltest.RenewsOverOthers(t, open(t, strings.Replace(s.URL(), s.Addr, r.Addr, 1), "a"), r.Shut)
 }
 
+// The password was changed, and the gateway does not know yet.
+func TestRenewsWhereNobodyIsLetIn(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	sql(t, s, "CREATE USER app@'%' IDENTIFIED BY 'x'", "GRANT ALL ON locks.* TO app@'%'")
+	a := open(t, s.At("app:x", "locks"), "a")
+	sqltest.RenewsOverOthers(t, a, func() { sql(t, s, "ALTER USER app@'%' IDENTIFIED BY 'y'") })
+}
+
 func TestFollows(t *testing.T) {
 	sqltest.Follows(t, store, func(t *testing.T, to string) (string, func(string)) {
 		r := tabletest.NewRelay(t, to)

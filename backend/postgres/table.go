@@ -161,7 +161,7 @@ func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, fre
 	}
 	s := newStatement(sql, names, ids, ttls)
 	got, err := t.renewals.send(ctx, s)
-	if sqltable.Unmade(err, full) { // those for requests may have been made before
+	if sqltable.Unmade(err) { // those for requests may have been made before
 		got, err = t.requests.send(ctx, s)
 	}
 	if err != nil {

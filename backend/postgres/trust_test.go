@@ -31,6 +31,15 @@ func TestRenewsWhereNoConnectionCanBeMade(t *testing.T) {
 	sqltest.RenewsOverOthers(t, open(t, strings.Replace(s.URL(), s.Addr, r.Addr, 1), "a"), r.Shut)
 }
 
+// The password was changed, say, and the gateway does not know yet.
+func TestRenewsWhereNobodyIsLetIn(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	psql(t, s, "CREATE ROLE app LOGIN; GRANT CREATE ON DATABASE postgres TO app")
+	a := open(t, strings.Replace(s.URL(), "postgres@", "app@", 1), "a")
+	sqltest.RenewsOverOthers(t, a, func() { psql(t, s, "ALTER ROLE app NOLOGIN") })
+}
+
 func TestFollows(t *testing.T) {
 	sqltest.Follows(t, store, func(t *testing.T, to string) (string, func(string)) {
 		r := tabletest.NewRelay(t, to)

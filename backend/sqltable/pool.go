@@ -43,11 +43,16 @@ type Connections[C any] struct {
 	End  func(C)
 }
 
-// Unmade tells whether err is that no connection could be made for a request, which was not sent. The server has none
-// to spare (full), or its name cannot be looked up; others that were made before may go on.
-func Unmade(err error, full func(error) bool) bool {
-	return full(err) || errors.Is(err, backend.ErrUnreachable)
+// Unmade tells whether err is that there was no connection for a request, which was not sent. The server has none to
+// spare, its name cannot be looked up, or the password is another one by now; others that were made before may go on.
+func Unmade(err error) bool {
+	return errors.As(err, new(unmade)) || errors.Is(err, backend.ErrUnreachable)
 }
+
+// unmade is an error of getting a connection.
+type unmade struct{ error }
+
+func (u unmade) Unwrap() error { return u.error }
 
 type pooled[C any] struct {
 	c    C
@@ -97,7 +102,7 @@ func (p *Pool[C]) drop(h *pooled[C]) {
 func (p *Pool[C]) With(ctx context.Context, f func(C) error) error {
 	h, err := p.inTime(ctx)
 	if err != nil {
-		return err
+		return unmade{err}
 	}
 	defer p.release(h)
 	return f(h.c)

@@ -89,7 +89,8 @@ func ServesOnOne(t *testing.T, table ledger.Table) {
 }
 
 // RenewsOverOthers wants that a lease is renewed over a connection that was made for requests where no
-// other can be made since shut was called, as where the name of the server cannot be looked up.
+// other can be made since shut was called, as where the name of the server cannot be looked up, or it lets
+// nobody in.
 func RenewsOverOthers(t *testing.T, table ledger.Table, shut func()) {
 	t.Helper()
 	id := Held(t, table, "n")
