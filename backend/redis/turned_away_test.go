@@ -27,3 +27,23 @@ func TestNoConnectionToSpare(t *testing.T) {
 		t.Errorf("err = %v, want that maxclients is to be raised", err)
 	}
 }
+
+// The password was changed, and the gateway does not know yet: it renews over the connections that it has
+// for requests.
+func TestRenewsWhereNobodyIsLetIn(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t)
+	admin := s.Client()
+	set := func(rule ...any) {
+		if err := admin.Do(t.Context(), append([]any{"ACL", "SETUSER", "app"}, rule...)...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("on", ">one", "~*", "&*", "+@all")
+	a := openNode(t, "redis://app:one@"+s.Addr, "a", redis.GuardNone)
+	held := a.does("x", ledger.Op{Want: 1}).Record
+	set("resetpass", ">two")
+	if errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "x", ID: held.Firm("a").ID, TTL: time.Minute}}); err != nil || errs[0] != nil {
+		t.Errorf("a renewal was not sent over another connection: %v, %v", errs, err)
+	}
+}
