@@ -29,7 +29,7 @@ type conn struct {
 // server is what a connection was told of the server that it leads to.
 type server struct {
 	version  string
-	identity string // of this run of it: which server, and when it was started
+	identity string // of this run of it: which server, when it was started, and which of its databases
 	counted  int64  // statements of all clients, in this run of it
 	address  string // as the server itself sees it
 	tls      bool
@@ -52,7 +52,7 @@ SHOW GLOBAL VARIABLES WHERE Variable_name IN ('server_uuid', 'server_uid', 'read
 SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size', 'wsrep_ready', 'Ssl_version');
 SHOW SESSION STATUS WHERE Variable_name = 'Ssl_version';
 SELECT CONNECTION_ID(), VERSION(), @@hostname, @@port, @@server_id, IFNULL(UNIX_TIMESTAMP() - ` + statusOf("Uptime") + `, UUID_SHORT() >> 24), ` + statusOf("Queries") + `,
-	TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW()), SLEEP(0.001) + (SYSDATE(6) = NOW(6))`
+	TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW()), SLEEP(0.001) + (SYSDATE(6) = NOW(6)), LOWER(DATABASE())`
 
 // connect makes a connection to the host of cfg.
 func connect(ctx context.Context, cfg *mysql.Config) (*conn, error) {
@@ -98,7 +98,7 @@ func (c *conn) hello(ctx context.Context) error {
 	s.counted = r.Number()
 	s.offset, s.frozen = r.Number(), r.Number() != 0
 	s.address = host + ":" + strconv.FormatInt(port, 10)
-	s.identity = fmt.Sprintf("%s%s %s %d %d", s.variables["server_uuid"], s.variables["server_uid"], s.address, id, started)
+	s.identity = fmt.Sprintf("%s%s %s %d %d %s", s.variables["server_uuid"], s.variables["server_uid"], s.address, id, started, r.Text())
 	c.guard = fmt.Sprintf("(@lockgw_session = %d AND @@server_id = %d AND @@port = %d AND @@hostname = 0x%x)", nonce, id, port, host)
 	return errors.Join(r.Err, s.serves())
 }

@@ -18,7 +18,8 @@ import (
 //   - A machine whose clock stands still while it is off may start its server in the same second
 //     again. A gateway that was there before notices: the server counts the statements of all
 //     its clients, from 1 on in each run.
-//   - A server that has taken over from another one has another identity.
+//   - A server that has taken over from another one has another identity, and so does another database
+//     of the same server, which may have been made of a dump.
 //   - The gateway remembers the id. So an empty database, or one from a dump, is no new one.
 //   - The gateway counts in the database how often it was there. So a machine that was put back
 //     to an earlier state while it ran is seen, when it is connected to again.

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -165,4 +166,24 @@ func TestQuarantineAfterPutBack(t *testing.T) {
 		t.Fatalf("it was put back, and nobody has noticed: %v", err)
 	}
 	sqltest.RefusesSince(t, began, a, lives)
+}
+
+// Another database of the same server, with which the gateway is told to go on, may be made of a dump, and
+// has no grant that came after that.
+func TestQuarantineOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	file := filepath.Join(t.TempDir(), "guard")
+	knows := func(c *Config) { c.GuardFile = file }
+	a := open(t, s.URL(), "a", guarded, knows)
+	sqltest.Held(t, a, "before")
+	sql(t, s, "CREATE DATABASE dump")
+	for _, table := range []string{"names", "state", "nodes", "mail"} {
+		sql(t, s, "CREATE TABLE dump.lockgw_"+table+" LIKE locks.lockgw_"+table, "INSERT INTO dump.lockgw_"+table+" SELECT * FROM locks.lockgw_"+table)
+	}
+	lives := sqltest.Held(t, a, "n")
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sqltest.Refuses(t, open(t, s.At("root", "dump"), "a", guarded, knows), lives)
 }
