@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,6 +19,9 @@ const (
 	unheardAfter = time.Second
 	bellTries    = 4
 )
+
+// errPutBack has the gateway look at the database anew.
+var errPutBack = fmt.Errorf("%w: the database knows less of this gateway than it did: it was put back to an earlier state", backend.ErrRefused)
 
 var errElsewhere = fmt.Errorf("%w: the gateway waits for messages at another server than the one that takes its writes", backend.ErrRefused)
 
@@ -57,7 +61,11 @@ func (l *sleeper) beat(ctx context.Context) error {
 	if at == nil {
 		return nil
 	}
-	return l.t.noticed(l.beatAt(ctx, at))
+	err := l.t.noticed(l.beatAt(ctx, at))
+	if errors.Is(err, errPutBack) {
+		err = l.t.Prepare(ctx)
+	}
+	return err
 }
 
 func (l *sleeper) beatAt(ctx context.Context, at *place) error {
@@ -128,7 +136,12 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 		if !here {
 			return nil
 		}
-		changed, _, err := c.exec(ctx, hearSQL, node, server, thread, n, n, server, n, thread, n, n)
+		far := l.t.Runs.Far()
+		sql, args := hearSQL, []any{node, server, thread, n, n, server, n, thread, n, n}
+		if far > 0 {
+			sql, args = stillHearSQL, []any{server, thread, n, node, n, far}
+		}
+		changed, _, err := c.exec(ctx, sql, args...)
 		if err != nil {
 			return err
 		}
@@ -140,9 +153,14 @@ func (l *sleeper) announce(ctx context.Context, c *conn, at *place) error {
 		if err != nil {
 			return err
 		}
+		is := int64(0)
 		for _, row := range got[0] {
-			l.signs.raise(sqltable.NewReader(row).Number())
+			is = sqltable.NewReader(row).Number()
 		}
+		if is < far {
+			return errPutBack
+		}
+		l.signs.raise(is)
 	}
 	return fmt.Errorf("%w: the row of the gateway in lockgw_nodes does not change", backend.ErrRefused)
 }

@@ -108,7 +108,7 @@ func outcome(err error) error {
 func (t *Table) noticed(err error) error {
 	err = outcome(err)
 	switch {
-	case is(err, missing, 1054): // the tables are gone, or others
+	case is(err, missing, 1054), errors.Is(err, errPutBack): // the tables are gone, or others
 		t.PrepareAgain()
 	case is(err, readOnlyErrors...), errors.Is(err, errReadOnly): // it took writes when the connection was made
 		t.Reset()

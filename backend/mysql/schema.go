@@ -91,8 +91,11 @@ var (
 	// wroteSQL follows a write of a name, in the same request.
 	wroteSQL = strings.Replace(lookSQL, "0", "ROW_COUNT() = 1", 1)
 
-	// trustedSQL: id of the run that a write needs.
-	trustedSQL = of(" AND EXISTS (SELECT 1 FROM lockgw_state AS s WHERE s.run = ? AND s.until <= {clock})")
+	// trustedSQL: id of the run that a write needs; and notBackSQL.
+	trustedSQL = of(" AND EXISTS (SELECT 1 FROM lockgw_state AS s WHERE s.run = ? AND s.until <= {clock})") + notBackSQL
+	// notBackSQL: n, node, n, where n is the number of the newest sign of life that the database has had.
+	// It has not lost that, as it has by a dump from before.
+	notBackSQL = " AND (? = 0 OR EXISTS (SELECT 1 FROM lockgw_nodes AS l WHERE l.node = ? AND l.beats >= ?))"
 
 	// listSQL: prefix, above every name that begins with it, the last name told, limit. Only
 	// names are sorted: MariaDB 10.11 crashes now and then over the table that it makes to sort
@@ -127,10 +130,13 @@ var (
 	// the sign of life. One with a smaller number than what is there changes nothing.
 	hearSQL = of(`INSERT INTO lockgw_nodes (node, server, thread, beats, until) VALUES (?, ?, ?, ?, {clock} + 15000000)
 ON DUPLICATE KEY UPDATE server = IF(beats < ?, ?, server), thread = IF(beats < ?, ?, thread), until = IF(beats < ?, {clock} + 15000000, until), beats = GREATEST(beats, ?)`)
+	// stillHearSQL: server, thread, n, node, n, and the number of one that the database has had. It is
+	// hearSQL where that is not lost.
+	stillHearSQL = of("UPDATE lockgw_nodes SET server = ?, thread = ?, until = {clock} + 15000000, beats = ? WHERE node = ? AND beats < ? AND beats >= ?")
 	// beatsSQL: node.
 	beatsSQL = "SELECT beats FROM lockgw_nodes WHERE node = ?"
-	// deafSQL: node, thread.
-	deafSQL = "UPDATE lockgw_nodes SET until = 0 WHERE node = ? AND thread IN (?, 0)"
+	// deafSQL: node, thread. The row stays as long as any other, for who comes back looks for its number.
+	deafSQL = of("UPDATE lockgw_nodes SET until = LEAST(until, {clock}) WHERE node = ? AND thread IN (?, 0)")
 
 	// trustSQL: node. The row tells of the run that is trusted, as trust.go needs it.
 	trustSQL = of(`SELECT s.run, s.server, s.fresh, s.until - {clock}, IFNULL(l.beats, 0), ` + statusOf("Queries") + `

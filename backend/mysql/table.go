@@ -112,6 +112,12 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r le
 		return ledger.Reply{}, true, t.elsewhere(backend.ErrRefused)
 	case a.strange, !a.written && w.run.ID != "" && a.run != w.run.ID && a.version == w.base:
 		return ledger.Reply{}, false, nil
+	case !a.written && w.far > 0 && a.version == w.base:
+		if back, err := t.putBack(ctx, w.far); back || err != nil {
+			return ledger.Reply{}, err != nil, err
+		}
+		r, err = a.reply(w.raw)
+		return r, true, err
 	case !a.written:
 		r, err = a.reply(w.raw)
 		return r, true, err

@@ -21,8 +21,9 @@ import (
 //   - A server that has taken over from another one has another identity, and so does another database
 //     of the same server, which may have been made of a dump.
 //   - The gateway remembers the id. So an empty database, or one from a dump, is no new one.
-//   - The gateway counts in the database how often it was there. So a machine that was put back
-//     to an earlier state while it ran is seen, when it is connected to again.
+//   - The gateway counts in the database how often it was there, and a grant looks for that, too. So
+//     a dump is seen that was read in again, or a machine that was put back to an earlier state while
+//     it ran.
 //
 // A row in a table with ENGINE=MEMORY would tell runs apart for everybody. But group replication
 // takes no such tables, and elsewhere each replica empties its own by a transaction of its own.
@@ -42,6 +43,16 @@ func (t *Table) ask(ctx context.Context, judge func(sqltable.Seen) sqltable.Chan
 		}
 		return err
 	}))
+}
+
+// putBack: the sign of life far of the node, which the database has had, is lost.
+func (t *Table) putBack(ctx context.Context, far int64) (bool, error) {
+	rows, err := t.rows(ctx, beatsSQL, []byte(t.Node()))
+	if err != nil || len(rows) == 0 {
+		return true, err
+	}
+	r := sqltable.NewReader(rows[0])
+	return r.Number() < far, r.Err
 }
 
 // scout is that of sqltable.Database.

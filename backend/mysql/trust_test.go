@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -168,8 +169,77 @@ func TestQuarantineAfterPutBack(t *testing.T) {
 	sqltest.RefusesSince(t, began, a, lives)
 }
 
-// Another database of the same server, with which the gateway is told to go on, may be made of a dump, and
-// has no grant that came after that.
+// A dump that was read in again, while gateways were at work, has no grant that came after it. That is seen
+// by the next grant, and by a gateway that only says that it listens.
+func TestQuarantineOfADump(t *testing.T) {
+	t.Parallel()
+	for name, meets := range map[string]func(*Table) error{
+		"a grant": func(*Table) error { return nil },
+		"a sign of life": func(a *Table) error {
+			err := a.requests.with(t.Context(), func(c *conn) error {
+				return a.sleeper.announce(t.Context(), c, a.sleeper.place.Load())
+			})
+			if !errors.Is(err, errPutBack) {
+				return fmt.Errorf("announced with %v, want %v", err, errPutBack)
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := mysqltest.Start(t)
+			a, _ := listening(t, s.URL(), "a", guarded)
+			sqltest.Until(t, a, "")
+			sqltest.Held(t, a, "other")
+			lives := sqltest.Held(t, a, "n")
+			sql(t, s, "UPDATE locks.lockgw_nodes SET beats = beats - 1", "DELETE FROM locks.lockgw_names")
+			if err := meets(a); err != nil {
+				t.Fatal(err)
+			}
+			sqltest.Refuses(t, a, lives)
+		})
+	}
+}
+
+// A gateway that was stopped for longer than others take to sweep has its number of before.
+func TestNoQuarantineAfterAStop(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	file := filepath.Join(t.TempDir(), "guard")
+	knows := func(c *Config) { c.GuardFile = file }
+	a, _ := listening(t, s.URL(), "a", guarded, knows)
+	sqltest.Until(t, a, "")
+	sqltest.Held(t, a, "n")
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, s.URL(), "b", guarded)
+	sqltest.Held(t, b, "m")
+	if err := b.sweep(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := sqltest.Settled(t, open(t, s.URL(), "a", guarded, knows), "o", ledger.Op{Want: 1}); err != nil || !r.Written {
+		t.Errorf("it is not trusted any more: %+v, %v", r, err)
+	}
+}
+
+// So is one that was read in while the gateway was stopped.
+func TestQuarantineOfADumpMeanwhile(t *testing.T) {
+	t.Parallel()
+	s := mysqltest.Start(t)
+	file := filepath.Join(t.TempDir(), "guard")
+	knows := func(c *Config) { c.GuardFile = file }
+	a, _ := listening(t, s.URL(), "a", guarded, knows)
+	sqltest.Until(t, a, "")
+	lives := sqltest.Held(t, a, "n")
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sql(t, s, "UPDATE locks.lockgw_nodes SET beats = beats - 1", "DELETE FROM locks.lockgw_names")
+	sqltest.Refuses(t, open(t, s.URL(), "a", guarded, knows), lives)
+}
+
+// Nor does it in another database of the same server, with which the gateway is told to go on.
 func TestQuarantineOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)

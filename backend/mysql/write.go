@@ -17,6 +17,8 @@ type write struct {
 	base int64 // 0: there was no record
 	text string
 	run  sqltable.Run // that it needs; ID "": any
+	node string
+	far  int64 // the number of the newest sign of life of node, which has to be there with the run
 }
 
 // write makes what carries out s if the server is trusted under run.
@@ -26,7 +28,7 @@ func (t *Table) write(s ledger.Swap, run sqltable.Run) (*write, error) {
 		return nil, fmt.Errorf("%w: the record of %s has %d bytes, and MySQL may refuse more than %d: too many gateways wait for it, or hold it", backend.ErrRefused, s.Name, len(text), maxPacket/8)
 	}
 	base, err := sqltable.ParseVersion(s.Base)
-	return &write{Swap: s, raw: t.Raw(s.Name), next: sqltable.NewVersion(), base: base, text: string(text), run: run}, err
+	return &write{Swap: s, raw: t.Raw(s.Name), next: sqltable.NewVersion(), base: base, text: string(text), run: run, node: t.Node(), far: t.Runs.Far()}, err
 }
 
 // statement is SQL with its arguments, in pieces.
@@ -67,7 +69,7 @@ func (w *write) put(s *statement) {
 	w.ends(s)
 	s.add(" WHERE name = ? AND version = ? AND "+writes, []byte(w.raw), w.base)
 	if w.run.ID != "" {
-		s.add(trustedSQL, []byte(w.run.ID))
+		s.add(trustedSQL, []byte(w.run.ID), w.far, []byte(w.node), w.far)
 	}
 	for _, id := range w.Effects.Ended {
 		tag := tagOf(id)
@@ -121,7 +123,7 @@ func (w *write) insert(s *statement) {
 	s.add(" FROM (SELECT IF(?, 0, GREATEST("+clock+", ?, s.mark)) AS base FROM lockgw_state AS s WHERE "+writes+
 		" AND NOT EXISTS (SELECT 1 FROM lockgw_names AS was WHERE was.name = ?)", w.Absolute, int64(w.Floor), []byte(w.raw))
 	if w.run.ID != "" {
-		s.add(" AND s.run = ? AND s.until <= "+clock, []byte(w.run.ID))
+		s.add(" AND s.run = ? AND s.until <= "+clock+notBackSQL, []byte(w.run.ID), w.far, []byte(w.node), w.far)
 	}
 	s.add(" LIMIT 1) AS o ON DUPLICATE KEY UPDATE busy = lockgw_names.busy")
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -82,25 +80,9 @@ const (
 func NewRuns(cfg RunsConfig) *Runs {
 	r := &Runs{cfg: cfg, deciding: make(chan struct{}, 1)}
 	if cfg.Guarded && cfg.File != "" {
-		text, _ := os.ReadFile(cfg.File) // without, this node begins anew
-		r.known = strings.Fields(string(text))
-		if n := len(r.known); n > 1 && r.known[n-2] == passedWord {
-			r.known, r.passed = r.known[:n-2], r.known[n-1]
-		}
+		r.remember()
 	}
 	return r
-}
-
-// passedWord stands in the file before the id of a run that was trusted; no id is like it.
-const passedWord = "trusted"
-
-// textLocked is what the file has.
-func (r *Runs) textLocked() string {
-	text := strings.Join(r.known, "\n") + "\n"
-	if r.passed != "" {
-		text += passedWord + " " + r.passed + "\n"
-	}
-	return text
 }
 
 // Run of a server.
@@ -111,6 +93,16 @@ func (r *Runs) Present() Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return Run{r.now.ID, r.now.Server}
+}
+
+// Far is how far the database has come at least; 0: nobody asks, or it is not known.
+func (r *Runs) Far() int64 {
+	if !r.cfg.Guarded {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.farest
 }
 
 // Reached notes that the database has come as far as that.
@@ -276,10 +268,8 @@ func (r *Runs) learn(s Seen) bool {
 	if moved {
 		r.cfg.Moved()
 	}
-	if (anew || passed) && r.cfg.File != "" {
-		if err := backend.Save(r.cfg.File, text); err != nil {
-			r.cfg.Log.Warn("after its next start this gateway may trust a "+r.cfg.Product+" too early", "err", err)
-		}
+	if anew || passed {
+		r.save(text)
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -119,6 +120,34 @@ func TestServerThatWasLeft(t *testing.T) {
 		first.Left = time.Second
 		if err := stayed.Decide(t.Context(), first.ask); !backend.Quarantined(err) || len(first.changes) != 1 {
 			t.Errorf("restarted %v: a gateway that has stayed: %v, %d changes", restarted, err, len(first.changes))
+		}
+	}
+}
+
+// A database that is put back to an earlier state between two processes of the gateway is not trusted by
+// the second; unless it has forgotten by itself, for the gateway was away for days.
+func TestPutBackWhileAway(t *testing.T) {
+	for away, quarantined := range map[time.Duration]bool{time.Minute: true, 2 * farFor: false} {
+		file := filepath.Join(t.TempDir(), "runs")
+		start := func() *Runs {
+			return NewRuns(RunsConfig{Product: "SQL", Guarded: true, Lease: lease, File: file, Log: slog.New(slog.DiscardHandler), Moved: func() {}})
+		}
+		d := &database{Seen: Seen{ID: "a", Server: "s", Same: true, Used: true, Far: 9}}
+		for range 2 { // one that stays is trusted
+			r := start()
+			if err := r.Decide(t.Context(), d.ask); err != nil {
+				t.Fatal(err)
+			}
+			d.Far = 12
+			r.Reached(d.Far)
+			r.Close()
+		}
+		if err := os.Chtimes(file, time.Time{}, time.Now().Add(-away)); err != nil {
+			t.Fatal(err)
+		}
+		d.Far = 11
+		if err := start().Decide(t.Context(), d.ask); backend.Quarantined(err) != quarantined {
+			t.Errorf("after %v: %v, want a quarantine: %v", away, err, quarantined)
 		}
 	}
 }

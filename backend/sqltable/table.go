@@ -90,6 +90,7 @@ func (t *Table) Close() error { return t.closed() }
 func (t *Table) close() error {
 	t.end()
 	t.wg.Wait()
+	t.Runs.Close()
 	for _, p := range t.db.Pools {
 		p.Close()
 	}
