@@ -71,6 +71,20 @@ func TestNoConnectionToSpare(t *testing.T) {
 	sqltest.ServesOnOne(t, open(t, strings.Replace(s.URL(), "postgres@", "app@", 1), "a"))
 }
 
+// A dump that is read in makes the tables, then their rows, then the keys. What a gateway does meanwhile is not
+// in its way.
+func TestDumpIsReadIn(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t)
+	a := open(t, s.URL(), "a")
+	sqltest.Held(t, a, "n")
+	psql(t, s, "DROP TABLE lockgw.state; CREATE TABLE lockgw.state (one boolean DEFAULT true NOT NULL, layout integer NOT NULL, mark bigint DEFAULT 0 NOT NULL, used text DEFAULT '' NOT NULL)")
+	b := open(t, s.URL(), "b")
+	sqltest.Wrong(t, b, "no primary key")
+	psql(t, s, "INSERT INTO lockgw.state VALUES (true, 1, 7, ''); ALTER TABLE lockgw.state ADD PRIMARY KEY (one)")
+	sqltest.Held(t, b, "m")
+}
+
 // A row that somebody has locked keeps no other lease from being renewed.
 func TestRenewBesideALockedRow(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,7 @@ var advice = []struct{ code, text string }{
 	{"55P03", "somebody has locked the row or the table (LOCK TABLE, ALTER TABLE, VACUUM FULL, a transaction left open: see pg_locks): nothing new is granted before that is over, and what is held may be lost"},
 	{"57014", "PostgreSQL was told to cancel the statement: see statement_timeout"},
 	{"57P03", "PostgreSQL is starting or stopping: try again soon"},
+	{"42P10", "the tables of lockgw have no primary key: if no dump is being read in now, one was read in only in part; read it in again while no gateway runs"},
 	{"42P01", "the tables of lockgw are not there: they are made by the next request"},
 	{"3F000", "the schema of lockgw is not there: it is made by the next request"},
 }

@@ -15,6 +15,8 @@ const layout = 1
 //	run    one row, by which this run of the server is trusted; see trust.go
 //	nodes  a row for each gateway that listens
 //
+// No row is put where there is no primary key: a dump that is being read in makes that last.
+//
 // run and nodes are unlogged: PostgreSQL empties such tables whenever it recovers from a
 // crash, takes over as a standby, or is restored from a copy.
 const ddl = `
@@ -46,7 +48,7 @@ CREATE UNLOGGED TABLE IF NOT EXISTS {nodes} (
 	pid integer NOT NULL,
 	until timestamptz NOT NULL
 );
-INSERT INTO {state} (layout) VALUES (1) ON CONFLICT DO NOTHING;
+INSERT INTO {state} (layout) VALUES (1) ON CONFLICT (one) DO NOTHING;
 `
 
 // channelOf is the channel of a node's messages, in SQL and in Go.

@@ -29,7 +29,7 @@ func One(rows Rows, err error) (*Reader, error) {
 	case err != nil:
 		return nil, err
 	case len(rows) != 1:
-		return nil, fmt.Errorf("%w: the table with the state has %d rows, and not one", backend.ErrRefused, len(rows))
+		return nil, fmt.Errorf("%w: the table with the state has %d rows, and not one: somebody has changed it. Stop all gateways, drop the tables of lockgw, and start the gateways again", backend.ErrRefused, len(rows))
 	}
 	return NewReader(rows[0]), nil
 }
