@@ -71,6 +71,14 @@ func TestNoConnectionToSpare(t *testing.T) {
 	sqltest.ServesOnOne(t, open(t, strings.Replace(s.URL(), "postgres@", "app@", 1), "a"))
 }
 
+// So it is where a pooler takes no connection more, which has no code for that.
+func TestPoolerHasNoConnectionToSpare(t *testing.T) {
+	t.Parallel()
+	pooled := pgbouncer(t, pgtest.Start(t), "transaction", "max_client_conn = 1")
+	sqltest.ServesOnOne(t, open(t, pooled, "a"))
+	sqltest.Wrong(t, open(t, pooled, "b"), "max_client_conn of PgBouncer")
+}
+
 // A dump that is read in makes the tables, then their rows, then the keys. What a gateway does meanwhile is not
 // in its way.
 func TestDumpIsReadIn(t *testing.T) {

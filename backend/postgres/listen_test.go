@@ -183,8 +183,8 @@ func TestMessageBringsTheRecord(t *testing.T) {
 	}
 }
 
-// pgbouncer starts a pooler before the server, and returns its address.
-func pgbouncer(t *testing.T, s *pgtest.Server, mode string) string {
+// pgbouncer starts a pooler before the server, with more settings, and returns its address.
+func pgbouncer(t *testing.T, s *pgtest.Server, mode string, more ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -206,7 +206,7 @@ func pgbouncer(t *testing.T, s *pgtest.Server, mode string) string {
 		s.Own(path)
 	}
 	write(users, `"postgres" ""`)
-	write(ini, fmt.Sprintf("[databases]\n* = host=%s port=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = trust\nauth_file = %s\npool_mode = %s\n", host, port, own, users, mode))
+	write(ini, fmt.Sprintf("[databases]\n* = host=%s port=%s\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = trust\nauth_file = %s\npool_mode = %s\n%s\n", host, port, own, users, mode, strings.Join(more, "\n")))
 	cmd := s.Command(path, ini)
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("these tests need pgbouncer (apt-get install pgbouncer): %v", err)

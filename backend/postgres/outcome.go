@@ -20,7 +20,7 @@ var advice = []struct{ code, text string }{
 	{"42501", "the PostgreSQL user lacks a right: see docs/postgres.md for those that lockgw needs"},
 	{"53100", "the disk of PostgreSQL is full: make room there; until then nothing new is granted, and what is held may be lost when its lease is over"},
 	{"53200", "PostgreSQL is out of memory"},
-	{noneToSpare, "PostgreSQL has no connection to spare: raise max_connections, or lower pool_max_conns of backend.url"},
+	{noneToSpare, noneToSpareWords},
 	{"55P03", "somebody has locked the row or the table (LOCK TABLE, ALTER TABLE, VACUUM FULL, a transaction left open: see pg_locks): nothing new is granted before that is over, and what is held may be lost"},
 	{"57014", "PostgreSQL was told to cancel the statement: see statement_timeout"},
 	{"57P03", "PostgreSQL is starting or stopping: try again soon"},
@@ -67,6 +67,9 @@ func reasons(err error) string {
 
 // refused: a statement that ends with an error has changed nothing.
 func refused(e *pgconn.PgError) error {
+	if poolerFull(e) {
+		return fmt.Errorf("%w: %s (%w)", backend.ErrRefused, noneToSpareWords, e)
+	}
 	for _, a := range advice {
 		if strings.HasPrefix(e.Code, a.code) {
 			return fmt.Errorf("%w: %s (%w)", backend.ErrRefused, a.text, e)
@@ -106,7 +109,15 @@ func unsure(code string) bool {
 }
 
 // noneToSpare is the code where no connection more can be made.
-const noneToSpare = "53300"
+const (
+	noneToSpare      = "53300"
+	noneToSpareWords = "PostgreSQL, or the pooler, has no connection to spare: raise max_connections (max_client_conn of PgBouncer), or lower pool_max_conns of backend.url"
+)
+
+// poolerFull: e is of a pooler that takes no connection more. PgBouncer has no code of its own for that.
+func poolerFull(e *pgconn.PgError) bool {
+	return e.Code == "08P01" && strings.Contains(e.Message, "connections")
+}
 
 // missing are the codes where the tables are not there.
 var missing = []string{"42P01", "3F000"}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -40,7 +41,11 @@ const (
 	doubtful = time.Second
 )
 
-func full(err error) bool { return is(err, noneToSpare) }
+// full: no connection more can be made.
+func full(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && (server.Code == noneToSpare || poolerFull(server))
+}
 
 func newPool(a address, conns int, full func(error) bool) *pool {
 	p := &pool{server: a.server, of: inSchema(a.schema)}
