@@ -50,14 +50,17 @@ func connection(c *pgconn.PgConn, cfg *pgconn.Config) backend.Finding {
 func settings(ctx context.Context, c *pgconn.PgConn) (found []backend.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, selftest.ExamineTime)
 	defer cancel()
-	const sql = "SELECT current_setting('fsync'), current_setting('synchronous_commit'), pg_notification_queue_usage()"
+	const sql = "SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), pg_notification_queue_usage()"
 	got := c.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
 	if got.Err != nil || len(got.Rows) != 1 {
 		return []backend.Finding{selftest.Failure("settings", outcome(got.Err), page)}
 	}
 	r := sqltable.NewReader(got.Rows[0])
-	fsync, commit, queue := r.Text(), r.Text(), r.Float()
+	fsync, commit, standbys, queue := r.Text(), r.Text(), r.Text(), r.Float()
 	f := backend.Finding{Check: "durability", Detail: "fsync " + fsync + ", synchronous_commit " + commit}
+	if standbys != "" && commit != "off" && commit != "local" {
+		f.Detail += ", and each commit waits for standbys: " + standbys
+	}
 	if fsync == "off" || commit == "off" {
 		f.Warned, f.Remedy = true, "set both to on, for the user of lockgw at least: a crash may lose locks that were granted, and backend.postgres.guard has to keep everybody out for a while"
 	}
