@@ -11,6 +11,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/sqltable"
 )
 
 // advice says what to do about an error of the server.
@@ -108,7 +109,7 @@ func outcome(err error) error {
 func (t *Table) noticed(err error) error {
 	err = outcome(err)
 	switch {
-	case is(err, missing, 1054), errors.Is(err, errPutBack): // the tables are gone, or others
+	case is(err, missing, 1054), errors.Is(err, errPutBack), errors.Is(err, sqltable.ErrNoState): // the tables are gone, or others
 		t.PrepareAgain()
 	case is(err, readOnlyErrors...), errors.Is(err, errReadOnly): // it took writes when the connection was made
 		t.Reset()

@@ -28,6 +28,8 @@ func TestOneTableLost(t *testing.T) {
 	sqltest.OneTableLost(t, store, "locks.lockgw_names", "locks.lockgw_nodes", "locks.lockgw_mail")
 }
 
+func TestStateEmptied(t *testing.T) { sqltest.StateEmptied(t, store, "locks.lockgw_state") }
+
 func TestRenewsWhereNoConnectionCanBeMade(t *testing.T) {
 	t.Parallel()
 	s := mysqltest.Start(t)

@@ -142,6 +142,9 @@ type answer struct {
 }
 
 func readAnswer(got sqltable.Rows) (answer, error) {
+	if len(got) == 0 { // there is one for the one row of lockgw_state
+		return answer{}, fmt.Errorf("%w: %w", backend.ErrUnavailable, sqltable.ErrNoState)
+	}
 	if len(got) != 1 {
 		return answer{}, fmt.Errorf("%w: the server has told %d rows, and not one", backend.ErrUnavailable, len(got))
 	}

@@ -24,6 +24,8 @@ func TestOneTableLost(t *testing.T) {
 	sqltest.OneTableLost(t, store, "lockgw.names", "lockgw.nodes", "lockgw.run", "lockgw.state")
 }
 
+func TestStateEmptied(t *testing.T) { sqltest.StateEmptied(t, store, "lockgw.state") }
+
 func TestRenewsWhereNoConnectionCanBeMade(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)

@@ -115,4 +115,10 @@ func (t *Table) layout(ctx context.Context) (int64, error) {
 }
 
 // Decide finds out whether the server is trusted. nil: it is. A *backend.Later: not yet.
-func (t *Table) Decide(ctx context.Context) error { return t.Runs.Decide(ctx, t.db.Ask) }
+func (t *Table) Decide(ctx context.Context) error {
+	err := t.Runs.Decide(ctx, t.db.Ask)
+	if errors.Is(err, ErrNoState) {
+		t.PrepareAgain()
+	}
+	return err
+}

@@ -1,6 +1,7 @@
 package sqltable
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -23,11 +24,16 @@ type Reader struct {
 // NewReader reads row.
 func NewReader(row [][]byte) *Reader { return &Reader{row: row} }
 
+// ErrNoState is why a request has not found the one row of the table with the state.
+var ErrNoState = errors.New("somebody has emptied the table with the state of lockgw: its row is made anew by the next request")
+
 // One is the one row that the table with the state has.
 func One(rows Rows, err error) (*Reader, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case len(rows) == 0:
+		return nil, fmt.Errorf("%w: %w", backend.ErrRefused, ErrNoState)
 	case len(rows) != 1:
 		return nil, fmt.Errorf("%w: the table with the state has %d rows, and not one: somebody has changed it. Stop all gateways, drop the tables of lockgw, and start the gateways again", backend.ErrRefused, len(rows))
 	}

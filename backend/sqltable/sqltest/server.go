@@ -144,6 +144,21 @@ func OneTableLost(t *testing.T, store Store, names string, others ...string) {
 	RefusesSince(t, began, a, lives)
 }
 
+// StateEmptied wants that a table of the state whose one row was deleted has it again: by the next locks, and
+// for who only asks how the server is.
+func StateEmptied(t *testing.T, store Store, state string) {
+	t.Parallel()
+	s := store.Start(t)
+	a := store.Open(t, s.URL(), "a", Guard{On: true})
+	a.Listen(func(ledger.Addressed) {})
+	Held(t, a, "before")
+	store.Do(t, s, "DELETE FROM "+state)
+	Granted(t, a, "n")
+	store.Do(t, s, "DELETE FROM "+state)
+	Until(t, a, "")
+	Granted(t, store.Open(t, s.URL(), "b", Guard{On: true}), "m")
+}
+
 // NoQuarantine wants that without a guard there is none.
 func NoQuarantine(t *testing.T, store Store) {
 	t.Parallel()
