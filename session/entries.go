@@ -36,15 +36,21 @@ func (l *Lease) unreserve() {
 
 // enter changes by d how often l was entered, in the store first, and returns the sum.
 // The store is told the sum itself, so that a repeat does no harm. The last entry is not
-// taken by this; then the result is 0. The caller has reserved l.
+// taken by this; then the result is 0. The caller has reserved l. CodeConflict: it would be more
+// than Limits.Entries.
 func (l *Lease) enter(ctx context.Context, d int, answer *receipt) (int, error) {
 	was := l.entries()
 	n := was + d
 	if err := l.Err(); err != nil {
 		return 0, err
 	}
-	if n == 0 || n > l.m.cfg.Limits.Entries {
-		return n, nil
+	switch {
+	case n == 0:
+		return 0, nil
+	case d > 0 && n > l.m.cfg.Limits.Entries: // there may be more, of a process before with another limit
+		return 0, &Error{
+			Code: CodeConflict, Lock: l.name, Detail: "the limit of entries of one hold (limits.entries_per_hold) is reached",
+		}
 	}
 	confirmed := l.writeEntries(ctx, n)
 	if over := l.Err(); over != nil {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -61,6 +62,33 @@ func TestReentriesAtOnce(t *testing.T) {
 			t.Errorf("release all = %+v, %v", r, err)
 		}
 		mustAcquire(t, c.open(0), "x", session.Acquire{})
+	})
+}
+
+// A process that allows fewer entries takes up a hold that has more: it is not entered again, and
+// each release gives one back.
+func TestReleaseWithFewerEntriesAllowed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, token := p.open(patient)
+		for range 4 {
+			mustAcquire(t, s, "x", session.Acquire{})
+		}
+		p.cfg.Limits.Entries = 2
+		p = p.restart()
+		s = p.lookup(token)
+		_, err := s.Acquire(t.Context(), "x", session.Acquire{})
+		wantCode(t, err, session.CodeConflict)
+		for left := 3; left > 0; left-- {
+			r, err := s.Release(t.Context(), "x", 1, false, "")
+			if views, _ := s.Views(); err != nil || r.Count != left || views[0].Count != left {
+				t.Fatalf("release = %+v, %v, and then %+v; want %d left", r, err, views, left)
+			}
+		}
+		mustRelease(t, s, "x")
+		if views, err := s.Views(); err != nil || len(views) != 0 {
+			t.Errorf("after the last release: %+v, %v", views, err)
+		}
 	})
 }
 

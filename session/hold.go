@@ -215,16 +215,12 @@ func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire, answer *r
 		return err
 	}
 	defer l.unreserve()
-	n, err := l.enter(ctx, +1, answer)
+	_, err := l.enter(ctx, +1, answer)
 	switch {
 	case CodeOf(err) == CodeLost, CodeOf(err) == CodeNotOwner:
 		return errOver
 	case err != nil:
 		return err
-	case n > s.m.cfg.Limits.Entries:
-		return &Error{
-			Code: CodeConflict, Lock: l.name, Detail: "the limit of entries of one hold (limits.entries_per_hold) is reached",
-		}
 	}
 	if !a.Fixed {
 		l.n.Loosen(&l.c)
