@@ -127,3 +127,16 @@ func TestHoldsOfAUserOverARestart(t *testing.T) {
 		}
 	})
 }
+
+// An administrator is one after a restart of the gateway, too.
+func TestHoldsOfAnAdministratorOverARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{Limits: session.Limits{HoldsPerUser: 3}})
+		s, token := p.open(session.Options{Keepalive: 10 * time.Minute, User: "user:0", Administers: true})
+		for i := range 4 {
+			mustAcquire(t, s, fmt.Sprint("before", i), session.Acquire{})
+		}
+		p = p.restart()
+		mustAcquire(t, p.lookup(token), "after", session.Acquire{})
+	})
+}

@@ -15,8 +15,8 @@ func (s *Session) entry() journal.Session {
 		ID: s.id, UUID: s.uuid, Hash: s.hash[:], Key: s.key, Since: s.since, Name: o.Name, Meta: o.Meta,
 		PeerPID: o.Peer.PID, PeerUID: o.Peer.UID, Command: o.Peer.Command,
 		TTL: o.TTL, Keepalive: o.Keepalive, MaxHold: o.MaxHold, OneLock: o.OneLock, Conns: o.Conns,
-		Life: s.life(), PID: o.Process.PID, Started: o.Process.Started, Shown: (*journal.Peer)(s.shown.Load()), User: o.User, Account: o.Account,
-		Access: o.Access,
+		Life: s.life(), PID: o.Process.PID, Started: o.Process.Started, Shown: (*journal.Peer)(s.shown.Load()), User: o.User, Admin: o.Administers,
+		Account: o.Account, Access: o.Access,
 	}
 }
 

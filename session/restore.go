@@ -52,7 +52,7 @@ func resumeAll(past journal.State, byID map[string]*Session) {
 func (m *Manager) adopt(c *journal.Session) *Session {
 	s := m.newSession(tokenHash(c.Hash), Options{
 		Name: c.Name, Meta: c.Meta, Peer: Peer{PID: c.PeerPID, UID: c.PeerUID, Command: c.Command},
-		TTL: c.TTL, Keepalive: c.Keepalive, MaxHold: c.MaxHold, OneLock: c.OneLock, User: c.User, Account: c.Account, Access: c.Access,
+		TTL: c.TTL, Keepalive: c.Keepalive, MaxHold: c.MaxHold, OneLock: c.OneLock, User: c.User, Administers: c.Admin, Account: c.Account, Access: c.Access,
 		Conns: c.Conns || c.Life == journal.Connection, Process: Process{PID: c.PID, Started: c.Started},
 	})
 	s.id, s.uuid, s.key, s.since, s.spent = c.ID, c.UUID, c.Key, c.Since, c.Spent

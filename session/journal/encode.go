@@ -64,6 +64,7 @@ func (s *Session) encode(b []byte) []byte {
 	}
 	b = jsontext.Number(b, `,"back":`, int64(s.Back))
 	b = jsontext.Text(b, `,"user":`, s.User)
+	b = jsontext.Flag(b, `,"admin":`, s.Admin)
 	b = jsontext.Text(b, `,"account":`, s.Account)
 	b = jsontext.Text(b, `,"access":`, s.Access)
 	return append(b, '}')

@@ -63,6 +63,7 @@ type Session struct {
 	Shown     *Peer             `json:"shown,omitempty"`
 	Back      time.Duration     `json:"back,omitempty"`    // its connections are gone, and have until then to come back; on CLOCK_BOOTTIME
 	User      string            `json:"user,omitempty"`    // by whom it is counted
+	Admin     bool              `json:"admin,omitempty"`   // who is an administrator
 	Account   string            `json:"account,omitempty"` // on which its connections are
 	Access    string            `json:"access,omitempty"`  // the access token that it was opened with, hashed
 
