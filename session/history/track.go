@@ -187,13 +187,20 @@ func (t *tracker) window(lock string, now time.Time) *counted {
 	return w
 }
 
+// isYoung: no line is due yet. What lies ahead is of a process before this one, and the clock was
+// set back since.
+func (a *ongoing) isYoung(now time.Time) bool {
+	age := now.Sub(a.last())
+	return 0 <= age && age < openAfter
+}
+
 // tick makes the lines that are due.
 func (t *tracker) tick(now time.Time) {
 	n := 0
 	for _, b := range t.young {
 		a := t.open[b.key]
 		open := a != nil && a.n == b.n
-		if open && now.Sub(a.last()) < openAfter {
+		if open && a.isYoung(now) {
 			break
 		}
 		if n++; open && (!a.told || a.stale) {

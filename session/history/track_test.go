@@ -98,6 +98,21 @@ func TestLinesOfWhatGoesOn(t *testing.T) {
 	}
 }
 
+// A hold that a process before has granted at a time that is still to come, because the clock was
+// set back since, keeps no line of others back, nor in memory that they are to have one.
+func TestLineAfterTheClockWasSetBack(t *testing.T) {
+	tr := newTracker(Config{Keep: time.Hour, MaxSize: 1 << 20}, func() {})
+	now := time.Now()
+	granted := now.Add(time.Hour).Round(0) // as the journal tells it
+	tr.step(&session.Step{Kind: session.StepResumed, Lock: "old", Who: session.Holder{Owner: "o:1", Since: granted}, Fence: 7})
+	tr.step(&session.Step{Kind: session.StepGranted, Lock: "nightly", Who: session.Holder{Owner: "n:1", Since: now}, Asked: now})
+	tr.tick(now.Add(openAfter))
+	text, _ := tr.lines()
+	if got := bytes.Count(text, []byte(`"lock":"nightly"`)); got != 1 || len(tr.young) != 0 {
+		t.Errorf("the one who has held for %v has %d lines, want 1; %d are to have one, want none", openAfter, got, len(tr.young))
+	}
+}
+
 // Who goes on for long gets a line, whoever before him comes and goes all the time.
 func TestLineBesideABusyCaller(t *testing.T) {
 	tr := newTracker(Config{Keep: time.Hour, MaxSize: 1 << 20}, func() {})
