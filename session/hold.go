@@ -131,7 +131,8 @@ func (s *Session) again(ctx context.Context, name string, r Released) Released {
 	}
 	free := r.freeAt <= s.m.cfg.Clock()
 	l := &Lease{m: s.m, n: s.m.engine.Find(name)}
-	if free || l.settle(context.Background(), ctx.Done(), nil) {
+	known := l.n != nil || !s.m.IsDraining() // a gateway that has stopped has given up what it knew
+	if free || known && l.settle(context.Background(), ctx.Done(), nil) {
 		return Released{}
 	}
 	r.FreeBy = max(r.freeAt-s.m.cfg.Clock(), 0)

@@ -43,6 +43,38 @@ func TestReleaseDuringTheStop(t *testing.T) {
 	}
 }
 
+// A gateway that has stopped does not know whether the store has confirmed a release since: who
+// repeats it is told what was told before.
+func TestReleaseRepeatedAfterTheStop(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := begin(t, memory.NewRows(), session.Config{})
+		s, _ := p.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{})
+		mustAcquire(t, s, "y", session.Acquire{})
+		p.f.set(always(errLost), nil)
+		release := map[string]func() (bool, time.Duration, error){
+			"one": func() (bool, time.Duration, error) {
+				r, err := s.Release(t.Context(), "x", 1, false, "one")
+				return r.Pending, r.FreeBy, err
+			},
+			"several": func() (bool, time.Duration, error) {
+				r, err := s.ReleaseAll(t.Context(), []string{"y"}, 1, "several")
+				return r.Pending, r.FreeBy, err
+			},
+		}
+		for _, when := range []string{"first", "repeated", "after the stop"} {
+			if when == "after the stop" {
+				_ = p.stop(t.Context())
+			}
+			for what, do := range release {
+				if pending, freeBy, err := do(); err != nil || !pending || freeBy <= 0 {
+					t.Errorf("release of %s, %s: pending %v, free by %v, %v; the store has not confirmed it", what, when, pending, freeBy, err)
+				}
+			}
+		}
+	})
+}
+
 // The timer of a session whose client has not come back goes off just as the gateway stops, and
 // goes on when all that it would write to is closed: the next process has the session, or gives
 // back what it held, and the store has nothing that nobody knows of.
