@@ -57,6 +57,8 @@ func (m *Manager) breakHold(ctx context.Context, name string, fence backend.Fenc
 		return &Error{Code: CodeConflict, Lock: name, Detail: "what the store has under this name is no lock that is known here, so it is left alone; whoever has made it has to delete it"}
 	case errors.Is(err, backend.ErrNotHeld):
 		return mismatch(name, freeNow)
+	case errors.Is(err, backend.ErrFence) && m.IsDraining(): // it may be that of a hold that is left to the next process
+		return m.drainingError(name)
 	case errors.Is(err, backend.ErrFence):
 		return mismatch(name, otherFence)
 	case err != nil:

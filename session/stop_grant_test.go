@@ -101,7 +101,8 @@ func grant(t *testing.T, s *session.Session, name string) session.Grant {
 	return g
 }
 
-// Who breaks a hold while it is left to the next process is not told that the name is free.
+// Who breaks a hold while it is left to the next process, or then, is not told that the name is free,
+// or another's.
 func TestStopWhileAHoldIsBroken(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := begin(t, memory.NewRows(), session.Config{})
@@ -111,6 +112,7 @@ func TestStopWhileAHoldIsBroken(t *testing.T) {
 			t.Error(err)
 		}
 		wantCode(t, l.BreakSeen(t.Context()), session.CodeDraining)
+		wantCode(t, p.Break(t.Context(), "a", l.Fence(), "", "a test"), session.CodeDraining)
 		if err := p.j.Close(); err != nil {
 			t.Error(err)
 		}
