@@ -19,8 +19,8 @@ func (c *conn) allow(right access.Right, names ...string) error {
 func (c *conn) sees(name string) bool { return c.srv.cfg.Access.Sees(c.by, access.Inspect, name) }
 
 func (c *conn) sessionID() string {
-	if c.member.s == nil {
+	if c.joined == nil {
 		return ""
 	}
-	return c.member.s.ID()
+	return c.joined.ID()
 }

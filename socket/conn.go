@@ -53,9 +53,9 @@ type conn struct {
 	name     string
 	library  string
 	version  string
-	member   member
-	failures int  // attempts to authenticate
-	goodbye  bool // hang up after this answer
+	joined   *session.Session // nil: none
+	failures int              // attempts to authenticate
+	goodbye  bool             // hang up after this answer
 	subs     *subscriptions
 	multi    transaction
 
@@ -210,6 +210,8 @@ func (c *conn) run(cmd *command, args []string) error {
 	if err := c.check(cmd, args); err != nil {
 		return err
 	}
-	c.member.touch()
+	if c.joined != nil { // a command is a sign of life
+		c.joined.Touch()
+	}
 	return cmd.run(c, args)
 }

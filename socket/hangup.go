@@ -112,7 +112,7 @@ func (c *conn) close() {
 	c.unsubscribeAll()
 	c.srv.alarms.remove(c)
 	if !stopped {
-		c.member.leave("connection closed")
+		c.detach("connection closed")
 	}
 	c.out.close()
 	c.srv.drop(c)

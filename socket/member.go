@@ -4,43 +4,30 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-// member is a connection's part in a session.
-type member struct {
-	s     *session.Session // nil: in none
-	quiet bool             // the session ends after some time without a command
-}
-
-// touch: a command is a sign of life.
-func (m member) touch() {
-	if m.quiet {
-		m.s.Touch()
+// detach leaves the session, which ends if this was what it lived by.
+func (c *conn) detach(reason string) {
+	if c.joined != nil {
+		c.joined.Detach(reason)
 	}
-}
-
-// leave ends the session if this was what it lived by.
-func (m *member) leave(reason string) {
-	if m.s != nil {
-		m.s.Detach(reason)
-	}
-	*m = member{}
+	c.joined = nil
 }
 
 // session is the connection's session, opened if there is none: only then there is a token
 // to tell.
 func (c *conn) session() (*session.Session, session.Token, error) {
-	if c.member.s != nil {
-		return c.member.s, "", nil
+	if c.joined != nil {
+		return c.joined, "", nil
 	}
 	token, err := c.open(session.Options{})
-	return c.member.s, token, err
+	return c.joined, token, err
 }
 
 // holding is the connection's session, if it has any and could thus hold name.
 func (c *conn) holding(name string) (*session.Session, error) {
-	if c.member.s == nil {
+	if c.joined == nil {
 		return nil, &session.Error{Code: session.CodeNotOwner, Lock: name, Detail: "this connection holds nothing"}
 	}
-	return c.member.s, nil
+	return c.joined, nil
 }
 
 // open joins a new session, which lives by its connections unless o says more.
@@ -63,7 +50,7 @@ func (c *conn) join(token string) error {
 	if err != nil {
 		return err
 	}
-	if s == c.member.s {
+	if s == c.joined {
 		return nil
 	}
 	if err := c.mayLeave(); err != nil {
@@ -75,7 +62,7 @@ func (c *conn) join(token string) error {
 // mayLeave returns an error if leaving the session would release locks: joining another
 // session must not do that.
 func (c *conn) mayLeave() error {
-	s := c.member.s
+	s := c.joined
 	if s == nil || !s.Options().EndsWithConns() || s.Err() != nil || len(s.Leases()) == 0 {
 		return nil
 	}
@@ -88,22 +75,22 @@ func (c *conn) enter(s *session.Session) error {
 	if err := s.Attach(); err != nil {
 		return err
 	}
-	c.member.leave("joined another session")
-	c.member = member{s: s, quiet: s.Options().Keepalive > 0}
+	c.detach("joined another session")
+	c.joined = s
 	c.watchHolds()
 	return nil
 }
 
-// leave leaves the session, which ends it if nothing else keeps it alive.
+// leave is detach, and nothing more is heard of the session.
 func (c *conn) leave(reason string) {
 	c.srv.alarms.remove(c)
-	c.member.leave(reason)
+	c.detach(reason)
 }
 
 // watchHolds has pushes sent about holds in trouble, if the client understands pushes.
 func (c *conn) watchHolds() {
-	if c.member.s != nil && c.w.RESP3 {
-		c.srv.alarms.add(c, c.member.s.ID())
+	if c.joined != nil && c.w.RESP3 {
+		c.srv.alarms.add(c, c.joined.ID())
 		return
 	}
 	c.srv.alarms.remove(c)

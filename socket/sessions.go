@@ -117,7 +117,7 @@ func sessionShow(c *conn, args []string) error {
 	if o.err != nil {
 		return o.err
 	}
-	s := c.member.s
+	s := c.joined
 	if s == nil {
 		return &session.Error{Code: session.CodeNoSession, Detail: "this connection has no session"}
 	}
@@ -137,7 +137,7 @@ func sessionShow(c *conn, args []string) error {
 // in a form that could be told later.
 func sessionInfo(c *conn) (err error) {
 	var token session.Token
-	if c.member.s == nil {
+	if c.joined == nil {
 		if err := c.allow(access.Lock); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func sessionInfo(c *conn) (err error) {
 			return err
 		}
 	}
-	s := c.member.s
+	s := c.joined
 	views, err := s.Views()
 	if err = cmp.Or(s.Err(), err); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (c *conn) writeHolds(views []session.View) {
 }
 
 func sessionEnd(c *conn) error {
-	s := c.member.s
+	s := c.joined
 	if s == nil {
 		return &session.Error{Code: session.CodeNoSession, Detail: "this connection has no session"}
 	}
