@@ -221,12 +221,7 @@ func (s *Session) live() {
 // checkSilence ends a session that was silent for too long. One that waits is
 // not silent: its request is there.
 func (s *Session) checkSilence() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || !s.silentLocked() {
-		return
-	}
-	s.m.wg.Go(func() { s.closeIf(s.silentLocked, "no request for "+s.o.Keepalive.String()) })
+	s.closeIf(s.silentLocked, "no request for "+s.o.Keepalive.String())
 }
 
 // silentLocked: the session was silent for too long. If not, it is looked at again
