@@ -219,6 +219,7 @@ func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire, answer *r
 	_, err := l.enter(ctx, +1, answer)
 	switch {
 	case CodeOf(err) == CodeLost, CodeOf(err) == CodeNotOwner:
+		l.n.Tick() // or it would be tried again and again until the timer has gone off
 		return errOver
 	case err != nil:
 		return err

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,28 @@ func TestReleaseAndReentryAtOnce(t *testing.T) {
 		v, err := entered.Lease.View()
 		if err != nil || v.Count != 1 || entered.New == (left.Count == 1) {
 			t.Fatalf("entered %v, %+v, %v; left %d", entered.New, v, err, left.Count)
+		}
+		mustRelease(t, s, "x")
+	}
+}
+
+// Who asks again for a name whose lease is over gets it anew at once, though the timer that tells of
+// the end is late, as after a sleep of the machine: it is not asked in vain until then.
+func TestReentryBeforeTheTimer(t *testing.T) {
+	var ahead, reads atomic.Int64
+	begin := time.Now()
+	clock := func() time.Duration {
+		reads.Add(1)
+		return time.Since(begin) + time.Hour + time.Duration(ahead.Load())
+	}
+	c := newCluster(t, 1, session.Config{Clock: clock}, nil)
+	s := c.open(0)
+	for range 3 {
+		l := mustAcquire(t, s, "x", session.Acquire{})
+		before := reads.Load()
+		ahead.Add(int64(time.Minute))
+		if next := mustAcquire(t, s, "x", session.Acquire{}); next == l || reads.Load()-before > 1000 {
+			t.Errorf("the clock was read %d times for %v after %v", reads.Load()-before, next.Fence(), l.Fence())
 		}
 		mustRelease(t, s, "x")
 	}

@@ -33,6 +33,9 @@ type Name struct {
 // event is what happens to a contender.
 type event func(c *contender.Contender, now time.Duration) contender.Effects
 
+// Tick ends what is over by now.
+func (n *Name) Tick() { n.apply(Poll, (*contender.Contender).Tick).Launch() }
+
 // Accept says that c is being told that it holds the name. false: it must not be, and
 // waits again.
 func (n *Name) Accept(c *contender.Caller) (ok bool) {

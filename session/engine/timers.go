@@ -4,8 +4,6 @@ import (
 	"container/heap"
 	"sync"
 	"time"
-
-	"github.com/lockgw/lockgw/session/contender"
 )
 
 // timers calls each name when something is due there. It has one alarm for all of them,
@@ -47,7 +45,7 @@ func (t *timers) run() {
 			return
 		}
 		for _, n := range t.passed() {
-			n.apply(Poll, (*contender.Contender).Tick).Launch()
+			n.Tick()
 		}
 	}
 }
