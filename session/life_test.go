@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -140,7 +141,7 @@ func TestNoSilenceWhileRefused(t *testing.T) {
 	})
 }
 
-// A request that waits is a sign of life.
+// A request that waits is a sign of life, and so is the end of its wait.
 func TestKeepaliveWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newCluster(t, 1, session.Config{}, nil)
@@ -148,10 +149,13 @@ func TestKeepaliveWhileWaiting(t *testing.T) {
 		mustAcquire(t, a, "x", session.Acquire{})
 		s := c.open(0, session.Options{Keepalive: 2 * time.Second})
 		got := wait(t, s, "x", session.Acquire{Wait: time.Minute})
-		time.Sleep(20 * time.Second)
+		time.Sleep(21500 * time.Millisecond)
 		mustRelease(t, a, "x")
-		l := within(t, 0, got)
+		l, granted := within(t, 0, got), time.Now()
 		<-s.Done()
+		if lived := time.Since(granted); lived < 2*time.Second {
+			t.Errorf("the session has ended %v after the grant", lived)
+		}
 		synctest.Wait()
 		if held(l) {
 			t.Error("held after the session")
@@ -254,6 +258,38 @@ func TestMaxHold(t *testing.T) {
 		_, err = s.Release(t.Context(), "x", 1, false, "")
 		wantCode(t, err, session.CodeLost)
 	})
+}
+
+// Of a loss nobody is told any more who has had the name again since.
+func TestLossBeforeAnotherHold(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		s := c.open(0)
+		mustAcquire(t, s, "x", session.Acquire{MaxHold: time.Second})
+		time.Sleep(2 * time.Second)
+		_, err := s.Lease("x", 1)
+		wantCode(t, err, session.CodeLost)
+		mustAcquire(t, s, "x", session.Acquire{})
+		mustRelease(t, s, "x")
+		_, err = s.Lease("x", 1)
+		wantCode(t, err, session.CodeNotOwner)
+	})
+}
+
+// A hold that is lost just as it is granted is not among those of its session.
+func TestLossAtTheGrant(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16)) // so that the system interrupts anywhere
+	begin := time.Now()
+	c := newCluster(t, 1, session.Config{Clock: func() time.Duration { return time.Since(begin) + time.Hour }}, nil)
+	s := c.open(0)
+	for range 30000 {
+		<-mustAcquire(t, s, "x", session.Acquire{MaxHold: 1}).Done()
+		for i := 0; len(s.Leases()) > 0; i++ {
+			if runtime.Gosched(); i > 1_000_000 {
+				t.Fatal("it is over, and still among those that are held")
+			}
+		}
+	}
 }
 
 func TestMinHold(t *testing.T) {
