@@ -51,7 +51,7 @@ type Lease struct {
 	path     WakePath
 	behind   backend.Owner // who the historian was told holds the name
 	ending   *ending       // it is being released; or why it is about to be lost
-	over     bool          // released, lost or refused
+	over     bool          // released or lost
 	err      *Error        // why it is over, if it was not released
 	busy     chan struct{} // closed when the change of the entries under way is done
 	written  chan struct{} // of capacity 1: the store knows the entries; made by writeEntries

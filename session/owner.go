@@ -101,7 +101,7 @@ func (o owner) Ended(c *contender.Caller, r contender.Reason) {
 	switch r {
 	case contender.Held, contender.Conflict, contender.Full, contender.Refused, contender.Failed:
 		l.mu.Lock()
-		l.refused, l.over = r, true
+		l.refused = r
 		l.mu.Unlock()
 		l.signal()
 	default:

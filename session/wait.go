@@ -39,12 +39,7 @@ func (s *Session) stand(ctx context.Context, l *Lease, a *Acquire, r *receipt) (
 }
 
 // leave ends l's wait. If it was granted meanwhile, that goes to the next.
-func (l *Lease) leave() {
-	l.mu.Lock()
-	l.over = true
-	l.mu.Unlock()
-	l.n.Release(&l.c).Launch()
-}
+func (l *Lease) leave() { l.n.Release(&l.c).Launch() }
 
 // late is what an acquire is refused by when its wait is over.
 func (a *Acquire) late() Code {
