@@ -156,7 +156,7 @@ func (s *Session) surrender(ctx context.Context, name string, thread int64, all 
 			if n, err := s.leaveOnce(ctx, l, answer); n > 0 || err != nil {
 				return Released{Count: n}, err
 			}
-			_, freeBy = l.longest() // it may have been renewed meanwhile
+			continue // others have left it meanwhile
 		}
 		freeAt := s.m.cfg.Clock() + freeBy
 		errand, ended := l.endUnless(!all, "", answer)
