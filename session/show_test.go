@@ -43,6 +43,23 @@ func TestHolderIsTheBoundProcess(t *testing.T) {
 	})
 }
 
+// Nobody else has asked where the process that is shown has opened the session, or nobody is known
+// to have, as over TCP.
+func TestShowOfNobodyElse(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := newCluster(t, 1, session.Config{}, nil)
+		for _, opener := range []session.Peer{helper, session.NoPeer()} {
+			s := c.open(0, session.Options{Peer: opener})
+			mustAcquire(t, s, "x", session.Acquire{})
+			s.Show(session.Process{PID: helper.PID, UID: helper.UID, Command: helper.Command})
+			if st, err := c.nodes[0].Inspect(t.Context(), "x"); err != nil || st.Holder.Peer != helper || st.Holder.AskedBy != nil {
+				t.Errorf("opened by %+v the holder is %+v, asked for by %+v, %v", opener, st.Holder, st.Holder.AskedBy, err)
+			}
+			mustRelease(t, s, "x")
+		}
+	})
+}
+
 // What is shown later counts for the holds that are there, also on other nodes and in
 // the next process.
 func TestShow(t *testing.T) {
