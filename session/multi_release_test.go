@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -109,7 +110,8 @@ func TestReleaseAllWithoutStore(t *testing.T) {
 
 // Who waits for several when its session ends is told so, and not that it has released one.
 func TestAcquireAllOfAnEndedSession(t *testing.T) {
-	for range 200 { // whichever it hears of first
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16)) // so that the system interrupts anywhere
+	for range 200 {                                  // whichever it hears of first
 		bubble(t, func(t *testing.T) {
 			c := newCluster(t, 1, session.Config{}, nil)
 			mustAcquire(t, c.open(0), "y", session.Acquire{})
