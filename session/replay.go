@@ -23,7 +23,6 @@ type replay struct {
 	v    any
 	err  error
 	told bool // the answer is one for those who wait for it, too
-	keep bool // and for those who ask later
 }
 
 // replayLocked makes the place for the answer to a request with key.
@@ -109,15 +108,15 @@ func (s *Session) remember(of *receipt, r *replay, unknown bool) {
 	s.mu.Lock()
 	r.At = s.m.cfg.Clock()
 	r.told = final(r.err)
-	r.keep = r.told && (r.err == nil || of.changed || unknown)
-	if !r.keep {
+	keep := r.told && (r.err == nil || of.changed || unknown) // for those who ask later
+	if !keep {
 		delete(s.replays, of.key)
 	} else if r.err != nil {
 		s.m.cfg.Journal.Answered(s.id, of.refused(r.err, r.At))
 	}
 	close(r.done)
 	s.mu.Unlock()
-	if r.keep {
+	if keep {
 		s.m.answers.Add(&r.Answer)
 	}
 }

@@ -205,7 +205,7 @@ func (m *Manager) remind(past map[string]*journal.Session, byID map[string]*Sess
 // remind takes up an answer that an earlier process has given.
 func (s *Session) remind(a journal.Answer, lost map[journal.Owner]journal.Lost) {
 	r := s.replayLocked(a.Key, a.What, 1)
-	r.At, r.told, r.keep = a.Up, true, true
+	r.At, r.told = a.Up, true
 	close(r.done)
 	switch {
 	case a.Code != "":
