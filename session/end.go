@@ -17,9 +17,7 @@ import (
 func (s *Session) Retire(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed && len(s.holds)+len(s.waiting) == 0 {
-		s.retireLocked(repeatGrace, func() { s.retired(reason) })
-	}
+	s.retireLocked(repeatGrace, func() { s.retired(reason) })
 }
 
 // retireLocked ends the session by f in a while, and not when it was to end before: it has had its
