@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -260,36 +259,28 @@ func TestMaxHold(t *testing.T) {
 	})
 }
 
-// Of a loss nobody is told any more who has had the name again since.
-func TestLossBeforeAnotherHold(t *testing.T) {
+// Why a session has ended is not remembered for good.
+func TestEndsAreForgotten(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := newCluster(t, 1, session.Config{}, nil)
-		s := c.open(0)
-		mustAcquire(t, s, "x", session.Acquire{MaxHold: time.Second})
-		time.Sleep(2 * time.Second)
-		_, err := s.Lease("x", 1)
-		wantCode(t, err, session.CodeLost)
-		mustAcquire(t, s, "x", session.Acquire{})
-		mustRelease(t, s, "x")
-		_, err = s.Lease("x", 1)
-		wantCode(t, err, session.CodeNotOwner)
-	})
-}
-
-// A hold that is lost just as it is granted is not among those of its session.
-func TestLossAtTheGrant(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16)) // so that the system interrupts anywhere
-	begin := time.Now()
-	c := newCluster(t, 1, session.Config{Clock: func() time.Duration { return time.Since(begin) + time.Hour }}, nil)
-	s := c.open(0)
-	for range 30000 {
-		<-mustAcquire(t, s, "x", session.Acquire{MaxHold: 1}).Done()
-		for i := 0; len(s.Leases()) > 0; i++ {
-			if runtime.Gosched(); i > 1_000_000 {
-				t.Fatal("it is over, and still among those that are held")
+		m := newCluster(t, 1, session.Config{}, nil).nodes[0]
+		end := func() session.Token {
+			s, token, err := m.Open(session.Options{Peer: session.NoPeer()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.End(t.Context(), "a test")
+			return token
+		}
+		old := end()
+		time.Sleep(time.Hour)
+		for range 10_000 { // each end forgets two others, if those are old
+			end()
+			if _, err := m.Lookup(old); session.CodeOf(err) == session.CodeNoSession {
+				return
 			}
 		}
-	}
+		t.Error("an hour later it is still known why the session has ended")
+	})
 }
 
 func TestMinHold(t *testing.T) {
