@@ -28,7 +28,6 @@ type Lease struct {
 	c      contender.Caller
 	known  int                    // entries of which somebody was told, or is about to be; guarded as c
 	secret bool                   // not for the next process: nobody was told of it; guarded as c
-	counts bool                   // among the holds of its user; guarded as c
 	asked  time.Time              // when it began to wait; zero: before this process
 	tries  bool                   // it came without wanting to wait
 	repeat *receipt               // of the acquire, if that had a key

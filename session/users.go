@@ -85,14 +85,10 @@ func (h *holding) by(user string) int {
 }
 
 // count and countNoMore enclose the time in which somebody has the name by l.
-func (l *Lease) count() {
-	l.counts = true
-	l.m.holding.add(l.s.o.User, 1)
-}
+func (l *Lease) count() { l.m.holding.add(l.s.o.User, 1) }
 
 func (l *Lease) countNoMore() {
-	if l.counts {
-		l.counts = false
+	if l.s != nil {
 		l.m.holding.add(l.s.o.User, -1)
 	}
 }
