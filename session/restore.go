@@ -122,7 +122,11 @@ func (m *Manager) resume(p *contender.Past, k journal.Key, t *journal.Turn, s *S
 
 // superseded: the node has had a later hold of the name than that of t, so t is over.
 func (m *Manager) superseded(k journal.Key, t *journal.Turn, s *Session, c *journal.Session) {
+	if k.Slot != "" {
+		defer m.cfg.Journal.Idle(k) // it is nobody's from then on
+	}
 	if s == nil {
+		m.cfg.Journal.Free(k)
 		return
 	}
 	l := newLease(s, m, k.Name, t.Thread)
@@ -132,9 +136,6 @@ func (m *Manager) superseded(k journal.Key, t *journal.Turn, s *Session, c *jour
 		c.Losses = map[journal.Owner]journal.Lost{}
 	}
 	c.Losses[journal.Owner{Name: k.Name, Thread: t.Thread}] = l.loss(reasonGone) // for repeats
-	if k.Slot != "" {
-		m.cfg.Journal.Idle(k)
-	}
 	s.keepLost(holdKey{k.Name, t.Thread}, l.lostError(reasonGone))
 }
 
