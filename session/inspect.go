@@ -78,7 +78,7 @@ func (m *Manager) statusOf(name string, a *engine.Answer) Status {
 	} else {
 		s.Next, s.Ahead = s.next(m.store.Node(), a), s.ahead(m.store.Node(), a)
 	}
-	if s.Holder != nil && len(s.Shares) > 0 && s.Mode == backend.Exclusive {
+	if s.Mode == backend.Exclusive {
 		s.Shares = nil
 	}
 	for _, node := range a.Silent {
