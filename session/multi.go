@@ -35,7 +35,11 @@ func (s *Session) AcquireAll(ctx context.Context, names []string, a Acquire) ([]
 		return s.gather(ctx, names, a, nil)
 	}
 	what := digest("acquire", fmt.Sprintf("%q %d %v %v %v %v %v", names, a.Thread, a.Wait, a.TTL, a.Fixed, a.MaxHold, a.MinHold)+a.inMode())
-	v, _, err := s.once(ctx, s.receiptFor(names, a.Key, what), true, func(r *receipt) (any, error) { return s.gather(ctx, names, a, r) })
+	whole, err := s.receiptFor(names, a.Key, what)
+	if err != nil {
+		return nil, err
+	}
+	v, _, err := s.once(ctx, whole, true, func(r *receipt) (any, error) { return s.gather(ctx, names, a, r) })
 	gs, _ := v.([]Grant)
 	return gs, err
 }

@@ -36,7 +36,11 @@ func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, 
 		return s.releaseAll(ctx, names, thread, nil)
 	}
 	what := digest("release", fmt.Sprintf("%q %d", names, thread))
-	v, repeat, err := s.once(ctx, s.receiptFor(names, key, what), false, func(r *receipt) (any, error) {
+	whole, err := s.receiptFor(names, key, what)
+	if err != nil {
+		return AllReleased{}, err
+	}
+	v, repeat, err := s.once(ctx, whole, false, func(r *receipt) (any, error) {
 		return s.releaseAll(ctx, names, thread, r)
 	})
 	if r, ok := v.(Released); ok { // of the process before it is not known which names those of the session were

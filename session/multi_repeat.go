@@ -18,18 +18,24 @@ func (r *receipt) of(name string) *receipt {
 }
 
 // receiptFor is the receipt of a request for names; none: for all that the session holds, of which
-// there is one answer.
-func (s *Session) receiptFor(names []string, key, what string) *receipt {
+// there is one answer. CodeConflict where the process before this one has answered another request
+// with the key: of that there is only what it did to each name.
+func (s *Session) receiptFor(names []string, key, what string) (*receipt, error) {
 	r := &receipt{key: key, what: what}
-	for _, name := range names {
-		if s.before(r.of(name)) == nil {
-			r.names++
-		}
-	}
 	if len(names) == 0 {
 		r.names = 1
 	}
-	return r
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		switch p := s.replays[r.of(name).key]; {
+		case p == nil:
+			r.names++
+		case p.what != what:
+			return nil, errOtherRequest
+		}
+	}
+	return r, nil
 }
 
 // before is what the process before this one has answered to r, nil if nothing.

@@ -33,17 +33,22 @@ func TestRepeatedAcquireAll(t *testing.T) {
 				}
 			}
 		}
-		check()
-		_, err := s.AcquireAll(t.Context(), []string{"a", "c"}, a)
-		wantCode(t, err, session.CodeConflict)
-		for _, other := range []session.Acquire{{Key: "k", Shared: true}, {Key: "k", Limit: 2}} {
-			_, err = s.AcquireAll(t.Context(), []string{"b", "a"}, other)
+		conflicts := func() {
+			t.Helper()
+			_, err := s.AcquireAll(t.Context(), []string{"a", "c"}, a)
+			wantCode(t, err, session.CodeConflict)
+			for _, other := range []session.Acquire{{Key: "k", Shared: true}, {Key: "k", Limit: 2}, {Key: "k", TTL: 10 * time.Second}} {
+				_, err = s.AcquireAll(t.Context(), []string{"b", "a"}, other)
+				wantCode(t, err, session.CodeConflict)
+			}
+			_, err = s.ReleaseAll(t.Context(), []string{"a", "b"}, 1, "k")
 			wantCode(t, err, session.CodeConflict)
 		}
-		_, err = s.ReleaseAll(t.Context(), []string{"a", "b"}, 1, "k")
-		wantCode(t, err, session.CodeConflict)
+		check()
+		conflicts()
 		p = p.restart()
 		s = p.lookup(token)
+		conflicts()
 		check()
 		check()
 

@@ -45,6 +45,8 @@ type receipt struct {
 	undoes    bool // what was done before by the request, whose answer is taken back
 }
 
+var errOtherRequest = &Error{Code: CodeConflict, Detail: "this request id was used for a different request"}
+
 // once runs f, unless a request with this key was run: then it returns that
 // one's answer, when it is there, and says so (repeat). CodeConflict when the key was
 // used for something else.
@@ -95,7 +97,7 @@ func (s *Session) recall(of *receipt) (r *replay, mine bool, err error) {
 	defer s.mu.Unlock()
 	if r := s.replays[of.key]; r != nil {
 		if r.what != of.what {
-			return nil, false, &Error{Code: CodeConflict, Detail: "this request id was used for a different request"}
+			return nil, false, errOtherRequest
 		}
 		return r, false, nil
 	}
