@@ -62,8 +62,11 @@ func (s *session) bucket(ctx context.Context, name string) (bucket, error) {
 		if err == nil && !ok {
 			err = backend.NotSent("ZooKeeper does not have a znode that it has just made")
 		}
+		if isGone(err) { // somebody has deleted what all are below, and the next session makes it
+			s.t.listening.Lost(s)
+		}
 	}
-	return is, quorum.Unasked(err)
+	return is, quorum.Unasked(settled(err))
 }
 
 // peek is bucket, but makes none. false: there is none, nor a record below it.

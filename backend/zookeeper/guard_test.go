@@ -189,3 +189,49 @@ func TestSameNode(t *testing.T) {
 		t.Error("they take it for an older copy")
 	}
 }
+
+// Whatever somebody deletes below the chroot, the gateways make it anew and go on. Without their
+// pulses the store may be an older copy, so that they wait first.
+func TestDeletedByHand(t *testing.T) {
+	t.Parallel()
+	s, at := zktest.Shared(t), chroot("deleted")
+	short := func(cfg *Config) { cfg.Lease = time.Second }
+	a, b := listen(t, zktest.URL(at, s), "a", short), listen(t, zktest.URL(at, s), "b", short)
+	z := zktest.Client(t, s)
+	for _, part := range []string{"/l", "/n", "/m", "/p", "/birth", ""} {
+		was := a.TakeFor("n", time.Minute).Record.Top
+		a.Leave("n")
+		if err := deleteAll(z, "/"+at+part); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []*client{b, a} {
+			until(t, c.Node()+" is granted nothing after "+part+" was deleted", func() bool {
+				r, err := c.Try("n", ledger.Op{Want: 1, TTL: time.Minute})
+				return err == nil && r.Written
+			})
+			if r := c.Ask("n", ledger.Op{Verb: ledger.Sync}); r.Record.Top <= was {
+				t.Errorf("fence %d comes after %d", r.Record.Top, was)
+			}
+			c.Leave("n")
+		}
+	}
+}
+
+// deleteAll deletes a znode with all below it, while others make some anew.
+func deleteAll(z *zk.Conn, path string) error {
+	for {
+		below, _, err := z.Children(path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil
+		}
+		for _, child := range below {
+			err = errors.Join(err, deleteAll(z, path+"/"+child))
+		}
+		if err == nil {
+			err = z.Delete(path, -1)
+		}
+		if !errors.Is(err, zk.ErrNotEmpty) {
+			return err
+		}
+	}
+}

@@ -186,29 +186,30 @@ func (t *Table) begin(ctx context.Context, first bool) (s *session, err error) {
 	return s, nil
 }
 
-// prepare makes the znodes that all gateways share.
+// prepare makes the znodes that all gateways share, also those that somebody has deleted.
 func (s *session) prepare(ctx context.Context) error {
 	p := s.t.paths
-	_, _, err := s.get(ctx, p.birth())
-	if !isGone(err) {
-		return err
-	}
 	path := ""
 	for part := range strings.SplitSeq(p.root[1:], "/") {
 		path += "/" + part
-		if _, _, err := s.get(ctx, path); isGone(err) {
-			err = s.create(ctx, path, "")
-			if err != nil {
-				return err
-			}
-		}
-	}
-	for _, part := range []string{"/l", "/n", "/m", "/p"} {
-		if err := s.create(ctx, p.root+part, ""); err != nil {
+		if err := s.ensure(ctx, path, ""); err != nil {
 			return err
 		}
 	}
-	return s.create(ctx, p.birth(), "{}")
+	for _, part := range []string{"/l", "/n", "/m", "/p"} {
+		if err := s.ensure(ctx, p.root+part, ""); err != nil {
+			return err
+		}
+	}
+	return s.ensure(ctx, p.birth(), "{}")
+}
+
+// ensure makes a znode if it is not there. One that may not be read is.
+func (s *session) ensure(ctx context.Context, path, value string) error {
+	if _, _, err := s.get(ctx, path); isGone(err) {
+		return s.create(ctx, path, value)
+	}
+	return nil
 }
 
 // announce makes the znodes of the session, in place of those of an earlier one.
