@@ -27,6 +27,9 @@ func refuses(t *testing.T, url, want string) {
 	if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
 		t.Errorf("the error is %v, want a refusal with %q", err, want)
 	}
+	if answered := strings.Contains(err.Error(), backend.ErrRefused.Error()); answered && errors.Is(err, backend.ErrUnreachable) {
+		t.Errorf("of a server that answers is said: %v", err)
+	}
 	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}

@@ -46,7 +46,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.link = newLink(func() (*clientv3.Client, error) { return connect(context.Background(), a, cfg.Password) })
 	t.leases.t = t
 	t.listening = quorum.NewListening[bool](quorum.Listens{
-		Store: "etcd", Over: "messages of other gateways may have been missed", Stays: true, Unsent: unsent, Log: t.Log,
+		Store: "etcd", Over: "messages of other gateways may have been missed", Stays: true, Log: t.Log,
 	})
 	return t, nil
 }

@@ -39,9 +39,7 @@ type Listens struct {
 	Over  string // for the log, when one is over and another is to be begun
 	// Stays: one that is over does for requests, unless it was lost.
 	Stays bool
-	// Unsent is an error of a request that was not sent, because of err.
-	Unsent func(err error) error
-	Log    *slog.Logger
+	Log   *slog.Logger
 }
 
 // NewListening is of a node that does not listen yet.
@@ -136,7 +134,7 @@ func (l *Listening[S]) Wait(ctx context.Context) (n S, err error) {
 		case n != none:
 			return n, nil
 		case err != nil && !soon:
-			return none, l.cfg.Unsent(err)
+			return none, Unasked(err)
 		}
 		select {
 		case <-changed:

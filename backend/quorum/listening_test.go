@@ -26,7 +26,6 @@ func serve(t *testing.T, stays bool) *served {
 	s := &served{begin: make(chan int), end: make(chan error)}
 	s.Listening = NewListening[int](Listens{
 		Store: "the store", Over: "it is over", Stays: stays, Log: slog.New(slog.NewTextHandler(&s.log, nil)),
-		Unsent: func(err error) error { return fmt.Errorf("unsent: %w", err) },
 	})
 	life, end := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -77,7 +76,7 @@ func TestListeningWait(t *testing.T) {
 		s.begin <- 0
 		s.end <- errGone
 		synctest.Wait()
-		if _, err := s.asks(t); !errors.Is(err, errGone) || !strings.HasPrefix(err.Error(), "unsent") {
+		if _, err := s.asks(t); !errors.Is(err, backend.ErrUnreachable) || !strings.Contains(err.Error(), "gone") {
 			t.Errorf("when none begins: %v", err)
 		}
 		if err := s.Trouble(); !errors.Is(err, backend.ErrUnavailable) || !errors.Is(err, errGone) {

@@ -52,7 +52,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	}
 	t.Init(cfg, "zookeeper")
 	t.listening = quorum.NewListening[*session](quorum.Listens{
-		Store: "ZooKeeper", Over: "the session with ZooKeeper is over, and another one begins", Unsent: quorum.Unasked, Log: t.Log,
+		Store: "ZooKeeper", Over: "the session with ZooKeeper is over, and another one begins", Log: t.Log,
 	})
 	t.remains.t = t
 	t.posted.me, t.guard.me = newSession(), newSession()
