@@ -2,15 +2,18 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/dialer"
 )
 
@@ -24,7 +27,8 @@ const (
 	pingEvery   = 5 * time.Second
 	pingTimeout = 2 * time.Second
 	// A member that comes back is found again within a second.
-	reconnectMost = time.Second
+	reconnectLeast = 50 * time.Millisecond
+	reconnectMost  = time.Second
 )
 
 var scheme = dialer.Scheme{Name: "etcd", Port: "2379", Path: "lockgw", What: "prefix"}
@@ -35,11 +39,27 @@ func CheckURL(raw string) error {
 	return err
 }
 
-// atOnce has a request that no member can be reached for say so, and why. By default the
-// library has it wait to the end of its time.
-func atOnce(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return invoke(ctx, method, req, reply, c, append(opts, grpc.WaitForReady(false))...)
+// atOnce has a request that no member can be reached for say so, and why: by default the library
+// has it wait to the end of its time. What a learner has refused goes to the next of so many members.
+func atOnce(members int) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) (err error) {
+		opts = append(opts, grpc.WaitForReady(false))
+		for n := range attempts * members {
+			if n >= members && !backend.Wait(ctx, reconnectLeast) { // there may be no connection yet to the others
+				break
+			}
+			if err = invoke(ctx, method, req, reply, c, opts...); !learns(err) {
+				break
+			}
+		}
+		return err
+	}
 }
+
+// learns: a member has said err that is a learner, and has done nothing of the request.
+func learns(err error) bool { return errors.Is(toEtcd(err), errLearner) }
+
+var errLearner = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 
 // login is what a client logs in by. The library would do so with the password that it was given first,
 // and send the token of before with that. Once the password is another, etcd knows that token no more, and
@@ -59,8 +79,8 @@ func connect(life context.Context, a dialer.Address, password func() string) (*c
 	cfg := clientv3.Config{
 		Context: life, Logger: zap.NewNop(),
 		MaxUnaryRetries: attempts, DialTimeout: loginTimeout, DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
-		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(atOnce), grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
+		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(atOnce(len(a.Members))), grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: reconnectLeast, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMost},
 			MinConnectTimeout: loginTimeout,
 		}), grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 			return dialer.New(loginTimeout).DialContext(ctx, "tcp", addr)

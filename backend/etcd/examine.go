@@ -51,6 +51,8 @@ func member(ctx context.Context, c *clientv3.Client, e string) (f backend.Findin
 		f.Warned, f.Detail, f.Remedy = true, "knows no leader", "see to it that a majority of the members runs"
 	case len(st.Errors) > 0:
 		f.Fails, f.Detail, f.Remedy = true, strings.Join(st.Errors, ", "), "of NOSPACE: compact and defragment etcd, then run `etcdctl alarm disarm`"
+	case st.IsLearner:
+		f.Warned, f.Detail, f.Remedy = true, "is a learner, which takes no requests", "promote it (`etcdctl member promote`)"
 	default:
 		f.Detail = fmt.Sprintf("etcd %s, %d MB", st.Version, st.DbSize>>20)
 	}

@@ -2,7 +2,9 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -95,7 +97,9 @@ func (l *link) keepAlive(ctx context.Context, id clientv3.LeaseID) (ttl time.Dur
 	defer l.beats.end()
 	old := l.beat != nil
 	ttl, err = l.ask(ctx, c, id)
-	if err != nil && old && ctx.Err() == nil { // the stream was of a connection that is gone
+	// The stream may have been of a connection that is gone, and a new one may go to a learner.
+	for n := attempts * len(c.Endpoints()); err != nil && (old || learns(err)) && n > 0 && ctx.Err() == nil; n-- {
+		old = false
 		ttl, err = l.ask(ctx, c, id)
 	}
 	switch {
@@ -128,8 +132,8 @@ func (l *link) ask(ctx context.Context, c *clientv3.Client, id clientv3.LeaseID)
 			l.beat = nil
 		}
 	}()
-	if err := l.beat.Send(&pb.LeaseKeepAliveRequest{ID: int64(id)}); err != nil {
-		return 0, err
+	if err := l.beat.Send(&pb.LeaseKeepAliveRequest{ID: int64(id)}); err != nil && !errors.Is(err, io.EOF) {
+		return 0, err // of a stream that has ended the answer says why
 	}
 	r, err := l.beat.Recv()
 	if err != nil {

@@ -47,6 +47,7 @@ func refusal(err error) string {
 		{rpctypes.ErrNoSpace, "etcd has used up its quota and takes no writes; compact and defragment it, then `etcdctl alarm disarm`"},
 		{rpctypes.ErrRequestTooLarge, "the record is larger than etcd takes in one request (--max-request-bytes)"},
 		{rpctypes.ErrTooManyOps, "the write has more parts than etcd takes in one transaction (--max-txn-ops)"},
+		{errLearner, "the members of etcd that can be reached are learners, which take no requests; promote one (`etcdctl member promote`), or name others in backend.url"},
 		{rpctypes.ErrTooManyRequests, "etcd has too many requests under way"},
 		{rpctypes.ErrPermissionDenied, "etcd: permission denied; the user needs a role with readwrite on the prefix (see docs/etcd.md)"},
 		{rpctypes.ErrUserEmpty, "etcd asks for a user; name one in backend.url"},

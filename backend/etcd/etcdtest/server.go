@@ -117,6 +117,24 @@ func start(t testing.TB, n int, args []string, tls func() *tls.Config, prepare f
 	return servers, nil
 }
 
+// StartLearner starts a member that learns from servers, which take one without a check of
+// their own: --strict-reconfig-check=false.
+func StartLearner(t testing.TB, servers ...*Server) *Server {
+	t.Helper()
+	ports := servertest.FreeAddrs(t, 2)
+	s := &Server{name: "learner", peer: ports[1], args: []string{"--initial-cluster-state", "existing"}}
+	s.all = servers[0].all + "," + s.name + "=http://" + s.peer
+	s.Keeper = servertest.Keeper{T: t, Product: "etcd", Addr: ports[0], Data: filepath.Join(t.TempDir(), "data"), Command: s.command, Answers: s.answers}
+	if _, err := Client(t, servers...).MemberAddAsLearner(t.Context(), []string{"http://" + s.peer}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	if err := errors.Join(s.Begin(), s.Ready()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // URL is the address as lockgw takes it, of one server or of several.
 func URL(servers ...*Server) string {
 	var addrs []string
