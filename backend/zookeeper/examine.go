@@ -95,10 +95,14 @@ func examineRights(ctx context.Context, s *session) []backend.Finding {
 	}}
 }
 
-// examineSession warns where a dead gateway's names are free later than after the usual lease.
+// examineSession warns where a dead gateway's names are free later than they have to be.
 func examineSession(s *session, lease time.Duration) backend.Finding {
 	f := backend.Finding{Check: "session", Detail: fmt.Sprintf("the servers grant %v", s.c.timeout())}
-	if spare := s.endOf(lease).Spare; spare > 0 {
+	if asked := s.t.sessionTime(); s.c.timeout() > asked {
+		f.Warned = true
+		f.Detail += fmt.Sprintf(", and were asked for %v: what a dead gateway held is free only then", asked)
+		f.Remedy = "set minSessionTimeout of ZooKeeper to less; where it is not set, it is two of tickTime"
+	} else if spare := s.endOf(lease).Spare; spare > 0 {
 		f.Warned = true
 		f.Detail += fmt.Sprintf(", which is less than lock.ttl of %v needs: what a dead gateway held is free %v after the session", lease, spare.Round(time.Second))
 		f.Remedy = "set maxSessionTimeout of ZooKeeper to a minute, or a shorter lock.ttl"
