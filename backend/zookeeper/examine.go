@@ -35,7 +35,7 @@ func Examine(ctx context.Context, cfg Config) []backend.Finding {
 func member(ctx context.Context, a address, i int) backend.Finding {
 	a.Members = a.Members[i : i+1]
 	if err := reachable(ctx, a); err != nil {
-		return backend.Finding{Warned: true, Detail: err.Error(), Remedy: "see whether it runs, can be reached from here, and is of a majority"}
+		return backend.Finding{Warned: true, Detail: err.Error(), Remedy: "see whether it runs, can be reached from here, is of a majority, and takes one connection more from here (maxClientCnxns)"}
 	}
 	return backend.Finding{Detail: "takes sessions"}
 }
