@@ -92,7 +92,7 @@ func (s *session) parent(ctx context.Context, path string) (is bucket, ok bool, 
 	}
 	top, err := strconv.ParseUint(string(value), 10, 63)
 	if err != nil {
-		return bucket{}, false, fmt.Errorf("%w: the znode %s of ZooKeeper has to have a number", errForeign, path)
+		return bucket{}, false, fmt.Errorf("%w: the znode %s of ZooKeeper has to have a number above all fences of what is below it: write that of `date +%%s%%6N` there", errForeign, path)
 	}
 	return bucket{st.Version, backend.Fence(top)}, true, nil
 }

@@ -163,7 +163,7 @@ func (s *session) trust(ctx context.Context) error {
 	}
 	var x birth
 	if err := json.Unmarshal(value, &x); err != nil {
-		return backend.NotSent("the znode " + s.t.paths.birth() + " of ZooKeeper cannot be read: " + strings.TrimSpace(err.Error()))
+		return backend.NotSent("the znode " + s.t.paths.birth() + " of ZooKeeper cannot be read, and is made anew once you delete it: " + strings.TrimSpace(err.Error()))
 	}
 	s.t.guard.mu.Lock()
 	defer s.t.guard.mu.Unlock()

@@ -264,6 +264,23 @@ func TestForeignZnodes(t *testing.T) {
 			t.Errorf("with %q there the list says %v", value, err)
 		}
 	}
+	for path, remedy := range map[string]string{a.paths.bucket("m"): "date +%s%6N", a.paths.birth(): "delete"} {
+		a.Take("m")
+		a.Leave("m")
+		was, _, err := c.Get(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Set(path, []byte("junk"), -1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Try("m", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), remedy) {
+			t.Errorf("with junk at %s: %v", path, err)
+		}
+		if _, err := c.Set(path, was, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, value := range []string{"", "x", `{"from":"f","n":1,"notes":[{"n":1,"kind":9,"name":"n"},{"n":1,"kind":1}]}`, `{"from":"f","n":2,"notes":[{"n":2,"kind":1,"name":"n"}],"row":"1 1=x:y -\n{}"}`} {
 		if _, err := c.Set(a.paths.mail("a"), []byte(value), -1); err != nil {
 			t.Fatal(err)
