@@ -20,9 +20,6 @@ const renewTogether = 100
 // expired before, so that nobody can have taken what was under it when it was read.
 func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error) {
 	errs := make([]error, len(rs))
-	if len(rs) == 0 {
-		return errs, nil
-	}
 	c, err := t.link.client(ctx)
 	if err != nil {
 		return nil, err

@@ -16,9 +16,6 @@ import (
 // last longer than is written there, or is under another session.
 func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error) {
 	errs := make([]error, len(rs))
-	if len(rs) == 0 {
-		return errs, nil
-	}
 	s, err := t.listening.Wait(ctx)
 	if err != nil {
 		return nil, err
