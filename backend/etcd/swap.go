@@ -248,8 +248,8 @@ func (t *Table) compose(ctx context.Context, c *clientv3.Client, s ledger.Swap, 
 	if err != nil {
 		return nil, false, err
 	}
-	w.mail, err = letters(quorum.About(s.Name, s.Effects.Messages), w.row.Text())
-	return w, true, err
+	w.mail = letters(quorum.About(s.Name, s.Effects.Messages), w.row.Text())
+	return w, true, nil
 }
 
 // written is the reply to w, which was carried out.

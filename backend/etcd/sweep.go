@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -150,13 +151,9 @@ func (t *Table) delete(ctx context.Context, some map[string]leftover) error {
 	}
 	for range tries {
 		mark, fence := t.mark.get()
-		value, err := json.Marshal(max(fence, top))
-		if err != nil {
-			return err
-		}
 		then := ops
 		if top > fence {
-			then = append([]clientv3.Op{clientv3.OpPut(t.keys.mark(), string(value))}, ops...)
+			then = append([]clientv3.Op{clientv3.OpPut(t.keys.mark(), strconv.FormatUint(uint64(top), 10))}, ops...)
 		}
 		r, err := c.Txn(ctx).If(mark.is(t.keys.mark())...).Then(then...).Else(clientv3.OpGet(t.keys.mark())).Commit()
 		if err != nil {

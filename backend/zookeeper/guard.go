@@ -114,10 +114,7 @@ func (s *session) beat(ctx context.Context) error {
 	g := &s.t.guard
 	path := s.t.paths.pulse(s.t.Node())
 	_, version := g.proof()
-	value, err := json.Marshal(pulse{g.me, g.since})
-	if err != nil {
-		return err
-	}
+	value, _ := json.Marshal(pulse{g.me, g.since}) // it never fails
 	if version < 0 {
 		if err := s.create(ctx, path, ""); err != nil {
 			return err
@@ -141,10 +138,7 @@ func (s *session) beat(ctx context.Context) error {
 func (s *session) alarm(ctx context.Context) error {
 	t := s.t
 	t.Log.Warn("ZooKeeper was restored from an older copy; no new locks are granted until all that may have been forgotten is over", "for", t.Lease)
-	value, err := json.Marshal(birth{t.Lease.Milliseconds(), t.Node()})
-	if err != nil {
-		return err
-	}
+	value, _ := json.Marshal(birth{t.Lease.Milliseconds(), t.Node()}) // it never fails
 	st, err := s.write(ctx, t.paths.birth(), string(value), -1)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -42,6 +41,12 @@ type content struct {
 	Born    int64  `json:"born,omitempty"`
 	Version int32  `json:"version,omitempty"`
 	Bucket  int32  `json:"bucket,omitempty"`
+}
+
+// String is what is written of it.
+func (x content) String() string {
+	value, _ := json.Marshal(x) // it never fails
+	return string(value)
 }
 
 type note struct {
@@ -87,8 +92,7 @@ func (p *posted) done(l letter) {
 }
 
 // letters are ms by node. w, unless it is nil, is the write that they go with.
-func (s *session) letters(ms []ledger.Addressed, w *write) ([]letter, error) {
-	var out []letter
+func (s *session) letters(ms []ledger.Addressed, w *write) (out []letter) {
 	for _, to := range quorum.Letters(ms) {
 		l := letter{node: to.Node}
 		var before []note
@@ -100,21 +104,15 @@ func (s *session) letters(ms []ledger.Addressed, w *write) ([]letter, error) {
 		if w != nil {
 			x.Row, x.Born, x.Version, x.Bucket = w.row.Text(), w.base.born, w.next(), w.in.version
 		}
-		value, err := json.Marshal(x)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
-		}
-		l.value = string(value)
+		l.value = x.String()
 		out = append(out, l)
 	}
-	return out, nil
+	return out
 }
 
 // short is l without what can be read elsewhere.
 func (l letter) short() letter {
-	if value, err := json.Marshal(content{serial: l.serial, Notes: l.notes}); err == nil {
-		l.value = string(value)
-	}
+	l.value = content{serial: l.serial, Notes: l.notes}.String()
 	return l
 }
 
@@ -127,10 +125,7 @@ func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
 	if err != nil {
 		return err
 	}
-	ls, err := s.letters(ms, nil)
-	if err != nil {
-		return err
-	}
+	ls := s.letters(ms, nil)
 	return backend.Each(len(ls), func(i int) error {
 		_, err := s.write(ctx, t.paths.mail(ls[i].node), ls[i].value, -1)
 		if err == nil {

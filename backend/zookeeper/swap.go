@@ -147,8 +147,8 @@ func (s *session) compose(ctx context.Context, asked ledger.Swap, is row) (w *wr
 	if h := w.row.Record.Firm(s.t.Node()); w.own && h != nil {
 		s.t.stakes.claim(asked.Name, h.ID, now()+begins)
 	}
-	w.mail, err = s.letters(quorum.About(asked.Name, asked.Effects.Messages), w)
-	return w, true, err
+	w.mail = s.letters(quorum.About(asked.Name, asked.Effects.Messages), w)
+	return w, true, nil
 }
 
 // written is the reply to w, which was carried out.
