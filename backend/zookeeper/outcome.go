@@ -34,11 +34,8 @@ var refusals = []struct {
 	{zk.ErrAuthFailed, "ZooKeeper refuses the user in backend.url"},
 	{zk.ErrInvalidACL, "ZooKeeper does not know who the gateway is, so that znodes cannot be made for it alone"},
 	{zk.ErrSessionMoved, "the session has moved to another member of ZooKeeper"},
-	{zk.ErrShortBuffer, "the record is larger than ZooKeeper takes in one request"},
 	{errQuota, "a quota of ZooKeeper for the chroot, or for what is above it, is used up: raise it (zkCli.sh listquota, setquota)"},
 	{errThrottled, "ZooKeeper is too busy, and has not carried out the request"},
-	{zk.ErrBadArguments, "ZooKeeper: invalid arguments"},
-	{zk.ErrInvalidPath, "ZooKeeper: invalid path"},
 	{zk.ErrNoChildrenForEphemerals, "the chroot is a znode of somebody's session, under which nothing can be kept"},
 }
 
