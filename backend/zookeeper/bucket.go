@@ -57,10 +57,7 @@ func (s *session) bucket(ctx context.Context, name string) (bucket, error) {
 	is, ok, err := s.peek(ctx, name)
 	if err == nil && !ok {
 		if err = s.create(ctx, s.t.paths.bucket(name), "0"); err == nil {
-			is, ok, err = s.peek(ctx, name)
-		}
-		if err == nil && !ok {
-			err = backend.NotSent("ZooKeeper does not have a znode that it has just made")
+			is, _, err = s.peek(ctx, name)
 		}
 		if isGone(err) { // somebody has deleted what all are below, and the next session makes it
 			s.t.listening.Lost(s)
