@@ -29,9 +29,6 @@ type session struct {
 	touched atomic.Int64
 }
 
-// newSession is a name that nobody else has.
-func newSession() string { return rand.Text() }
-
 const (
 	beginTime = 8 * time.Second // for all that has to be there before the first request
 	closeTime = time.Second
@@ -154,7 +151,7 @@ func (t *Table) begin(ctx context.Context, first bool) (s *session, err error) {
 	if err != nil {
 		return nil, backend.NotSent(err.Error())
 	}
-	s = &session{t: t, c: c, id: newSession()}
+	s = &session{t: t, c: c, id: rand.Text()}
 	defer func() {
 		if err != nil {
 			c.close()

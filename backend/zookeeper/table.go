@@ -8,6 +8,7 @@ package zookeeper
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -55,7 +56,7 @@ func OpenTable(cfg Config) (*Table, error) {
 		Store: "ZooKeeper", Over: "the session with ZooKeeper is over, and another one begins", Log: t.Log,
 	})
 	t.remains.t = t
-	t.posted.me, t.guard.me = newSession(), newSession()
+	t.posted.me, t.guard.me = rand.Text(), rand.Text()
 	t.guard.since = quorum.Clock()
 	return t, nil
 }
