@@ -200,7 +200,6 @@ func (s *session) verify(ctx context.Context) error {
 
 // still deletes the pulse of this process, unless another one of the node has written it.
 func (s *session) still(ctx context.Context) {
-	path := s.t.paths.pulse(s.t.Node())
 	_, version := s.t.guard.proof()
-	_, _ = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(path, version) }) // a scan finds it otherwise
+	_ = s.remove(ctx, s.t.paths.pulse(s.t.Node()), version) // a scan finds it otherwise
 }

@@ -107,6 +107,11 @@ func (s *session) write(ctx context.Context, path, value string, version int32) 
 	return do(ctx, s.c, func(z *zk.Conn) (*zk.Stat, error) { return z.Set(path, []byte(value), version) })
 }
 
+func (s *session) remove(ctx context.Context, path string, version int32) error {
+	_, err := do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(path, version) })
+	return err
+}
+
 // sync has what is read afterwards be as new as what the leader has now.
 func (s *session) sync(ctx context.Context, path string) error {
 	_, err := do(ctx, s.c, func(z *zk.Conn) (string, error) { return z.Sync(path) })
@@ -252,6 +257,6 @@ func (s *session) finish() {
 		return
 	}
 	// So that others know at once that nobody listens.
-	_, _ = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(s.t.paths.mail(s.t.Node()), -1) })
+	_ = s.remove(ctx, s.t.paths.mail(s.t.Node()), -1)
 	s.c.abandon()
 }

@@ -190,7 +190,7 @@ func (s *session) scanPulses(ctx context.Context) error {
 		if err != nil || time.Duration(quorum.Clock()-st.Mtime*1000)*time.Microsecond < pulseAfter {
 			continue
 		}
-		_, err = do(ctx, s.c, func(z *zk.Conn) (any, error) { return nil, z.Delete(path, st.Version) })
+		err = s.remove(ctx, path, st.Version)
 		if errors.Is(err, backend.ErrUnavailable) {
 			return err
 		}
