@@ -12,12 +12,8 @@ import (
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
-const (
-	listenTTL   = 6 * time.Second // after which others know that a node does not listen
-	probeEvery  = 2 * time.Second
-	probeTime   = 3 * time.Second // for the answer to a probe
-	writesEvery = 5               // probes: the key of the node is written anew, so that it shows if etcd goes back
-)
+// listenTTL is after which others know that a node does not listen.
+const listenTTL = 6 * time.Second
 
 // Listen implements ledger.Table.
 func (t *Table) Listen(f func(ledger.Addressed)) {
@@ -86,7 +82,7 @@ func (t *Table) deafen(c *clientv3.Client, id clientv3.LeaseID) {
 }
 
 func (e *ear) listen(ctx context.Context, c *clientv3.Client, events clientv3.WatchChan) error {
-	tick := time.NewTicker(probeEvery)
+	tick := time.NewTicker(quorum.ProbeEvery)
 	defer tick.Stop()
 	probed := make(chan probed, 1)
 	busy := false
@@ -113,7 +109,7 @@ func (e *ear) listen(ctx context.Context, c *clientv3.Client, events clientv3.Wa
 			if !busy {
 				busy = true
 				n++
-				writes := n%writesEvery == 0
+				writes := n%quorum.WritesEvery == 0
 				e.t.Work.Go(func() { probed <- e.probe(ctx, c, writes) })
 			}
 		case p := <-probed:
@@ -132,7 +128,7 @@ type probed struct {
 
 // probe keeps the key of the node alive, and asks what was written to it last.
 func (e *ear) probe(ctx context.Context, c *clientv3.Client, writes bool) probed {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	ctx, cancel := context.WithTimeout(ctx, quorum.ProbeTime)
 	defer cancel()
 	if _, err := e.t.link.keepAlive(ctx, e.lease); err != nil {
 		return probed{err: err}

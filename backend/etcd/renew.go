@@ -51,7 +51,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 
 // renew has the hold that r names last for longer, which is in the row as it was read.
 func (t *Table) renew(ctx context.Context, c *clientv3.Client, r ledger.Renewal, is row) error {
-	for range tries {
+	for range quorum.Tries {
 		if !is.Holds(r.ID) {
 			return backend.ErrNotHeld
 		}

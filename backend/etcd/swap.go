@@ -111,9 +111,6 @@ func (w *write) commit(ctx context.Context, c *clientv3.Client) (is there, err e
 // written.
 var errExpired = errors.New("the lease has expired")
 
-// tries is how often a write is sent that others have not spoilt by a write of their own.
-const tries = 5
-
 // Swap implements ledger.Table.
 func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	if _, err := t.listening.Wait(ctx); err != nil {
@@ -144,7 +141,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		}
 		was.at, was.ends = is.at(), is.Ends
 	}
-	for range tries {
+	for range quorum.Tries {
 		w, over, err := t.compose(ctx, c, s, was.at, was.ends)
 		if err != nil {
 			return ledger.Reply{}, err

@@ -149,7 +149,7 @@ func (t *Table) delete(ctx context.Context, some map[string]leftover) error {
 		key := t.keys.record(name)
 		ops = append(ops, clientv3.OpTxn(l.at.is(key), []clientv3.Op{clientv3.OpDelete(key)}, nil))
 	}
-	for range tries {
+	for range quorum.Tries {
 		mark, fence := t.mark.get()
 		then := ops
 		if top > fence {

@@ -16,6 +16,13 @@ import (
 // that lasts less is trouble, although another one begins.
 const RetryAfter = 200 * time.Millisecond
 
+// A node that listens asks the store whether it still does.
+const (
+	ProbeEvery  = 2 * time.Second
+	ProbeTime   = 3 * time.Second // for the answer to a probe
+	WritesEvery = 5               // probes: the node writes something of its own anew, so that it shows if the store goes back
+)
+
 // mostTold is how many reasons are told of members that cannot be reached, until the node listens
 // again. Each member has its own; one whose words have a port that changes would fill the log.
 const mostTold = 8

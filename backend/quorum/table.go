@@ -83,6 +83,9 @@ func Unasked(err error) error {
 	return err
 }
 
+// Tries is how often a write is sent that others have not spoilt by a write of their own.
+const Tries = 5
+
 // Clock is that of this gateway, in microseconds since 1970: the stores have none to tell.
 func Clock() int64 { return time.Now().UnixMicro() }
 

@@ -12,12 +12,6 @@ import (
 	"github.com/lockgw/lockgw/backend/quorum"
 )
 
-const (
-	probeEvery  = 2 * time.Second
-	probeTime   = 3 * time.Second // for the answer to a probe
-	writesEvery = 5               // probes: the pulse is written anew
-)
-
 // Listen implements ledger.Table.
 func (t *Table) Listen(f func(ledger.Addressed)) {
 	t.told = f
@@ -80,7 +74,7 @@ var errDeleted = errors.New("the znode of this node's messages was deleted, or a
 // missed between.
 func (e *ear) hear(ctx context.Context) error {
 	for ctx.Err() == nil {
-		within, cancel := context.WithTimeout(ctx, probeTime)
+		within, cancel := context.WithTimeout(ctx, quorum.ProbeTime)
 		w, err := e.watch(within, e.t.paths.mail(e.t.Node()))
 		cancel()
 		switch {
@@ -117,9 +111,9 @@ func (e *ear) probe(ctx context.Context) error {
 			return ctx.Err()
 		case <-tick.C:
 		}
-		within, cancel := context.WithTimeout(ctx, min(probeTime, max(e.c.timeout()/3, leastTime)))
+		within, cancel := context.WithTimeout(ctx, min(quorum.ProbeTime, max(e.c.timeout()/3, leastTime)))
 		begin := now()
-		there, err := e.ask(within, n%writesEvery == 0)
+		there, err := e.ask(within, n%quorum.WritesEvery == 0)
 		late := within.Err() != nil
 		cancel()
 		switch {

@@ -41,7 +41,7 @@ func (t *Table) Renew(ctx context.Context, rs []ledger.Renewal) ([]error, error)
 // renew has the hold that r names last for longer. anew: this process may be about to write
 // down that it is over, so that it is written in any case.
 func (s *session) renew(ctx context.Context, r ledger.Renewal, begin time.Duration, anew bool) error {
-	for range tries {
+	for range quorum.Tries {
 		is, err := s.read(ctx, r.Name)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func (t *Table) expire() {
 		if s == nil || len(due) == 0 {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(t.Life, probeTime)
+		ctx, cancel := context.WithTimeout(t.Life, quorum.ProbeTime)
 		_ = backend.Each(len(due), func(i int) error {
 			_ = s.giveUp(ctx, due[i]) // it is tried again
 			return nil

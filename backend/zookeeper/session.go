@@ -39,11 +39,11 @@ func (t *Table) sessionTime() time.Duration {
 	if t.addr.session > 0 {
 		return t.addr.session
 	}
-	return t.Lease + t.addr.tick + quiet(probeEvery)
+	return t.Lease + t.addr.tick + quiet(quorum.ProbeEvery)
 }
 
 // touchEvery is how often the session is heard of at least.
-func (s *session) touchEvery() time.Duration { return min(probeEvery, s.c.timeout()/4) }
+func (s *session) touchEvery() time.Duration { return min(quorum.ProbeEvery, s.c.timeout()/4) }
 
 // quiet is for how long nothing may be heard of a session that is touched so often.
 func quiet(every time.Duration) time.Duration { return every * 3 / 2 }

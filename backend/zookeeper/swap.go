@@ -11,9 +11,6 @@ import (
 	"github.com/lockgw/lockgw/backend/quorum"
 )
 
-// tries is how often a write is sent that others have not spoilt by a write of their own.
-const tries = 5
-
 // Swap implements ledger.Table.
 func (t *Table) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
 	s, err := t.listening.Wait(ctx)
@@ -38,7 +35,7 @@ func (s *session) swap(ctx context.Context, asked ledger.Swap) (ledger.Reply, er
 		return s.reply(ctx, asked.Name, is)
 	}
 	var unheard []string
-	for n := 0; n < tries; n++ {
+	for n := 0; n < quorum.Tries; n++ {
 		w, over, err := s.compose(ctx, asked, is)
 		if err != nil {
 			return ledger.Reply{}, err

@@ -57,7 +57,7 @@ func (s *session) deleteAll(ctx context.Context, some map[string]map[string]plac
 // made later is below theirs, and no write that compares with what was there before passes: the
 // parent is written in the same step.
 func (s *session) delete(ctx context.Context, names map[string]place) error {
-	for range tries {
+	for range quorum.Tries {
 		var (
 			in   bucket
 			path string
