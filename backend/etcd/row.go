@@ -26,18 +26,6 @@ func (r *row) version() ledger.Version {
 	return r.Version(strconv.FormatInt(r.rev, 10))
 }
 
-// checkVersion is an ErrInvalid if v is nothing that version made.
-func checkVersion(v ledger.Version) error {
-	place, _, err := quorum.ParseVersion(v)
-	if err != nil || place == "" {
-		return err
-	}
-	if rev, err := strconv.ParseInt(place, 10, 64); err != nil || rev <= 0 {
-		return quorum.NoVersion(v)
-	}
-	return nil
-}
-
 // at is where a row stands. A store that was restored from an older copy may come to the same
 // revision with something else, so that both are compared.
 type at struct {

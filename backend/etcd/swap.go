@@ -123,9 +123,6 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	if s.Effects.Evicts {
 		return ledger.Reply{}, fmt.Errorf("%w: nobody outside lockgw has a lock in etcd", backend.ErrConflict)
 	}
-	if err := checkVersion(s.Base); err != nil {
-		return ledger.Reply{}, err
-	}
 	c, err := t.link.client(ctx)
 	if err != nil {
 		return ledger.Reply{}, err
