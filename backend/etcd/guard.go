@@ -47,17 +47,12 @@ func (g *guard) beat(rev int64, anew bool) {
 	}
 }
 
-func (g *guard) last() int64 {
+// seen are the newest revision so far, and that of the key of this node's messages. An answer to what
+// is sent after that has them, or later ones.
+func (g *guard) seen() (newest, pulse int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.pulse
-}
-
-// seen is the newest revision so far. An answer to what is sent after that has it, or a later one.
-func (g *guard) seen() int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.newest
+	return g.newest, g.pulse
 }
 
 // older says that h is that of a store older than the one that had the revision newest.
@@ -78,11 +73,10 @@ func (g *guard) take(h *pb.ResponseHeader, back bool) {
 
 // proof is what has to be so for a grant.
 func (t *Table) proof() []clientv3.Cmp {
-	t.guard.mu.Lock()
-	defer t.guard.mu.Unlock()
+	_, pulse := t.guard.seen()
 	return []clientv3.Cmp{
 		clientv3.Compare(clientv3.CreateRevision(t.keys.quarantine()), "=", 0),
-		clientv3.Compare(clientv3.ModRevision(t.keys.mail(t.Node())), ">", t.guard.pulse-1),
+		clientv3.Compare(clientv3.ModRevision(t.keys.mail(t.Node())), ">", pulse-1),
 	}
 }
 
@@ -95,7 +89,7 @@ func (t *Table) distrust() error {
 
 // inspect compares etcd with what this process and the key cluster know of it.
 func (t *Table) inspect(ctx context.Context, c *clientv3.Client) error {
-	newest, pulse := t.guard.seen(), t.guard.last()
+	newest, pulse := t.guard.seen()
 	r, err := c.Get(ctx, t.keys.cluster())
 	if err != nil {
 		return outcome(ctx, err)

@@ -138,7 +138,7 @@ func (e *ear) probe(ctx context.Context, c *clientv3.Client, writes bool) probed
 	if writes {
 		then = append(then, clientv3.OpPut(key, "{}", clientv3.WithIgnoreLease()))
 	}
-	before, newest := e.t.guard.last(), e.t.guard.seen()
+	newest, pulse := e.t.guard.seen()
 	r, err := c.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "!=", 0)).Then(then...).Commit()
 	switch {
 	case err != nil:
@@ -149,7 +149,7 @@ func (e *ear) probe(ctx context.Context, c *clientv3.Client, writes bool) probed
 		return probed{err: errors.New("the key of this node's messages was deleted, or has expired")}
 	}
 	rev := r.Responses[0].GetResponseRange().Kvs[0].ModRevision
-	if rev < before {
+	if rev < pulse {
 		return probed{err: errors.New("etcd has gone back")}
 	}
 	if writes {

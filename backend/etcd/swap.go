@@ -193,6 +193,7 @@ func (w *write) noSpace(ctx context.Context, c *clientv3.Client, err error) erro
 
 // granting is why w must not grant, by what was found in place of it.
 func (t *Table) granting(w *write, is there) error {
+	_, pulse := t.guard.seen()
 	switch {
 	case !w.grants:
 		return nil
@@ -202,7 +203,7 @@ func (t *Table) granting(w *write, is there) error {
 		}
 		t.listening.Lost(true) // it has just begun
 		return fmt.Errorf("%w: etcd was restored from an older copy", backend.ErrRefused)
-	case is.pulse < t.guard.last():
+	case is.pulse < pulse:
 		t.listening.Lost(true)
 		return fmt.Errorf("%w: etcd does not have the messages of this node any more; it is looked into", backend.ErrRefused)
 	}
