@@ -95,7 +95,7 @@ func serveProfiled(path, url, prefix string) error {
 		}
 	}
 	defer store.Close()
-	m := session.New(breaker.New(store, slog.New(slog.DiscardHandler)), session.Config{Node: node})
+	m := session.New(breaker.New(store, store.Ping, slog.New(slog.DiscardHandler)), session.Config{Node: node})
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		return err

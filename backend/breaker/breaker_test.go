@@ -59,7 +59,7 @@ func newGated(t *testing.T) *gated { return newLogging(t, slog.DiscardHandler) }
 
 func newLogging(t *testing.T, h slog.Handler) *gated {
 	f := &faulty{Table: memory.OpenTable(memory.NewRows(), "a")}
-	g := &gated{faulty: f, gate: breaker.New(f, slog.New(h))}
+	g := &gated{faulty: f, gate: breaker.New(f, neverBack, slog.New(h))}
 	t.Cleanup(func() { _ = g.gate.Close() })
 	return g
 }
@@ -324,6 +324,9 @@ func TestPanicCounts(t *testing.T) {
 	})
 }
 
+// neverBack is a ping of a store that does not come back.
+func neverBack(context.Context) error { return errGone }
+
 // half is a store of which the part "bad" does not answer.
 type half struct {
 	ledger.Table
@@ -344,7 +347,7 @@ func (h *half) Close() error { return nil }
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &half{}
-		gate := breaker.Parts(h, func(_ context.Context, name string) string { return name }, slog.New(slog.DiscardHandler))
+		gate := breaker.Parts(h, func(_ context.Context, name string) string { return name }, neverBack, slog.New(slog.DiscardHandler))
 		defer gate.Close()
 		ask := func(name string) error {
 			_, err := gate.Join(t.Context(), name, ledger.Entry{}, 0)

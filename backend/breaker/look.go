@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// lookEvery is how often a store is asked how it is while a circuit is not closed. A ping may try
-// what a lock needs, so that it costs more than a request.
+// lookEvery is how often a store is asked how it is while a circuit is not closed.
 const lookEvery = 10 * time.Second
 
 // lookout asks the store how it is while a circuit is not closed. Else one that opened before the

@@ -39,7 +39,7 @@ func TestFindsOut(t *testing.T) {
 			}
 			return errGone
 		}}
-		gate := breaker.Parts(h, func(_ context.Context, name string) string { return name }, slog.New(slog.DiscardHandler))
+		gate := breaker.Parts(h, func(_ context.Context, name string) string { return name }, h.Ping, slog.New(slog.DiscardHandler))
 		defer gate.Close()
 		for range 5 {
 			for _, name := range []string{"bad", "left"} {
@@ -67,7 +67,7 @@ func TestFindsOut(t *testing.T) {
 func TestCloseEndsTheLookout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &asked{ping: func() error { return errGone }}
-		gate := breaker.New(h, slog.New(slog.DiscardHandler))
+		gate := breaker.New(h, h.Ping, slog.New(slog.DiscardHandler))
 		fail := func() {
 			for range 5 {
 				_, _ = gate.Join(t.Context(), "bad", ledger.Entry{}, 0)

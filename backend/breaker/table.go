@@ -24,16 +24,17 @@ type table struct {
 	all map[string]*circuit
 }
 
-// New gates the new locks of t; see package gate.
-func New(t ledger.Table, log *slog.Logger) ledger.Table {
-	return Parts(t, func(context.Context, string) string { return "" }, log)
+// New gates the new locks of t; see package gate. ping asks the store how it is, and takes no lock
+// for that.
+func New(t ledger.Table, ping func(ctx context.Context) error, log *slog.Logger) ledger.Table {
+	return Parts(t, func(context.Context, string) string { return "" }, ping, log)
 }
 
 // Parts is New for a store of which a part may fail alone, as a master of a
 // Redis Cluster: the names of the other parts are not gated then.
-func Parts(t ledger.Table, part Part, log *slog.Logger) ledger.Table {
+func Parts(t ledger.Table, part Part, ping func(ctx context.Context) error, log *slog.Logger) ledger.Table {
 	b := &table{log: log, all: map[string]*circuit{}}
-	b.look = newLookout(t.Ping, b.answered)
+	b.look = newLookout(ping, b.answered)
 	b.Table = gate.New(t, func(ctx context.Context, name string) (func(error), error) {
 		return b.of(part(ctx, name)).allow(ctx)
 	})

@@ -70,7 +70,7 @@ func TestTableServesPartly(t *testing.T) {
 	}
 	late.takes(names[0] + "{" + names[0] + "}")
 
-	gate := breaker.Parts(a, a.Part, slog.New(slog.DiscardHandler))
+	gate := breaker.Parts(a, a.Part, a.Ping, slog.New(slog.DiscardHandler))
 	ask := func(name string) error {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -27,7 +27,7 @@ func TestBreakerOpensWhileNobodySaysWhoItIs(t *testing.T) {
 			if guard == redis.GuardQuarantine {
 				n.takes("x")
 			}
-			table := breaker.New(n.Table, slog.New(slog.DiscardHandler))
+			table := breaker.New(n.Table, n.Table.Ping, slog.New(slog.DiscardHandler))
 			s.Pause()
 			defer s.Resume()
 			for i := range 6 {

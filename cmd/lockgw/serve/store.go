@@ -101,16 +101,16 @@ func gated(ctx context.Context, store ledger.Table, c config.Backend, seen *obse
 	if err != nil {
 		return store, err
 	}
-	measured = willing.New(measured, log)
+	granting := willing.New(measured, log)
 	switch server := store.(type) {
 	case *redis.Table:
-		gate := seen.gate(breaker.Parts(measured, server.Part, log))
+		gate := seen.gate(breaker.Parts(granting, server.Part, measured.Ping, log))
 		eviction := redis.NewTableGate(gate, server.Eviction, log)
 		return eviction, evicts(eviction.Check(ctx), c, "renew and release, and grant nothing new")
 	case *redlock.Table:
 		err = evicts(server.Evicts(ctx), c, "and go on without them")
 	}
-	return seen.gate(breaker.New(measured, log)), err
+	return seen.gate(breaker.New(granting, measured.Ping, log)), err
 }
 
 // evicts is why the gateway must not start with servers that may drop locks, as err says; nil: it
