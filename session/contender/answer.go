@@ -77,6 +77,9 @@ func (c *Contender) answered(q *Request, r ledger.Reply) {
 	}
 	c.expire()
 	c.seeOthers(c.compare(q, written))
+	if written && q.describe {
+		c.described()
+	}
 }
 
 // wrote: the swap q is what the store has now.
@@ -92,8 +95,12 @@ func (c *Contender) wrote(q *Request, r ledger.Reply) {
 			}
 		}
 	}
+}
+
+// described: the store knows what it was told of those who have something still.
+func (c *Contender) described() {
 	for _, w := range c.in {
-		if q.describe && w.phase == told && w.stale && w.sent == w.Entries {
+		if w.phase == told && w.stale && w.sent == w.Entries {
 			w.stale = false
 			c.out.Written = append(c.out.Written, w)
 		}

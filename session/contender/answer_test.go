@@ -23,8 +23,8 @@ func TestLookWithoutAnswer(t *testing.T) {
 	for _, err := range []error{backend.ErrRefused, backend.ErrUnavailable} {
 		b := held(t, exclusive(), nil)
 		b.did(b.c.Message(b.now, ledger.Look, nil))
-		if b.fails(err); b.sent == nil {
-			t.Errorf("%v: the store is not asked again", err)
+		if b.fails(err); b.sent == nil || b.sent.Writes() {
+			t.Errorf("%v: sent %+v, want a look", err, b.sent)
 		}
 	}
 }
@@ -335,5 +335,21 @@ func TestRestartAfterMaxHold(t *testing.T) {
 	b.did(e)
 	if b.settle(); w.Holds() || b.row.Record.Offer("other") != nil {
 		t.Errorf("the record is %+v", b.row.Record)
+	}
+}
+
+// A hold that was lost is not told that its entries are written, by whatever write it is seen.
+func TestLostIsNotWritten(t *testing.T) {
+	w := exclusive()
+	b := held(t, w, func(cfg *Config) { cfg.Restores = true })
+	b.did(b.c.SetEntries(b.now, w, 2))
+	b.other(ledger.Op{Verb: ledger.Break, Hold: b.c.Hold()})
+	for b.sent != nil {
+		if b.answer(); len(b.last.Written) > 0 {
+			t.Errorf("told that it is written, with %v ended", b.last.Ended)
+		}
+	}
+	if w.Holds() {
+		t.Error("the broken hold goes on")
 	}
 }
