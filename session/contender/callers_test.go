@@ -457,3 +457,16 @@ func TestWriteWithoutAnswerIsOwed(t *testing.T) {
 		t.Error("owed for ever")
 	}
 }
+
+// Who is refused does not hold up those behind it who may come in.
+func TestRefusedMakesWay(t *testing.T) {
+	b := newBench(t, nil)
+	first, hurried, behind := b.enter(shared()), b.enter(exclusive()), b.enter(shared())
+	b.did(b.c.Hurry(b.now, hurried))
+	if b.answer(); !slices.Equal(b.last.Ended, []Ended{{hurried, Held}}) {
+		t.Fatalf("ended %+v, want one who is refused", b.last.Ended)
+	}
+	if !slices.Equal(b.last.Granted, []*Caller{first, behind}) {
+		t.Errorf("one still waits behind who was refused, until %v from now", b.last.Timer-b.now)
+	}
+}

@@ -9,17 +9,18 @@ import (
 )
 
 // refuseTries answers those who do not want to wait, and those who want the name as
-// another kind than it is in use as, once the store has said how things are.
-func (c *Contender) refuseTries() {
+// another kind than it is in use as, once the store has said how things are. any: there were some.
+func (c *Contender) refuseTries() (any bool) {
+	n := c.queue.len()
 	if c.queue.noWait == 0 {
 		c.recall = recall{}
 	}
 	if c.recovers || c.leaving || c.unresolved {
-		return
+		return false
 	}
 	conflict := c.queue.len() > 0 && c.copy.ConflictsAt(c.cfg.Node, c.queue.head().Mode, c.now)
 	if !conflict && c.queue.noWait == 0 {
-		return
+		return false
 	}
 	for _, w := range slices.Clone(c.queue.ws) {
 		switch {
@@ -35,6 +36,7 @@ func (c *Contender) refuseTries() {
 	if c.now >= c.recall.until { // who comes later asks anew
 		c.recall = recall{}
 	}
+	return c.queue.len() < n
 }
 
 // refuseAll ends the waits of those who have asked and of whom which is true.

@@ -134,7 +134,9 @@ func (c *Contender) act() {
 		c.forget()
 	}
 	c.left()
-	c.refuseTries()
+	for c.refuseTries() { // who stood behind them may come in
+		c.admit()
+	}
 	if c.hold.id != 0 && !c.hold.giving && !c.recovers && len(c.in) == 0 && c.queue.len() == 0 && !c.retains() {
 		c.forget()
 	}
