@@ -11,9 +11,9 @@ func (c *Contender) admit() {
 		c.in = append(c.in, w)
 		c.hold.used++
 		c.hold.allow-- // counts while others wait
-		w.phase, w.Entries, w.sent, w.stale = granted, 1, 1, false
+		w.phase, w.Entries, w.sent, w.stale = granted, 1, 0, false
 		w.Fence = c.hold.block + backend.Fence(c.hold.used) - 1
-		w.began, w.Until = c.now, 0
+		w.Until = 0
 		c.given = max(c.given, w.Fence)
 		w.settle = c.settles(w)
 		c.hold.fresh, c.hold.last, w.Since = false, w.Fence, c.shownTime()

@@ -116,7 +116,7 @@ func (c *Contender) compare(q *Request, written bool) (more bool) {
 		if written {
 			c.reclaimed(q, mine)
 		}
-	case c.hold.id != 0 && mine != nil && mine.ID == c.hold.id:
+	case mine != nil && mine.ID == c.hold.id:
 		c.hold.broken = false
 		// A store that has an older record again, or whose clock was set forward, would grant the
 		// name to others too early. What a write makes of the lease counts from then on.
@@ -232,7 +232,7 @@ func (c *Contender) endBroken(mine *ledger.Hold) {
 // settled: the store knows the lease of those who were let in before q was sent.
 func (c *Contender) settled(q *Request) {
 	for _, w := range c.in {
-		if !w.settle || w.began > q.SentAt || w.TTL > q.ttl {
+		if !w.settle || w.sent == 0 {
 			continue
 		}
 		w.settle = false

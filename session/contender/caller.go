@@ -50,9 +50,8 @@ type Caller struct {
 	asked  bool  // a request has gone out since
 	queued bool  // it has heard that it has to wait
 	settle bool  // the store has to be told of its lease before it is told
-	began  time.Duration
-	sent   int  // entries of the last write that told of them
-	stale  bool // the store has to be told of Entries
+	sent   int   // entries, as the last write had them that was sent since it was let in; 0: there was none
+	stale  bool  // the store has to be told of Entries
 }
 
 type phase int

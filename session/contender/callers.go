@@ -29,21 +29,21 @@ func (c *Contender) Enter(now time.Duration, w *Caller) Effects {
 // behind: w has to wait for callers of this node: they have the name, or wait before it,
 // where one of them is to have it alone or, as the store has said, all have to wait.
 func (c *Contender) behind(w *Caller) bool {
-	q, alone := &c.queue, w.Mode == backend.Exclusive
+	q := &c.queue
 	switch {
-	case len(c.in) > 0 && (alone || c.in[0].Mode == backend.Exclusive):
+	case len(c.in) > 0 && (w.Mode == backend.Exclusive || c.in[0].Mode == backend.Exclusive):
 		return true
 	case q.head() == w:
 		return false
 	default:
-		return alone || q.alone > 0 || !q.head().NoWait && c.copy.Entry(c.cfg.Node) != nil
+		return q.alone > 0 || !q.head().NoWait && c.copy.Entry(c.cfg.Node) != nil
 	}
 }
 
 // Hurry has w, who waits, want an answer now, as if it had come with NoWait.
 func (c *Contender) Hurry(now time.Duration, w *Caller) Effects {
 	c.now = now
-	if w.phase == waiting && !w.NoWait {
+	if w.phase == waiting {
 		c.queue.hurry(w)
 		if c.behind(w) && c.KnownLate(w) {
 			c.refuse(w, Held)

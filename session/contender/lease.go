@@ -100,13 +100,11 @@ func (c *Contender) timer() time.Duration {
 			at = t
 		}
 	}
-	if c.flight == nil {
-		due(c.retryAt)
-	}
+	due(c.retryAt)
 	due(c.recall.until)
 	if h := &c.hold; h.id != 0 {
 		due(h.deadline)
-		if !c.renewing && c.renews() {
+		if c.renews() {
 			due(h.renewAt)
 		}
 		if c.cfg.Retain > 0 && len(c.in) == 0 && c.queue.len() == 0 {

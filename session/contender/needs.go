@@ -153,7 +153,7 @@ func (c *Contender) short() bool {
 // extends: those who wait here are more than the block of fences has room for.
 func (c *Contender) extends() bool {
 	h := &c.hold
-	return h.id != 0 && !h.others && h.used > c.cfg.Turns/2 && c.queue.len() > c.cfg.Turns-h.used && c.queue.head().Mode == h.mode
+	return !h.others && h.used > c.cfg.Turns/2 && c.queue.len() > c.cfg.Turns-h.used && c.queue.head().Mode == h.mode
 }
 
 // tellable is what other nodes are told of who is in.
@@ -243,7 +243,7 @@ func (c *Contender) send(op ledger.Op) {
 	c.queue.sent()
 	switch {
 	case next.Same(&c.copy) && !forced:
-	case !forced && !op.Strict && c.joins(op, &next):
+	case !forced && !op.Strict && c.joins(&next):
 		q.Join = next.Entry(c.cfg.Node)
 	default:
 		q.Swap = &ledger.Swap{Base: c.version, Record: next, Effects: effects, Floor: c.top, Absolute: absolute}
@@ -269,13 +269,14 @@ func (c *Contender) describes() {
 }
 
 // joins: all that the write would do is to put this node at the end of the queue.
-func (c *Contender) joins(op ledger.Op, next *ledger.Record) bool {
-	if op.Want == 0 || c.copy.Entry(c.cfg.Node) != nil || len(next.Queue) != len(c.copy.Queue)+1 {
+func (c *Contender) joins(next *ledger.Record) bool {
+	n := len(c.copy.Queue)
+	if len(next.Queue) != n+1 || next.Queue[n].Node != c.cfg.Node {
 		return false
 	}
 	rest := next.Clone()
-	rest.Queue = rest.Queue[:len(rest.Queue)-1]
-	return next.Queue[len(rest.Queue)].Node == c.cfg.Node && rest.Same(&c.copy)
+	rest.Queue = rest.Queue[:n]
+	return rest.Same(&c.copy)
 }
 
 // giveBack: from the sending on, what next does not have any more counts as given back,
@@ -294,7 +295,5 @@ func (c *Contender) giveBack(next *ledger.Record, ttl time.Duration) {
 	if c.copy.OthersWait(c.cfg.Node) { // what nobody here uses is given back, and may be granted anew by the same write
 		h.count = min(h.count, len(c.in))
 	}
-	if ttl < h.ttl {
-		h.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))
-	}
+	h.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))
 }

@@ -67,8 +67,18 @@ var heartBugs = []bug{
 	},
 	{
 		name: "one who does not want to wait is not answered when a hold has just gone", file: "session/contender/store.go",
-		old: "\tc.left()\n\tc.refuseTries()\n", new: "\tc.refuseTries()\n",
+		old: "\tc.left()\n\tfor ", new: "\tfor ",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=xx,x retain try"},
+	},
+	{
+		name: "who stands behind one who is refused is not let in", file: "session/contender/store.go",
+		old: "\t\tc.admit()\n\t}\n\tif c.hold.id", new: "\t}\n\tif c.hold.id",
+		test: contender,
+	},
+	{
+		name: "a hold that was lost is told as written", file: "session/contender/answer.go",
+		old: "\tc.seeOthers(c.compare(q, written))\n\tif written && q.describe {\n\t\tc.described()\n\t}\n", new: "\tif written && q.describe {\n\t\tc.described()\n\t}\n\tc.seeOthers(c.compare(q, written))\n",
+		test: contender,
 	},
 	{
 		name: "a recall has no end", file: "session/contender/recall.go",
@@ -317,7 +327,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "a lease that is made shorter counts as long until the answer", file: "session/contender/needs.go",
-		old: "\t\th.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))\n", new: "",
+		old: "\th.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))\n", new: "",
 		test: contender,
 	},
 	{
@@ -467,12 +477,12 @@ var heartBugs = []bug{
 	},
 	{
 		name: "one who does not want to wait is turned away from free permits", file: "session/contender/callers.go",
-		old: "\tcase len(c.in) > 0 && (alone || c.in[0].Mode == backend.Exclusive):\n", new: "\tcase len(c.in) > 0:\n",
+		old: "\tcase len(c.in) > 0 && (w.Mode == backend.Exclusive || c.in[0].Mode == backend.Exclusive):\n", new: "\tcase len(c.in) > 0:\n",
 		test: contender,
 	},
 	{
 		name: "of several who do not want to wait only the first asks", file: "session/contender/callers.go",
-		old: "\t\treturn alone || q.alone > 0 || !q.head().NoWait && c.copy.Entry(c.cfg.Node) != nil\n", new: "\t\treturn true\n",
+		old: "\t\treturn q.alone > 0 || !q.head().NoWait && c.copy.Entry(c.cfg.Node) != nil\n", new: "\t\treturn true\n",
 		test: contender,
 	},
 	{
@@ -482,7 +492,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "one who does not want to wait asks beside one who wants the name alone", file: "session/contender/callers.go",
-		old: "alone || q.alone > 0 || ", new: "alone || ",
+		old: "return q.alone > 0 || ", new: "return w.Mode == backend.Exclusive || ",
 		test: contender,
 	},
 	{
