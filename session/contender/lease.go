@@ -17,6 +17,15 @@ func (c *Contender) stamp(q *Request) {
 	h.renewAt = renewAt(q.SentAt, q.ttl)
 }
 
+// leaseFor is the lease whose holder counts it as over d after its beginning.
+func (cfg *Config) leaseFor(d time.Duration) time.Duration {
+	ttl := d
+	for next := d + cfg.Margin(d); next > ttl; next = d + cfg.Margin(ttl) {
+		ttl = next
+	}
+	return ttl
+}
+
 // renewAt is when a lease of ttl is renewed that began at sent: at a third of it, or up to a
 // twentieth of that before, so that a node that has many renews them together: to wake up for
 // them costs more than they do.

@@ -279,10 +279,11 @@ func (c *Contender) joins(next *ledger.Record) bool {
 	return rest.Same(&c.copy)
 }
 
-// giveBack: from the sending on, what next does not have any more counts as given back,
-// and a lease that it makes shorter as short.
+// giveBack: from the sending on, a lease that it makes shorter counts as short, and what next does
+// not have any more as given back.
 func (c *Contender) giveBack(next *ledger.Record, ttl time.Duration) {
 	h := &c.hold
+	h.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))
 	if h.id == 0 || c.recovers {
 		return
 	}
@@ -295,5 +296,4 @@ func (c *Contender) giveBack(next *ledger.Record, ttl time.Duration) {
 	if c.copy.OthersWait(c.cfg.Node) { // what nobody here uses is given back, and may be granted anew by the same write
 		h.count = min(h.count, len(c.in))
 	}
-	h.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))
 }

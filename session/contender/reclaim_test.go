@@ -3,6 +3,7 @@ package contender
 import (
 	"testing"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -96,5 +97,57 @@ func TestFencesAfterAStoreForgot(t *testing.T) {
 	b.answer()
 	if fence, before := follow(); fence <= before {
 		t.Errorf("fence %d after %d", fence, before)
+	}
+}
+
+// A lease that is taken up for as long as was told is longer than that by the margin of such a lease,
+// whatever the one who has it asked for.
+func TestRestartOfALongLease(t *testing.T) {
+	b := newBench(t, nil)
+	long := shared()
+	long.TTL = 100 * ttl
+	b.enter(long)
+	short := b.enter(shared())
+	b.settle()
+	if !b.accept(long) || !b.accept(short) {
+		t.Fatal("not let in")
+	}
+	b.did(b.c.Release(b.now, long))
+	b.settle()
+	b.now += ttl
+	told := b.c.Deadline(short)
+	var e Effects
+	b.c, e = Recover(b.now, b.c.cfg, Past{ID: b.c.Hold(), Mode: backend.Shared, Deadline: told, Callers: []*Caller{short}})
+	b.did(e)
+	if b.settle(); b.c.Deadline(short) < told {
+		t.Errorf("until %v, it was told %v", b.c.Deadline(short), told)
+	}
+	left := b.row.Record.Holds[0].End - b.now
+	if got, want := b.row.Record.Holds[0].End-b.c.Deadline(short), b.c.cfg.Margin(left); got < want {
+		t.Errorf("%v are between the two ends of a lease of %v, want %v", got, left, want)
+	}
+}
+
+// What is taken up lasts no longer here than in the store, though another one, who has gone since, was
+// told of a later end.
+func TestRestartWithAShorterLease(t *testing.T) {
+	b := newBench(t, nil)
+	long, fixed := shared(), shared()
+	long.TTL, fixed.Fixed = 10*ttl, true
+	b.enter(long)
+	b.enter(fixed)
+	b.settle()
+	if !b.accept(long) || !b.accept(fixed) {
+		t.Fatal("not let in")
+	}
+	var e Effects
+	b.c, e = Recover(b.now, b.c.cfg, Past{ID: b.c.Hold(), Mode: backend.Shared, Deadline: b.c.End(), Callers: []*Caller{long, fixed}})
+	b.did(e)
+	b.did(b.c.Release(b.now, long))
+	b.fails(backend.ErrRefused)
+	b.settle()
+	b.did(b.c.Loosen(b.now, fixed))
+	if end := b.row.Record.Holds[0].End; b.c.Deadline(fixed) > end {
+		t.Errorf("held until %v, in the store until %v", b.c.Deadline(fixed), end)
 	}
 }

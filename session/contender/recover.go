@@ -32,7 +32,7 @@ func Recover(now time.Duration, cfg *Config, past Past) (*Contender, Effects) {
 			w.phase = kept
 		}
 		w.sent = w.Entries
-		c.hold.ttl = max(c.hold.ttl, w.TTL, past.Deadline-now+cfg.Margin(w.TTL))
+		c.hold.ttl = max(c.hold.ttl, w.TTL, cfg.leaseFor(past.Deadline-now))
 		c.top = max(c.top, w.Fence+backend.Fence(cfg.Turns))
 		c.hold.last = max(c.hold.last, w.Fence)
 		c.given = max(c.given, w.Fence)

@@ -126,9 +126,12 @@ func (k *walk) journalTells() {
 			continue
 		}
 		n++
-		if j, known := k.book[w]; !known || j.Hold != k.c.Hold() && !k.c.Recovering() || j.Deadline < k.c.LeaseEnd(w) {
+		if j, known := k.book[w]; !known || j.Hold != k.c.Hold() && !k.c.Recovering() || j.Deadline != k.c.LeaseEnd(w) {
 			k.fail("one holds %d until %v, the journal says %+v, %v", k.c.Hold(), k.c.LeaseEnd(w), j, known)
 		}
+	}
+	if h := k.row.Record.Hold(k.c.Hold()); n > 0 && h != nil && h.End < k.c.End() {
+		k.fail("the hold is over at %v, here at %v", h.End, k.c.End())
 	}
 	if n != len(k.book) {
 		k.fail("%d hold, the journal says %d", n, len(k.book))
@@ -226,6 +229,8 @@ func (k *walk) step() {
 	case n == 25 && k.last.Timer != 0 && k.last.Timer-k.now < time.Minute:
 		k.now = k.last.Timer
 		k.does("timer", c.Tick(k.now))
+	case n == 26 && k.chance(3):
+		k.restarts()
 	default:
 		k.now += time.Duration(k.rnd.Int64N(int64(time.Second >> k.rnd.IntN(8))))
 		k.does("tick", c.Tick(k.now))
@@ -344,6 +349,34 @@ func (k *walk) message() {
 		kind := []ledger.Kind{ledger.Look, ledger.Waits, ledger.Broken}[k.rnd.IntN(3)]
 		k.does(fmt.Sprintf("message(%v %v)", kind, r != nil), k.c.Message(k.now, kind, r))
 	}
+}
+
+// restarts puts another process in the place of this one, which knows what the journal was told. What
+// was sent may have been carried out.
+func (k *walk) restarts() {
+	if k.sent != nil && k.chance(2) {
+		k.carryOut()
+	}
+	var past Past
+	book := k.book
+	k.sent, k.announced, k.renew, k.ws, k.book, k.wrote = nil, nil, nil, nil, map[*Caller]Entry{}, map[*Caller]int{}
+	for w, j := range book {
+		n := &Caller{Mode: w.Mode, TTL: w.TTL, Fixed: w.Fixed, Owner: w.Owner, Fence: w.Fence, Entries: w.Entries, Since: w.Since,
+			Until: w.Until, MaxHoldAt: w.MaxHoldAt, MinHoldAt: w.MinHoldAt, Kept: w.Kept}
+		past.ID, past.Mode, past.Deadline = j.Hold, w.Mode, max(past.Deadline, j.Deadline)
+		past.Callers = append(past.Callers, n)
+		k.ws = append(k.ws, n)
+		k.book[n] = j
+	}
+	var e Effects
+	switch {
+	case k.open || len(book) > 0:
+		k.open = true
+		k.c, e = Recover(k.now, k.c.cfg, past)
+	default:
+		k.c = New(k.c.cfg)
+	}
+	k.does(fmt.Sprintf("restart(%d)", len(book)), e)
 }
 
 // elsewhere has another node do something.

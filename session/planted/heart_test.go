@@ -81,6 +81,17 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
+		name: "a lease that is made shorter as it is taken up after a restart counts as long", file: "session/contender/needs.go",
+		old:  "\th.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))\n\tif h.id == 0 || c.recovers {\n\t\treturn\n\t}\n",
+		new:  "\tif h.id == 0 || c.recovers {\n\t\treturn\n\t}\n\th.deadline = min(h.deadline, c.now+ttl-c.cfg.Margin(ttl))\n",
+		test: contender,
+	},
+	{
+		name: "a lease that is taken up after a restart has the margin of a shorter one", file: "session/contender/recover.go",
+		old: "cfg.leaseFor(past.Deadline-now)", new: "past.Deadline-now+cfg.Margin(w.TTL)",
+		test: contender,
+	},
+	{
 		name: "a recall has no end", file: "session/contender/recall.go",
 		old: "\treturn c.now < c.recall.until\n", new: "\treturn c.recall.until > 0\n",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x retain try"},
