@@ -69,6 +69,7 @@ type sim struct {
 	nodes  []*simNode
 	r      SimResult
 
+	forgot  time.Duration // when the store last did
 	held    map[*simCaller]bool
 	lastX   backend.Fence
 	lastAny backend.Fence

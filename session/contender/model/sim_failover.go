@@ -60,6 +60,7 @@ func (s *sim) failOver() {
 	f.until = s.now + longest
 	s.mixed.newClock()
 	s.r.Failovers++
+	s.forgot = s.now
 	s.note("another server takes over: %s", describe(&s.row.Record, s.now))
 	for _, n := range s.nodes {
 		n.deaf = true

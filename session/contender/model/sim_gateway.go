@@ -221,8 +221,25 @@ func (s *sim) gone(x *simCaller) {
 	}
 }
 
+// checkEnds: no node counts on a hold for longer than the store keeps it for it, unless that has
+// forgotten something of late.
+func (s *sim) checkEnds() {
+	if s.forgot != 0 && s.now < s.forgot+longest {
+		return
+	}
+	for _, n := range s.nodes {
+		if !n.up || len(n.c.In()) == 0 {
+			continue
+		}
+		if h := s.row.Record.Hold(n.c.Hold()); h != nil && n.c.End() > h.End {
+			s.fail("%s counts on %d until %v, the store has it until %v", n.name, h.ID, n.c.End(), h.End)
+		}
+	}
+}
+
 // check: who holds the name, by what it was told.
 func (s *sim) check() {
+	s.checkEnds()
 	held, kinds := map[backend.Mode]int{}, map[int]bool{}
 	for c := range s.held {
 		if s.now < c.deadline {

@@ -97,6 +97,7 @@ func (s *sim) commit(relaxed bool) {
 			}
 			s.row = s.disk
 			s.r.Crashes++
+			s.forgot = s.now
 			s.note("the store crashes: %s", describe(&s.row.Record, s.now))
 			for _, n := range s.nodes {
 				n.deaf = true
