@@ -1,6 +1,7 @@
 package contender
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -21,7 +22,9 @@ type walk struct {
 	renew []renewing
 	wrote map[*Caller]int // entries that the store is to be told of
 	book  map[*Caller]Entry
-	open  bool // by the journal, something of this node may be in the store
+	open  bool          // by the journal, something of this node may be in the store
+	rows  []ledger.Row  // that the store had
+	until time.Duration // it grants nothing before, as it may have forgotten a lease
 	steps []string
 }
 
@@ -130,7 +133,7 @@ func (k *walk) journalTells() {
 			k.fail("one holds %d until %v, the journal says %+v, %v", k.c.Hold(), k.c.LeaseEnd(w), j, known)
 		}
 	}
-	if h := k.row.Record.Hold(k.c.Hold()); n > 0 && h != nil && h.End < k.c.End() {
+	if h := k.row.Record.Hold(k.c.Hold()); n > 0 && h != nil && h.End < k.c.End() && k.now >= k.until {
 		k.fail("the hold is over at %v, here at %v", h.End, k.c.End())
 	}
 	if n != len(k.book) {
@@ -231,11 +234,40 @@ func (k *walk) step() {
 		k.does("timer", c.Tick(k.now))
 	case n == 26 && k.chance(3):
 		k.restarts()
+	case n == 27 && k.c.cfg.Restores && k.chance(8):
+		k.goesBack()
 	default:
 		k.now += time.Duration(k.rnd.Int64N(int64(time.Second >> k.rnd.IntN(8))))
 		k.does("tick", c.Tick(k.now))
 	}
 	k.ws = slices.DeleteFunc(k.ws, func(w *Caller) bool { return w.phase == over })
+	k.rows = append(k.rows, k.row)
+}
+
+// longest is more than any lease of a walk.
+const longest = 25 * time.Second
+
+// goesBack: another server takes over, which has not heard of the last writes, and grants nothing until
+// what it may have forgotten is over.
+func (k *walk) goesBack() {
+	k.steps = append(k.steps, "goes back")
+	k.row = ledger.Row{}
+	if n := len(k.rows); n > 0 && !k.chance(4) {
+		k.row = k.rows[max(n-1-k.rnd.IntN(20), 0)]
+	}
+	k.until, k.sent, k.rows = k.now+longest, nil, nil
+	if k.c.flight != nil {
+		k.does("reply(lost)", k.c.Reply(k.now, ledger.Reply{}, backend.ErrUnavailable))
+	}
+	k.does("resync", k.c.Resync(k.now))
+}
+
+// refusal of a request to a store that has gone back.
+func (k *walk) refusal() error {
+	if left := k.until - k.now; left > 0 && k.sent.Swap != nil && k.sent.Swap.Effects.Grants {
+		return &backend.Later{After: left, Err: backend.ErrRefused}
+	}
+	return nil
 }
 
 func (k *walk) comes() {
@@ -261,7 +293,10 @@ func (k *walk) comes() {
 func (k *walk) hears() {
 	var r ledger.Reply
 	err := []error{nil, nil, nil, nil, nil, backend.ErrUnavailable, backend.ErrRefused, fmt.Errorf("of its own")}[k.rnd.IntN(8)]
-	if err == nil || k.chance(3) && err != backend.ErrRefused {
+	if err == nil {
+		err = k.refusal()
+	}
+	if err == nil || k.chance(3) && !errors.Is(err, backend.ErrRefused) && k.refusal() == nil {
 		r = k.carryOut()
 		r.Clock = k.now.Microseconds()
 	}
@@ -354,7 +389,7 @@ func (k *walk) message() {
 // restarts puts another process in the place of this one, which knows what the journal was told. What
 // was sent may have been carried out.
 func (k *walk) restarts() {
-	if k.sent != nil && k.chance(2) {
+	if k.sent != nil && k.chance(2) && k.refusal() == nil {
 		k.carryOut()
 	}
 	var past Past
@@ -398,7 +433,7 @@ func (k *walk) ends() {
 		k.other(ledger.Op{Node: node, Verb: ledger.Leave})
 	}
 	k.does("resync", k.c.Resync(k.now))
-	k.now = max(k.now, k.c.retryAt)
+	k.now = max(k.now, k.until, k.c.retryAt)
 	k.does("tick", k.c.Tick(k.now))
 	k.obeys()
 	for _, w := range k.ws {
@@ -449,7 +484,7 @@ func (k *walk) obeys() {
 // timer, and who asks is answered.
 func TestAnythingMayHappen(t *testing.T) {
 	did := map[string]int{}
-	for seed := range uint64(300) {
+	for seed := range uint64(400) {
 		k := newWalk(t, seed)
 		for range 120 {
 			k.step()
