@@ -35,6 +35,7 @@ func Run(t *testing.T, open Open) {
 		{"texts", (*env).texts},
 		{"nobody hears", (*env).unheard},
 		{"one of many writers wins", (*env).race},
+		{"what a row does", (*env).walk},
 		{"names", (*env).names},
 		{"what was not seen is not ended", (*env).evict},
 		{"list", (*env).list},
