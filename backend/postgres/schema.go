@@ -10,8 +10,8 @@ const layout = 1
 //	names  a row for each name in use: its record, and its holds with their ends. firm is
 //	       false of what is only offered. Rows that nobody uses are deleted
 //	state  one row: the layout; mark, above which the fences of a new row begin, so that
-//	       they grew even if the clock was set back; and used, the last server that was
-//	       trusted, "" if none ever was
+//	       they grew even if the clock was set back; and used, the id of the last run that
+//	       was trusted, "" if none ever was
 //	run    one row, by which this run of the server is trusted; see trust.go
 //	nodes  a row for each gateway that listens
 //
@@ -80,7 +80,7 @@ func inSchema(schema string) func(sql string) string {
 const serverSQL = `extract(epoch FROM pg_postmaster_start_time())::text`
 
 // trustSQL tells of the run of the server, as trust.go needs it.
-const trustSQL = `SELECT coalesce(r.id, ''), coalesce({trusted}, false), coalesce(r.fresh, false),
+const trustSQL = `SELECT coalesce(r.id, ''), coalesce({trusted} AND s.used IN ('', r.id), false), coalesce(r.fresh, false),
 	coalesce(extract(epoch FROM r.until - clock_timestamp()), 0)::float8, s.used,
 	pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint, ` + serverSQL + `
 FROM {state} AS s LEFT JOIN {run} AS r ON true`

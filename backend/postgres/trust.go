@@ -19,6 +19,8 @@ import (
 //     from an earlier day may have been put in the place of what was there.
 //   - The row names the table that it is in. So a dump that was read in is none.
 //   - The id names the database. So one that was made with another one as its TEMPLATE is none.
+//   - The table state names the id, too, and is not unlogged. So another server whose tables are
+//     written here by logical replication has its run named there, and this one is trusted no more.
 //   - The gateway remembers the id. So an empty database is no new one.
 //   - The gateway compares where the write-ahead log ends. So a machine that was put back to
 //     an earlier state while it ran is seen when it is connected to again.
@@ -31,11 +33,7 @@ func (t *Table) ask(ctx context.Context, judge func(sqltable.Seen) sqltable.Chan
 	}
 	switch c := judge(s); c.Kind {
 	case sqltable.Anew:
-		old := ""
-		if s.Same {
-			old = s.ID
-		}
-		return t.noticed(t.requests.do(ctx, trustAnewSQL, rand.Text(), c.Wait.Seconds(), c.Fresh, old))
+		return t.noticed(t.requests.do(ctx, trustAnewSQL, rand.Text(), c.Wait.Seconds(), c.Fresh, s.ID))
 	case sqltable.Doubt:
 		return t.noticed(t.requests.do(ctx, suspectSQL, s.ID, c.Wait.Seconds()))
 	}

@@ -86,3 +86,21 @@ func TestQuarantineOfATemplatesCopy(t *testing.T) {
 	psql(t, s, "ALTER DATABASE copy RENAME TO locks")
 	sqltest.Refuses(t, table, lives)
 }
+
+// A server to which logical replication brings the tables of another one was used before, and trusted
+// since. It may not have heard of the last grants of that one.
+func TestQuarantineAfterLogicalReplication(t *testing.T) {
+	t.Parallel()
+	s, to := pgtest.Start(t, "wal_level=logical"), pgtest.Start(t)
+	sqltest.Held(t, open(t, to.URL(), "b", guarded), "before")
+	psql(t, to, "UPDATE lockgw.run SET fresh = false")
+	psql(t, to, "TRUNCATE lockgw.names, lockgw.state")
+	table := open(t, "postgres://postgres@"+s.Addr+","+to.Addr+"/postgres?sslmode=disable", "a", guarded)
+	lives := sqltest.Held(t, table, "n")
+	psql(t, s, "CREATE PUBLICATION p FOR TABLE lockgw.names, lockgw.state")
+	host, port, _ := strings.Cut(s.Addr, ":")
+	psql(t, to, "CREATE SUBSCRIPTION s CONNECTION 'host="+host+" port="+port+" user=postgres' PUBLICATION p")
+	psql(t, to, "DO 'BEGIN WHILE NOT EXISTS (SELECT FROM lockgw.state) LOOP PERFORM pg_sleep(0.05); END LOOP; END'")
+	s.Kill()
+	sqltest.Refuses(t, table, lives)
+}
