@@ -88,6 +88,6 @@ func (h *Handler) releaseAll(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	writeEnded(c.Writer, session.Ended{Released: done.Names, Pending: done.Pending, FreeBy: done.FreeBy})
+	writeEnded(c.Writer, done)
 	return nil
 }

@@ -37,7 +37,7 @@ func TestAnswersForSeveralNames(t *testing.T) {
 			p = p.restart()
 			s = p.lookup(token)
 		}
-		if done, err := s.ReleaseAll(t.Context(), names("b"), 1, "d"); err != nil || len(done.Names) != 8 {
+		if done, err := s.ReleaseAll(t.Context(), names("b"), 1, "d"); err != nil || len(done.Released) != 8 {
 			t.Errorf("what is held cannot be given back: %+v, %v", done, err)
 		}
 		time.Sleep(61 * time.Second)

@@ -87,13 +87,20 @@ func (s *Session) keepLost(k holdKey, err *Error) {
 	s.lost[k] = err
 }
 
-// Ended is what the end of a session has done.
+// Ended is what the end of a session has done, or the release of several names.
 type Ended struct {
-	Released []string // names that it held, and holds no more
+	Released []string // names that the session held, and holds no more
 	// Pending: the store has not confirmed each of them yet. They are free after
 	// FreeBy at the latest.
 	Pending bool
 	FreeBy  time.Duration
+	freeAt  time.Duration // FreeBy, on the clock; of a release
+}
+
+func (e *Ended) add(o Ended) {
+	e.Released = append(e.Released, o.Released...)
+	e.Pending = e.Pending || o.Pending
+	e.FreeBy, e.freeAt = max(e.FreeBy, o.FreeBy), max(e.freeAt, o.freeAt)
 }
 
 // End ends the session: its waits end with CodeSessionEnded and its holds are released. It

@@ -153,8 +153,8 @@ func TestRepeatOfAReleaseInPartAfterARestart(t *testing.T) {
 		synctest.Wait()
 		for i := range 2 {
 			all, err := s.ReleaseAll(t.Context(), []string{"x", "y"}, 1, "k")
-			if wantCode(t, err, session.CodeLost); i == 0 && !slices.Equal(all.Names, []string{"x"}) {
-				t.Errorf("given back are %q", all.Names)
+			if wantCode(t, err, session.CodeLost); i == 0 && !slices.Equal(all.Released, []string{"x"}) {
+				t.Errorf("given back are %q", all.Released)
 			}
 			p = p.restart()
 			s = p.lookup(token)

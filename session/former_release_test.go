@@ -70,7 +70,7 @@ func TestRepeatOfAPendingReleaseThatIsDone(t *testing.T) {
 				t.Errorf("release = %+v, %v, want it pending", r, err)
 			}
 			all, err := s.ReleaseAll(t.Context(), []string{"y"}, 1, "y")
-			if err != nil || !all.Pending || all.FreeBy <= 0 || len(all.Names) != 1 {
+			if err != nil || !all.Pending || all.FreeBy <= 0 || len(all.Released) != 1 {
 				t.Errorf("release of all = %+v, %v, want it pending", all, err)
 			}
 		}
@@ -79,7 +79,7 @@ func TestRepeatOfAPendingReleaseThatIsDone(t *testing.T) {
 		if r, err := s.Release(t.Context(), "x", 1, false, "x"); err != nil || r.Pending {
 			t.Errorf("release = %+v, %v, want it done", r, err)
 		}
-		if all, err := s.ReleaseAll(t.Context(), []string{"y"}, 1, "y"); err != nil || all.Pending || len(all.Names) != 1 {
+		if all, err := s.ReleaseAll(t.Context(), []string{"y"}, 1, "y"); err != nil || all.Pending || len(all.Released) != 1 {
 			t.Errorf("release of all = %+v, %v, want it done", all, err)
 		}
 	})

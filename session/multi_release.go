@@ -4,33 +4,22 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/lockgw/lockgw/session/contender"
 	"github.com/lockgw/lockgw/session/engine"
 )
 
-// AllReleased is the answer to a ReleaseAll.
-type AllReleased struct {
-	Names []string // those that are given back; without those that have entries left
-	// Pending: the store has not confirmed all of them yet. The names are free after
-	// FreeBy at the latest.
-	Pending bool
-	FreeBy  time.Duration
-	freeAt  time.Duration // FreeBy, on the clock
-}
-
 // ReleaseAll gives up one entry of the hold of each of names by thread (0 means 1).
-// Without names it gives up all that the session holds, every entry. It goes on after
-// ctx is done. key is as Acquire.Key.
+// Without names it gives up all that the session holds, every entry. Names that have
+// entries left are not Released. It goes on after ctx is done. key is as Acquire.Key.
 //
 // CodeInvalid, and CodeNotOwner for a name that is not held: nothing is changed.
 // CodeLost for one that was held and is lost: the others are given up all the same.
-func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, key string) (AllReleased, error) {
+func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, key string) (Ended, error) {
 	s.Touch()
 	or(&thread, 1)
 	if err := s.checkNames(names); err != nil {
-		return AllReleased{}, err
+		return Ended{}, err
 	}
 	if key == "" {
 		return s.releaseAll(ctx, names, thread, nil)
@@ -38,30 +27,30 @@ func (s *Session) ReleaseAll(ctx context.Context, names []string, thread int64, 
 	what := digest("release", fmt.Sprintf("%q %d", names, thread))
 	whole, err := s.receiptFor(names, key, what)
 	if err != nil {
-		return AllReleased{}, err
+		return Ended{}, err
 	}
 	v, repeat, err := s.once(ctx, whole, false, func(r *receipt) (any, error) {
 		return s.releaseAll(ctx, names, thread, r)
 	})
 	if r, ok := v.(Released); ok { // of the process before it is not known which names those of the session were
 		left := max(r.freeAt-s.m.cfg.Clock(), 0)
-		return AllReleased{Pending: left > 0, FreeBy: left, freeAt: r.freeAt}, err
+		return Ended{Pending: left > 0, FreeBy: left, freeAt: r.freeAt}, err
 	}
-	all, _ := v.(AllReleased)
+	all, _ := v.(Ended)
 	if repeat && all.Pending {
 		was := Released{Pending: true, freeAt: all.freeAt}
-		all, _ = together(all.Names, func(i int) (Released, error) { return s.again(ctx, all.Names[i], was), nil })
+		all, _ = together(all.Released, func(i int) (Released, error) { return s.again(ctx, all.Released[i], was), nil })
 	}
 	return all, err
 }
 
-func (s *Session) releaseAll(ctx context.Context, names []string, thread int64, r *receipt) (AllReleased, error) {
+func (s *Session) releaseAll(ctx context.Context, names []string, thread int64, r *receipt) (Ended, error) {
 	if len(names) == 0 {
 		return s.releaseEverything(ctx, r)
 	}
 	for _, name := range names {
 		if _, err := s.Lease(name, thread); err != nil && CodeOf(err) != CodeLost && s.before(r.of(name)) == nil {
-			return AllReleased{}, err
+			return Ended{}, err
 		}
 	}
 	all, errs := together(names, func(i int) (Released, error) {
@@ -83,9 +72,9 @@ func (s *Session) releaseAll(ctx context.Context, names []string, thread int64, 
 
 // releaseEverything gives up all holds of the session. One that has ended meanwhile
 // is no error.
-func (s *Session) releaseEverything(ctx context.Context, r *receipt) (AllReleased, error) {
+func (s *Session) releaseEverything(ctx context.Context, r *receipt) (Ended, error) {
 	if err := s.Err(); err != nil {
-		return AllReleased{}, err
+		return Ended{}, err
 	}
 	var names []string
 	leases := s.Leases()
@@ -105,7 +94,7 @@ func (s *Session) releaseEverything(ctx context.Context, r *receipt) (AllRelease
 
 // together releases at the same time, so that a store that does not answer is waited
 // for only once.
-func together(names []string, release func(i int) (Released, error)) (all AllReleased, errs []error) {
+func together(names []string, release func(i int) (Released, error)) (all Ended, errs []error) {
 	done, errs := make([]Released, len(names)), make([]error, len(names))
 	var wg sync.WaitGroup
 	for i := range names {
@@ -113,11 +102,11 @@ func together(names []string, release func(i int) (Released, error)) (all AllRel
 	}
 	wg.Wait()
 	for i, d := range done {
+		one := Ended{Pending: d.Pending, FreeBy: d.FreeBy, freeAt: d.freeAt}
 		if errs[i] == nil && d.Count == 0 {
-			all.Names = append(all.Names, names[i])
+			one.Released = names[i : i+1]
 		}
-		all.Pending = all.Pending || d.Pending
-		all.FreeBy, all.freeAt = max(all.FreeBy, d.FreeBy), max(all.freeAt, d.freeAt)
+		all.add(one)
 	}
 	return all, errs
 }

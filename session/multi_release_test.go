@@ -75,7 +75,7 @@ func TestReleaseAll(t *testing.T) {
 		mustAcquire(t, s, "b", session.Acquire{})
 		mustAcquire(t, s, "c", session.Acquire{Thread: 2})
 		done, err := s.ReleaseAll(t.Context(), nil, 0, "")
-		if err != nil || !slices.Equal(done.Names, []string{"b", "c"}) {
+		if err != nil || !slices.Equal(done.Released, []string{"b", "c"}) {
 			t.Errorf("release of everything = %+v, %v, want b and c", done, err)
 		}
 		c.wantFree("b", "c")

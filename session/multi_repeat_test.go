@@ -54,13 +54,13 @@ func TestRepeatedAcquireAll(t *testing.T) {
 
 		// What is over by now is not acquired anew, and nothing that is held is touched.
 		for range 2 {
-			if done, err := s.ReleaseAll(t.Context(), []string{"a"}, 1, "r"); err != nil || !slices.Equal(done.Names, []string{"a"}) {
+			if done, err := s.ReleaseAll(t.Context(), []string{"a"}, 1, "r"); err != nil || !slices.Equal(done.Released, []string{"a"}) {
 				t.Errorf("release = %+v, %v, want a", done, err)
 			}
 		}
 		p = p.restart()
 		s = p.lookup(token)
-		if done, err := s.ReleaseAll(t.Context(), []string{"a"}, 1, "r"); err != nil || !slices.Equal(done.Names, []string{"a"}) {
+		if done, err := s.ReleaseAll(t.Context(), []string{"a"}, 1, "r"); err != nil || !slices.Equal(done.Released, []string{"a"}) {
 			t.Errorf("release after a restart = %+v, %v, want a", done, err)
 		}
 		gs := mustAcquireAll(t, s, a, "b", "a")
@@ -170,14 +170,14 @@ func TestRepeatedReleaseOfEverything(t *testing.T) {
 		s, token := p.open(patient)
 		mustAcquireAll(t, s, session.Acquire{}, "a", "b")
 		for range 2 {
-			if done, err := s.ReleaseAll(t.Context(), nil, 1, "k"); err != nil || len(done.Names) != 2 {
+			if done, err := s.ReleaseAll(t.Context(), nil, 1, "k"); err != nil || len(done.Released) != 2 {
 				t.Errorf("release = %+v, %v, want a and b", done, err)
 			}
 		}
 		mustAcquire(t, s, "c", session.Acquire{})
 		p = p.restart()
 		s = p.lookup(token)
-		if done, err := s.ReleaseAll(t.Context(), nil, 1, "k"); err != nil || len(done.Names) != 0 {
+		if done, err := s.ReleaseAll(t.Context(), nil, 1, "k"); err != nil || len(done.Released) != 0 {
 			t.Errorf("repeat after a restart = %+v, %v, want nothing done", done, err)
 		}
 		if _, err := s.Lease("c", 1); err != nil {

@@ -160,7 +160,7 @@ func TestAcquireAllNeverDeadlocks(t *testing.T) {
 				for _, n := range order {
 					holders[n].Add(-1)
 				}
-				if done, err := s.ReleaseAll(context.Background(), mine, 1, ""); err != nil || len(done.Names) != len(mine) {
+				if done, err := s.ReleaseAll(context.Background(), mine, 1, ""); err != nil || len(done.Released) != len(mine) {
 					t.Errorf("release %q = %+v, %v", mine, done, err)
 				}
 			})
@@ -260,7 +260,7 @@ func TestAcquireAllEntersAgain(t *testing.T) {
 			t.Errorf("grants = %+v, want the hold of b again and a new one of a", gs)
 		}
 		done, err := s.ReleaseAll(t.Context(), []string{"a", "b", "c"}, 1, "")
-		if err != nil || !slices.Equal(done.Names, []string{"a", "c"}) {
+		if err != nil || !slices.Equal(done.Released, []string{"a", "c"}) {
 			t.Errorf("release = %+v, %v, want a and c given back", done, err)
 		}
 		if v, err := l.View(); err != nil || v.Count != 1 {

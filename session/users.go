@@ -120,9 +120,7 @@ func (m *Manager) EndUser(ctx context.Context, user, by string) UserEnded {
 			continue
 		}
 		out.Sessions++
-		out.Released = append(out.Released, e.Released...)
-		out.Pending = out.Pending || e.Pending
-		out.FreeBy = max(out.FreeBy, e.FreeBy)
+		out.add(e)
 	}
 	m.cfg.Log.Warn("the sessions of a user were ended", "audit", "end_user", "user", UserName(user),
 		"sessions", out.Sessions, "locks", len(out.Released), "by", by)
