@@ -411,40 +411,8 @@ func TestBindToProcess(t *testing.T) {
 	until(t, "the lock is free", func() bool { return g.state("a").State == session.StateFree })
 }
 
-// A client that names itself is watched as the process that made the connection;
-// of any other the number is all there is.
-func TestBindToCaller(t *testing.T) {
-	asked := map[string]int{}
-	g := newGateway(t, session.Config{}, func(c *Config) {
-		process, connected := c.Process, c.Connected
-		c.Process = func(pid int, by session.Peer) (session.Liveness, error) {
-			asked["number"]++
-			return process(pid, by)
-		}
-		c.Connected = func(nc net.Conn, accepted time.Duration) (session.Liveness, error) {
-			if asked["connection"]++; accepted > session.Boottime() || accepted < session.Boottime()-time.Minute {
-				t.Errorf("accepted at %v, want before now, %v", accepted, session.Boottime())
-			}
-			return connected(nc, accepted)
-		}
-	})
-	g.must(201, request{method: "PUT", path: fmt.Sprintf("/v1/locks/a?bind=pid:%d", os.Getpid()), unix: true})
-	other := exec.CommandContext(t.Context(), "sleep", "60")
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
-	g.must(201, request{method: "PUT", path: fmt.Sprintf("/v1/locks/b?bind=pid:%d", other.Process.Pid), unix: true})
-	if asked["connection"] != 1 || asked["number"] != 1 {
-		t.Errorf("asked by %v, want once each", asked)
-	}
-}
-
 // Who asks is known over a Unix socket only, and only if the kernel says so.
 func TestBindNeedsPeer(t *testing.T) {
-	alive := func(int, session.Peer) (session.Liveness, error) {
-		return func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, nil
-	}
 	unknown := func(net.Conn) (session.Peer, error) { return session.NoPeer(), errors.New("no credentials") }
 	tests := []struct {
 		what   string
@@ -453,9 +421,8 @@ func TestBindNeedsPeer(t *testing.T) {
 		status int
 		detail string
 	}{
-		{"over TCP", func(c *Config) { c.Process = alive }, false, 400, "Unix socket"},
-		{"without PeerOf", func(c *Config) { c.Process, c.PeerOf = alive, unknown }, true, 400, "no credentials"},
-		{"without Process", func(c *Config) { c.Process = nil }, true, 501, "cannot watch"},
+		{"over TCP", func(*Config) {}, false, 400, "Unix socket"},
+		{"without credentials", func(c *Config) { c.peerOf = unknown }, true, 400, "no credentials"},
 	}
 	for _, tt := range tests {
 		g := newGateway(t, session.Config{}, tt.change)

@@ -26,6 +26,7 @@ import (
 	"github.com/lockgw/lockgw/session/access"
 	"github.com/lockgw/lockgw/session/history"
 	"github.com/lockgw/lockgw/session/listing"
+	"github.com/lockgw/lockgw/session/peer"
 )
 
 // Config of a Handler. Only Manager is required.
@@ -36,18 +37,8 @@ type Config struct {
 	// AllowedHosts are names or addresses, without port, that the Host header
 	// may have over TCP besides those of the loopback interface.
 	AllowedHosts []string
-	// PeerOf tells who is at the other end of a Unix socket. Without it nobody
-	// is known.
-	PeerOf func(net.Conn) (session.Peer, error)
-	// Process is the proof of life of a process, if by may name it. Without it
-	// bind is unsupported.
-	Process func(pid int, by session.Peer) (session.Liveness, error)
-	// Identify tells a bound process from others, so that it is found again after a
-	// restart of the gateway.
-	Identify func(pid int) (session.Process, error)
-	// Connected is the proof of life of the process that made a connection, for a
-	// process that names itself; accepted is on CLOCK_BOOTTIME. nil: Process is used.
-	Connected func(c net.Conn, accepted time.Duration) (session.Liveness, error)
+	// Descriptors counts the file descriptors of processes that are watched. nil: one of its own.
+	Descriptors *peer.Descriptors
 	// Access says who may do what. nil: everybody may lock and look.
 	Access *access.Control
 	// Reload reads the configuration again, for an administrator. It returns the keys
@@ -66,8 +57,9 @@ type Config struct {
 	Version string
 	Log     *slog.Logger
 
-	bodyTimeout  time.Duration // how long a client may take to send a body; 5 s
-	commentEvery time.Duration // signs of life in a stream; 10 s
+	bodyTimeout  time.Duration                        // how long a client may take to send a body; 5 s
+	commentEvery time.Duration                        // signs of life in a stream; 10 s
+	peerOf       func(net.Conn) (session.Peer, error) // peer.Of
 }
 
 // Handler serves the HTTP API. It is safe for use on many listeners at once; use
@@ -84,7 +76,10 @@ var _ http.Handler = (*Handler)(nil)
 // New makes a Handler. It starts nothing and has nothing to close.
 func New(cfg Config) *Handler {
 	cfg.Log, cfg.Access = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), cmp.Or(cfg.Access, access.Open())
-	cfg.Lists = cmp.Or(cfg.Lists, listing.New(cfg.Manager))
+	cfg.Lists, cfg.Descriptors = cmp.Or(cfg.Lists, listing.New(cfg.Manager)), cmp.Or(cfg.Descriptors, peer.NewDescriptors())
+	if cfg.peerOf == nil {
+		cfg.peerOf = peer.Of
+	}
 	cfg.bodyTimeout = cmp.Or(cfg.bodyTimeout, 5*time.Second)
 	cfg.commentEvery = cmp.Or(cfg.commentEvery, 10*time.Second)
 	h := &Handler{Config: cfg, hosts: origin.HostsOf(cfg.AllowedHosts), site: web.New(openapiYAML)}

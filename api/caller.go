@@ -55,15 +55,9 @@ func (h *Handler) connContext(ctx context.Context, c net.Conn) context.Context {
 		c = shared.Kernel()
 	}
 	conn := connection{
-		conn: c, shared: shared, accepted: session.Boottime(), unix: c.LocalAddr().Network() == "unix", peer: session.NoPeer(),
+		conn: c, shared: shared, accepted: session.Boottime(), unix: c.LocalAddr().Network() == "unix",
 	}
-	if conn.unix && h.PeerOf != nil {
-		if peer, err := h.PeerOf(c); err != nil {
-			conn.peerErr = err
-		} else {
-			conn.peer = peer
-		}
-	}
+	conn.peer, conn.peerErr = h.peerOf(c)
 	conn.direct = access.Of(c, conn.peer)
 	return context.WithValue(ctx, connectionKey{}, conn)
 }

@@ -1,12 +1,26 @@
 package api
 
 import (
+	"net"
 	"net/http"
 	"testing"
 
 	"github.com/lockgw/lockgw/session"
 	"github.com/lockgw/lockgw/session/access"
 )
+
+// A process that began after its client has connected is another one with its number.
+func TestAcceptedAt(t *testing.T) {
+	h := New(Config{Manager: newGateway(t, session.Config{}).m})
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	before := session.Boottime()
+	at := connectionOf(h.connContext(t.Context(), ours)).accepted
+	if after := session.Boottime(); at < before || at > after {
+		t.Errorf("accepted at %v, want from %v to %v", at, before, after)
+	}
+}
 
 // Who sends a request is found out once, and the endpoint is told what was found then.
 func TestIdentify(t *testing.T) {

@@ -132,27 +132,14 @@ func (h *Handler) open(r *http.Request, who *identity, cl *claim, alive session.
 
 // bind has the session end with the process that the client names.
 func (h *Handler) bind(who *identity, o *session.Options, pid int) (err error) {
-	if o.Alive, err = h.process(who, pid); err != nil || h.Identify == nil {
-		return err
-	}
-	o.Process, err = h.Identify(pid)
-	return err
-}
-
-// process is the proof of life of a process that the client names.
-func (h *Handler) process(who *identity, pid int) (session.Liveness, error) {
 	switch {
 	case !who.unix:
-		return nil, session.Invalid("bind", "works only over the Unix socket, where the kernel says who asks")
-	case h.Process == nil:
-		return nil, refusal(session.CodeUnsupported, "bind: this gateway cannot watch processes")
+		return session.Invalid("bind", "works only over the Unix socket, where the kernel says who asks")
 	case who.peerErr != nil:
-		return nil, session.Invalid("bind", "the gateway cannot tell who asks: %v", who.peerErr)
+		return session.Invalid("bind", "the gateway cannot tell who asks: %v", who.peerErr)
 	}
-	if pid == who.peer.PID && h.Connected != nil {
-		return h.Connected(who.conn, who.accepted)
-	}
-	return h.Process(pid, who.peer)
+	o.Alive, o.Process, err = h.Descriptors.Bind(who.conn, who.accepted, who.peer, pid)
+	return err
 }
 
 // settle answers with the outcome of the claim, a grant by tell. What the client cannot be told

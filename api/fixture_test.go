@@ -92,7 +92,7 @@ func newGateway(t *testing.T, cfg session.Config, change ...func(*Config)) *gate
 	g.m = session.New(g.store, cfg)
 	g.descriptors = peer.NewDescriptors()
 	c := Config{
-		Manager: g.m, PeerOf: peer.Of, Process: g.descriptors.Process, Identify: peer.Identify, Connected: g.descriptors.Conn, Version: "1.2.3",
+		Manager: g.m, Descriptors: g.descriptors, Version: "1.2.3",
 		Log: slog.New(slog.NewJSONHandler(g.log, nil)),
 	}
 	for _, f := range change {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -57,10 +58,10 @@ func TestHealthWithoutStore(t *testing.T) {
 // A defect is answered, logged, and leaves everything as it was.
 func TestPanic(t *testing.T) {
 	g := newGateway(t, session.Config{}, func(c *Config) {
-		c.Process = func(int, session.Peer) (session.Liveness, error) { panic("kaboom") }
+		c.Examine = func(context.Context) any { panic("kaboom") }
 	})
 	l := g.acquire("held", "")
-	a := g.do(request{method: "PUT", path: "/v1/locks/a?bind=pid:1", unix: true})
+	a := g.do(request{method: "GET", path: "/v1/admin/doctor", unix: true})
 	p := refused(t, a, 500, session.CodeInternal)
 	if strings.Contains(a.body, "goroutine") || strings.Contains(a.body, "kaboom") {
 		t.Errorf("body = %s, want neither the stack nor the reason", a.body)
@@ -98,10 +99,9 @@ func TestPanicInStream(t *testing.T) {
 
 // An error of which the client is told nothing is in the log.
 func TestInternalErrorIsLogged(t *testing.T) {
-	g := newGateway(t, session.Config{}, func(c *Config) {
-		c.Process = func(int, session.Peer) (session.Liveness, error) { return nil, http.ErrNoLocation }
-	})
-	a := g.do(request{method: "PUT", path: "/v1/locks/a?bind=pid:1", unix: true})
+	g := newGateway(t, session.Config{})
+	g.store.lacks.Store(&http.ErrNoLocation)
+	a := g.do(request{method: "GET", path: "/v1/locks"})
 	refused(t, a, 500, session.CodeInternal)
 	if want := http.ErrNoLocation.Error(); strings.Contains(a.body, want) || !strings.Contains(g.log.String(), want) {
 		t.Errorf("body %s, log %s, want %q in the log alone", a.body, g.log, want)

@@ -36,7 +36,7 @@ func TestAroundSeesTheEnd(t *testing.T) {
 	}
 	ends := make(chan end, 1)
 	g := newGateway(t, session.Config{}, func(c *Config) {
-		c.Process = func(int, session.Peer) (session.Liveness, error) { panic("kaboom") }
+		c.Examine = func(context.Context) any { panic("kaboom") }
 		c.Around = func(c *gin.Context) {
 			e := end{}
 			defer func() {
@@ -47,7 +47,7 @@ func TestAroundSeesTheEnd(t *testing.T) {
 			e.returned = true
 		}
 	})
-	refused(t, g.do(request{method: "PUT", path: "/v1/locks/a?bind=pid:1", unix: true}), 500, session.CodeInternal)
+	refused(t, g.do(request{method: "GET", path: "/v1/admin/doctor", unix: true}), 500, session.CodeInternal)
 	if got, want := <-ends, (end{500, true, true}); got != want {
 		t.Errorf("after a defect Around sees %+v, want %+v", got, want)
 	}

@@ -25,7 +25,7 @@ func controlOf(t *testing.T, c access.Config) *access.Control {
 func withAccess(control *access.Control) func(*setup) {
 	return func(o *setup) {
 		o.socket.Access = control
-		o.socket.PeerOf = func(net.Conn) (session.Peer, error) {
+		o.socket.peerOf = func(net.Conn) (session.Peer, error) {
 			return session.Peer{PID: 1, UID: 12345, Command: "test"}, nil
 		}
 	}

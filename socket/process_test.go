@@ -14,22 +14,18 @@ import (
 	"testing"
 
 	"github.com/lockgw/lockgw/api"
-	"github.com/lockgw/lockgw/session/peer"
 )
 
 // http serves the other front of the gateway beside this one, and returns the
 // path of its socket.
 func (g *gateway) http() string {
 	g.t.Helper()
-	mine := peer.NewDescriptors()
 	path := filepath.Join(g.t.TempDir(), "http.sock")
 	ln, err := net.Listen("unix", path)
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	srv := api.NewServer(api.New(api.Config{
-		Manager: g.m, PeerOf: peer.Of, Process: mine.Process, Identify: peer.Identify, Connected: mine.Conn,
-	}))
+	srv := api.NewServer(api.New(api.Config{Manager: g.m}))
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(ln) }()
 	g.t.Cleanup(func() { srv.Close(); <-served })

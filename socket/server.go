@@ -26,15 +26,13 @@ type Config struct {
 	Lists   *listing.Lists // of Manager, one for all fronts; default: of its own
 	Log     *slog.Logger   // default: nothing is logged
 	Version string         // of the gateway, for people
-	// PeerOf tells who has connected. Default: peer.Of.
-	PeerOf func(net.Conn) (session.Peer, error)
 	// Descriptors counts the file descriptors of the clients. Default: one of its own.
 	Descriptors *peer.Descriptors
-	// Admit says why somebody may not use the socket. Default: everybody may.
-	Admit func(session.Peer) error
 	// Access says who may do what. Default: everybody may lock and look.
 	Access *access.Control
 	Limits Limits
+
+	peerOf func(net.Conn) (session.Peer, error) // peer.Of
 }
 
 // Limits of a Server. A connection that goes beyond one is refused or closed. 0 means the
@@ -83,11 +81,8 @@ func NewServer(cfg Config) *Server {
 func (c Config) withDefaults() Config {
 	c.Log, c.Lists = cmp.Or(c.Log, slog.New(slog.DiscardHandler)), cmp.Or(c.Lists, listing.New(c.Manager))
 	c.Descriptors, c.Access = cmp.Or(c.Descriptors, peer.NewDescriptors()), cmp.Or(c.Access, access.Open())
-	if c.PeerOf == nil {
-		c.PeerOf = peer.Of
-	}
-	if c.Admit == nil {
-		c.Admit = func(session.Peer) error { return nil }
+	if c.peerOf == nil {
+		c.peerOf = peer.Of
 	}
 	c.Limits.Conns = cmp.Or(c.Limits.Conns, 16_384)
 	c.Limits.ConnsPerUID = cmp.Or(c.Limits.ConnsPerUID, 4096)
@@ -161,12 +156,9 @@ func (s *Server) serve(nc net.Conn) {
 }
 
 func (s *Server) admit(nc net.Conn) (*conn, error) {
-	p, err := s.cfg.PeerOf(nc)
+	p, err := s.cfg.peerOf(nc)
 	if err != nil {
 		return nil, replyError{"NOAUTH", "it is not known who you are: " + err.Error()}
-	}
-	if err := s.cfg.Admit(p); err != nil {
-		return nil, replyError{"NOAUTH", err.Error()}
 	}
 	owner := peer.User(p.UID)
 	use, err := s.cfg.Descriptors.Take(owner, peer.Number(nc))

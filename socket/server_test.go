@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -17,25 +15,9 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
-func TestAdmit(t *testing.T) {
-	var asked atomic.Value
-	g := start(t, func(o *setup) {
-		o.socket.Admit = func(p session.Peer) error {
-			asked.Store(p)
-			return errors.New("uid 0 is not in group lockgw")
-		}
-	})
-	if got := g.dial().rest(); got != "-NOAUTH uid 0 is not in group lockgw\r\n" {
-		t.Errorf("whoever is not admitted gets %q", got)
-	}
-	if p, _ := asked.Load().(session.Peer); p.PID != os.Getpid() || p.UID != os.Getuid() || p.Command != "socket.test" {
-		t.Errorf("asked about %+v, want this process", p)
-	}
-}
-
 func TestUnknownPeer(t *testing.T) {
 	g := start(t, func(o *setup) {
-		o.socket.PeerOf = func(net.Conn) (session.Peer, error) { return session.NoPeer(), errors.New("no answer") }
+		o.socket.peerOf = func(net.Conn) (session.Peer, error) { return session.NoPeer(), errors.New("no answer") }
 	})
 	if got := g.dial().rest(); got != "-NOAUTH it is not known who you are: no answer\r\n" {
 		t.Errorf("an unknown peer gets %q", got)
@@ -48,7 +30,7 @@ func TestTooManyConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, func(o *setup) {
 				o.socket.Limits = limits
-				o.socket.PeerOf = func(net.Conn) (session.Peer, error) { return session.Peer{UID: 1001}, nil } // root is let in
+				o.socket.peerOf = func(net.Conn) (session.Peer, error) { return session.Peer{UID: 1001}, nil } // root is let in
 			})
 			var open []*wire
 			for range 3 {

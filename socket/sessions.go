@@ -81,7 +81,8 @@ func sessionNew(c *conn, args []string) error {
 	}
 	switch {
 	case pid != 0:
-		if err := c.bind(&so, pid); err != nil {
+		var err error
+		if so.Alive, so.Process, err = c.srv.cfg.Descriptors.Bind(c.nc, c.accepted, c.peer, pid); err != nil {
 			return err
 		}
 	case so.Keepalive == 0:
@@ -93,20 +94,6 @@ func sessionNew(c *conn, args []string) error {
 	}
 	c.w.Bulk(token.Secret())
 	return nil
-}
-
-// bind has the session live as long as a process, which is the client itself or one
-// of the same user.
-func (c *conn) bind(o *session.Options, pid int) (err error) {
-	if pid == c.peer.PID {
-		o.Alive, err = c.srv.cfg.Descriptors.Conn(c.nc, c.accepted)
-	} else {
-		o.Alive, err = c.srv.cfg.Descriptors.Process(pid, c.peer)
-	}
-	if err == nil {
-		o.Process, err = peer.Identify(pid)
-	}
-	return err
 }
 
 // sessionShow sets the process that people are shown as the holder.

@@ -76,6 +76,28 @@ func TestOfClosed(t *testing.T) {
 	}
 }
 
+// A client that names itself is looked for by its connection, and any other process by its number:
+// this one is not there to be asked.
+func TestBind(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	if _, _, err := NewDescriptors().Bind(ours, session.Boottime(), me(), os.Getpid()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("a client that names itself, without a connection of the kernel: %v, want %v", err, errors.ErrUnsupported)
+	}
+	other := start(t, 0, "sleep", "60").Process.Pid
+	want, _ := Identify(other)
+	alive, is, err := NewDescriptors().Bind(ours, session.Boottime(), me(), other)
+	if is != want || err != nil {
+		t.Fatalf("another process: %+v, %v, want %+v", is, err, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := alive(ctx); !errors.Is(err, context.Canceled) { // and closes what it has open
+		t.Errorf("the liveness of another process: %v, want that of the context", err)
+	}
+}
+
 func TestConn(t *testing.T) {
 	var nc *exec.Cmd
 	c := accept(t, func(path string) { nc = start(t, 0, "nc", "-U", path) })

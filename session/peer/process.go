@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,6 +42,21 @@ func (d *Descriptors) Process(pid int, by session.Peer) (session.Liveness, error
 		return nil, err
 	}
 	return d.watchFor(by, h, pid)
+}
+
+// Bind is the liveness of the process pid, as the client by names it over the connection c, which
+// was accepted at that time on session.Boottime, and what tells that process from every later one
+// with its number. It is Conn for a client that names itself, and Process for any other.
+func (d *Descriptors) Bind(c net.Conn, accepted time.Duration, by session.Peer, pid int) (alive session.Liveness, is session.Process, err error) {
+	if pid == by.PID {
+		alive, err = d.Conn(c, accepted)
+	} else {
+		alive, err = d.Process(pid, by)
+	}
+	if err == nil {
+		is, err = Identify(pid)
+	}
+	return alive, is, err
 }
 
 // watchFor is watch, if by's user has a descriptor to spare.

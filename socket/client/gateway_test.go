@@ -9,7 +9,6 @@ import (
 
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/session/peer"
 	"github.com/lockgw/lockgw/socket"
 )
 
@@ -29,7 +28,7 @@ func start(t testing.TB) *gateway {
 	t.Helper()
 	store := memory.OpenTable(memory.NewRows(), "a")
 	m := session.New(store, session.Config{Node: "host-a"})
-	s := socket.NewServer(socket.Config{Manager: m, PeerOf: peer.Of})
+	s := socket.NewServer(socket.Config{Manager: m})
 	path := filepath.Join(t.TempDir(), "resp.sock")
 	ln, err := net.Listen("unix", path)
 	if err != nil {

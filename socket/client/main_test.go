@@ -14,7 +14,6 @@ import (
 
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/session/peer"
 	"github.com/lockgw/lockgw/socket"
 )
 
@@ -45,7 +44,7 @@ func withGateway(f func() int) (code int, err error) {
 	}
 	store := memory.OpenTable(memory.NewRows(), "a")
 	m := session.New(store, session.Config{Node: "host-a"})
-	s := socket.NewServer(socket.Config{Manager: m, PeerOf: peer.Of})
+	s := socket.NewServer(socket.Config{Manager: m})
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
 	code = f()

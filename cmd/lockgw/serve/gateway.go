@@ -48,10 +48,10 @@ func newGateway(c config.Config, store ledger.Table, past legacy, in admission, 
 	g := &gateway{manager: session.New(store, mc)}
 	lists := listing.New(g.manager)
 	g.http = api.NewServer(api.New(api.Config{
-		Manager: g.manager, Lists: lists, AllowedHosts: c.HTTP.AllowedHosts, PeerOf: peer.Of, Process: fds.Process, Identify: peer.Identify, Connected: fds.Conn,
+		Manager: g.manager, Lists: lists, AllowedHosts: c.HTTP.AllowedHosts, Descriptors: fds,
 		Access: in.access, Reload: in.reload, Examine: in.examine, Version: cli.Version(), Log: log, History: past.history, Metrics: seen.metrics, Around: seen.around,
 	}))
-	g.resp = socket.NewServer(socket.Config{Manager: g.manager, Lists: lists, PeerOf: peer.Of, Descriptors: fds, Access: in.access, Version: cli.Version(), Log: log})
+	g.resp = socket.NewServer(socket.Config{Manager: g.manager, Lists: lists, Descriptors: fds, Access: in.access, Version: cli.Version(), Log: log})
 	return g
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/session"
-	"github.com/lockgw/lockgw/session/peer"
 	"github.com/lockgw/lockgw/socket"
 	"github.com/lockgw/lockgw/socket/client"
 )
@@ -52,7 +51,7 @@ func gatewayOver(t *testing.T, store ledger.Table) (*session.Manager, cli.Gatewa
 	t.Cleanup(func() { store.Close() })
 	m := session.New(store, session.Config{Node: "host-a"})
 	t.Cleanup(func() { _ = m.Close(context.Background()) })
-	s := socket.NewServer(socket.Config{Manager: m, PeerOf: peer.Of})
+	s := socket.NewServer(socket.Config{Manager: m})
 	t.Cleanup(func() { s.Close() })
 	g := cli.Gateway{Socket: filepath.Join(t.TempDir(), cli.RespSocket)}
 	ln, err := net.Listen("unix", g.Socket)
