@@ -68,13 +68,11 @@ func othersIn(r *ledger.Record, node string) (others []string) {
 
 // asks are the questions of this node to others, and those of others to it.
 type asks struct {
-	e *Engine
+	e      *Engine
+	theirs crew[asked]
 
-	mu      sync.Mutex           // guards the fields below
-	ours    map[string]*question // by their IDs
-	theirs  []asked
-	busy    bool // a goroutine answers
-	stopped bool
+	mu   sync.Mutex           // guards the field below
+	ours map[string]*question // by their IDs
 }
 
 // question of this node about a lock.
@@ -103,20 +101,16 @@ type told struct {
 	Telling
 }
 
-func (a *asks) start(e *Engine) { a.e, a.ours = e, map[string]*question{} }
-
-// stop answers nothing any more.
-func (a *asks) stop() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.stopped, a.theirs = true, nil
+func (a *asks) start(e *Engine) {
+	a.e, a.ours = e, map[string]*question{}
+	a.theirs = crew[asked]{wg: &e.wg, workers: 1, batch: answerBatch, most: mostAsked, do: a.answer}
 }
 
 // heard takes a message, if it is one of these.
 func (a *asks) heard(m ledger.Addressed) bool {
 	switch m.Kind {
 	case ledger.Tell:
-		a.asked(m)
+		a.theirs.add(asked{m.Name, m.Text, a.e.cfg.Clock()})
 	case ledger.Told:
 		a.told(m)
 	default:
@@ -184,37 +178,6 @@ func (a *asks) told(m ledger.Addressed) {
 	if q := a.ours[t.ID]; q != nil && q.lock == m.Name && q.silent[t.Node] {
 		delete(q.silent, t.Node)
 		q.told <- t.Telling
-	}
-}
-
-// asked has a question answered as soon as may be, unless too many wait for that.
-func (a *asks) asked(m ledger.Addressed) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.stopped || len(a.theirs) >= mostAsked {
-		return
-	}
-	a.theirs = append(a.theirs, asked{m.Name, m.Text, a.e.cfg.Clock()})
-	if !a.busy {
-		a.busy = true
-		a.e.wg.Go(a.work)
-	}
-}
-
-// work answers what was asked, in its order.
-func (a *asks) work() {
-	for {
-		a.mu.Lock()
-		n := min(len(a.theirs), answerBatch)
-		if n == 0 {
-			a.busy = false
-			a.mu.Unlock()
-			return
-		}
-		batch := slices.Clone(a.theirs[:n])
-		a.theirs = a.theirs[n:]
-		a.mu.Unlock()
-		a.answer(batch)
 	}
 }
 

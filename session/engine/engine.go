@@ -89,7 +89,7 @@ type Engine struct {
 func New(t ledger.Table, o Owner, cfg Config) *Engine {
 	e := &Engine{table: t, cfg: cfg, owner: o, names: map[string]*Name{}, idle: map[*Name]struct{}{}, keeps: map[*Name]struct{}{}}
 	e.timers.start(e)
-	e.renewals.e = e
+	e.renewals.start(e)
 	e.limit.timeout = cfg.Timeout
 	e.asks.start(e)
 	e.ear.start(e)
@@ -283,8 +283,8 @@ func (e *Engine) Abandon() {
 		n.drop()
 		n.mu.Unlock()
 	}
-	e.renewals.stop()
-	e.asks.stop()
+	e.renewals.crew.stop()
+	e.asks.theirs.stop()
 	e.ear.stop()
 	e.timers.stop()
 	e.wg.Wait()

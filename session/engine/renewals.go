@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -13,11 +12,8 @@ import (
 // and tells each name what came of it. A contender asks for a renewal at a third of its
 // ttl, and only while somebody here uses the name: nothing is renewed for the dead.
 type renewals struct {
-	e       *Engine
-	mu      sync.Mutex // guards the fields below; it may be locked under name.mu
-	due     []renewal
-	busy    int // goroutines under way
-	stopped bool
+	e    *Engine
+	crew crew[renewal]
 }
 
 type renewal struct {
@@ -27,44 +23,17 @@ type renewal struct {
 
 const (
 	renewBatch   = 100 // leases in one request
-	renewWorkers = 4   // requests at once; one that hangs holds up no other
+	renewWorkers = 4   // requests at once
 )
 
-func (w *renewals) stop() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stopped, w.due = true, nil
+func (w *renewals) start(e *Engine) {
+	w.e, w.crew = e, crew[renewal]{wg: &e.wg, workers: renewWorkers, batch: renewBatch, do: w.send}
 }
 
 // add has r sent as soon as a worker is free.
 func (w *renewals) add(n *Name, r ledger.Renewal) {
 	r.Name = n.name
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopped {
-		return
-	}
-	w.due = append(w.due, renewal{n, r})
-	if w.busy < renewWorkers {
-		w.busy++
-		w.e.wg.Go(w.work)
-	}
-}
-
-func (w *renewals) work() {
-	for {
-		w.mu.Lock()
-		n := min(len(w.due), renewBatch)
-		if n == 0 {
-			w.busy--
-			w.mu.Unlock()
-			return
-		}
-		batch := append([]renewal(nil), w.due[:n]...)
-		w.due = w.due[n:]
-		w.mu.Unlock()
-		w.send(batch)
-	}
+	w.crew.add(renewal{n, r})
 }
 
 func (w *renewals) send(batch []renewal) {
