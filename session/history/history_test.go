@@ -3,6 +3,7 @@ package history_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -538,12 +539,12 @@ func TestDurations(t *testing.T) {
 	for i := range 1000 {
 		d.Add(time.Duration(i+1) * time.Millisecond)
 	}
-	text, err := d.MarshalJSON()
+	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var again history.Durations
-	if err := again.UnmarshalJSON(text); err != nil {
+	if err := json.Unmarshal(text, &again); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []history.Durations{d, again} {

@@ -39,28 +39,21 @@ const (
 
 // who is a session.Holder as it is written, without empty fields.
 type who struct {
-	Owner   string    `json:"owner"`
-	Node    string    `json:"node,omitempty"`
-	PID     int       `json:"pid,omitempty"`
-	UID     *int      `json:"uid,omitempty"`
-	Command string    `json:"command,omitempty"`
-	AskedBy *asker    `json:"asked_by,omitempty"`
-	Note    string    `json:"note,omitempty"`
-	Since   time.Time `json:"since,omitzero"`
-}
-
-// asker is the process that asked for a hold that belongs to another.
-type asker struct {
-	PID     int    `json:"pid"`
-	UID     int    `json:"uid"`
-	Command string `json:"command,omitempty"`
+	Owner   string        `json:"owner"`
+	Node    string        `json:"node,omitempty"`
+	PID     int           `json:"pid,omitempty"`
+	UID     *int          `json:"uid,omitempty"`
+	Command string        `json:"command,omitempty"`
+	AskedBy *session.Peer `json:"asked_by,omitempty"` // which is known
+	Note    string        `json:"note,omitempty"`
+	Since   time.Time     `json:"since,omitzero"`
 }
 
 func whoOf(h *session.Holder, since bool) *who {
 	if h == nil {
 		return nil
 	}
-	w := &who{Owner: string(h.Owner), Node: h.Node, PID: h.PID, Command: h.Command, AskedBy: (*asker)(h.AskedBy), Note: h.Note}
+	w := &who{Owner: string(h.Owner), Node: h.Node, PID: h.PID, Command: h.Command, AskedBy: h.AskedBy, Note: h.Note}
 	if h.UID >= 0 {
 		uid := h.UID
 		w.UID = &uid
@@ -77,7 +70,7 @@ func (w *who) holder() *session.Holder {
 	}
 	h := &session.Holder{
 		Owner: backend.Owner(w.Owner), Node: w.Node, Peer: session.Peer{PID: w.PID, UID: -1, Command: w.Command},
-		AskedBy: (*session.Peer)(w.AskedBy), Note: w.Note, Since: w.Since,
+		AskedBy: w.AskedBy, Note: w.Note, Since: w.Since,
 	}
 	if w.UID != nil {
 		h.UID = *w.UID

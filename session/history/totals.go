@@ -1,7 +1,6 @@
 package history
 
 import (
-	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -44,83 +43,61 @@ func (t *Totals) merge(o *Totals) {
 	t.Held.merge(o.Held)
 }
 
-// Durations counts durations in little space. Percentiles of them are at most a fifth too
-// large, because the steps of the scale are four to each doubling.
+// Durations counts durations in little space, to the microsecond. Percentiles of them are at most a
+// fifth too large, because the steps of the scale are four to each doubling. The fields are for JSON.
 type Durations struct {
-	n     int
-	sum   time.Duration
-	worst time.Duration
-	steps map[int]int
+	SumUS   int64       `json:"sum_us"`
+	WorstUS int64       `json:"worst_us"`
+	Steps   map[int]int `json:"steps,omitempty"` // how many are of each step of the scale
 }
 
 const perDoubling = 4
 
 // Add counts one more duration.
 func (d *Durations) Add(x time.Duration) {
-	if d.steps == nil {
-		d.steps = map[int]int{}
+	if d.Steps == nil {
+		d.Steps = map[int]int{}
 	}
-	d.n++
-	d.sum += x
-	d.worst = max(d.worst, x)
-	d.steps[int(perDoubling*math.Log2(float64(x.Microseconds()+1)))]++
+	us := x.Microseconds()
+	d.SumUS += us
+	d.WorstUS = max(d.WorstUS, us)
+	d.Steps[int(perDoubling*math.Log2(float64(us+1)))]++
 }
 
 func (d *Durations) merge(o Durations) {
-	if d.steps == nil {
-		d.steps = map[int]int{}
+	if d.Steps == nil {
+		d.Steps = map[int]int{}
 	}
-	d.n += o.n
-	d.sum += o.sum
-	d.worst = max(d.worst, o.worst)
-	for step, n := range o.steps {
-		d.steps[step] += n
+	d.SumUS += o.SumUS
+	d.WorstUS = max(d.WorstUS, o.WorstUS)
+	for step, n := range o.Steps {
+		d.Steps[step] += n
 	}
 }
 
 // N is how many durations were counted.
-func (d *Durations) N() int { return d.n }
+func (d *Durations) N() (n int) {
+	for _, of := range d.Steps {
+		n += of
+	}
+	return n
+}
 
 // Sum is the sum of the durations.
-func (d *Durations) Sum() time.Duration { return d.sum }
+func (d *Durations) Sum() time.Duration { return time.Duration(d.SumUS) * time.Microsecond }
 
 // Worst is the longest duration.
-func (d *Durations) Worst() time.Duration { return d.worst }
+func (d *Durations) Worst() time.Duration { return time.Duration(d.WorstUS) * time.Microsecond }
 
 // Percentile is the duration that the fraction p of all does not exceed, or up to a fifth
 // more; 0 if there are none.
 func (d *Durations) Percentile(p float64) time.Duration {
-	left := int(math.Ceil(p * float64(d.n)))
-	for _, step := range slices.Sorted(maps.Keys(d.steps)) {
-		if left -= d.steps[step]; left <= 0 {
+	left := int(math.Ceil(p * float64(d.N())))
+	for _, step := range slices.Sorted(maps.Keys(d.Steps)) {
+		if left -= d.Steps[step]; left <= 0 {
 			us := math.Pow(2, float64(step+1)/perDoubling) - 1
-			return min(time.Duration(us*float64(time.Microsecond)), d.worst)
+			return min(time.Duration(us*float64(time.Microsecond)), d.Worst())
 		}
 	}
-	return d.worst
-}
-
-// durationsLine is Durations as JSON.
-type durationsLine struct {
-	SumUS   int64       `json:"sum_us"`
-	WorstUS int64       `json:"worst_us"`
-	Steps   map[int]int `json:"steps,omitempty"` // how many are of each step of the scale
-}
-
-// MarshalJSON implements json.Marshaler.
-func (d Durations) MarshalJSON() ([]byte, error) {
-	return json.Marshal(durationsLine{d.sum.Microseconds(), d.worst.Microseconds(), d.steps})
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (d *Durations) UnmarshalJSON(b []byte) error {
-	var l durationsLine
-	if err := json.Unmarshal(b, &l); err != nil {
-		return err
-	}
-	*d = Durations{sum: time.Duration(l.SumUS) * time.Microsecond, worst: time.Duration(l.WorstUS) * time.Microsecond, steps: l.Steps}
-	for _, n := range l.Steps {
-		d.n += n
-	}
-	return nil
+	return d.Worst()
 }
