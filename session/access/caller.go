@@ -38,7 +38,7 @@ const (
 func Of(c net.Conn, who session.Peer) Caller {
 	by := Caller{peer: who}
 	if u, ok := c.(*net.UnixConn); ok {
-		by.via, by.groups = viaUnix, groupsOf(u)
+		by.via, by.groups = viaUnix, peer.Groups(u)
 		return by
 	}
 	if peer.OverLoopback(c) {

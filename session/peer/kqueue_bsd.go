@@ -16,6 +16,19 @@ import (
 	"github.com/lockgw/lockgw/session"
 )
 
+// groupsAt are the groups of the process at the other end of fd: the first 16, of which more are
+// not told.
+func groupsAt(fd int) (groups []int) {
+	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+	if err != nil {
+		return nil
+	}
+	for _, gid := range cred.Groups[:min(max(cred.Ngroups, 0), int16(len(cred.Groups)))] {
+		groups = append(groups, int(gid))
+	}
+	return groups
+}
+
 // open is a kqueue with one event, the end of the process pid. It stays with that
 // process, whoever has its number later. ESRCH also for one that has exited and was not
 // waited for.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"syscall"
 	"time"
 
@@ -39,6 +40,13 @@ func Of(c net.Conn) (session.Peer, error) {
 		return session.NoPeer(), fmt.Errorf("peer credentials: %w", err)
 	}
 	return session.Peer{PID: pid, UID: identified(uid), Command: command(pid)}, nil
+}
+
+// Groups are the groups of the process that connected the Unix socket c, as they were then, but for
+// those of another user namespace. Without an answer of the kernel there are none, which allows less.
+func Groups(c *net.UnixConn) (ids []int) {
+	_ = control(c, func(fd int) error { ids = groupsAt(fd); return nil }) // its error is that the connection is closed
+	return slices.DeleteFunc(ids, groups().is)
 }
 
 // Conn is the liveness of the process that connected the Unix socket c, which was

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +21,36 @@ func credentials(fd int) (pid, uid int, err error) {
 		return 0, 0, err
 	}
 	return int(cred.Pid), int(cred.Uid), nil
+}
+
+// groupsAt are the groups of the process at the other end of fd: its own and the further ones.
+func groupsAt(fd int) (groups []int) {
+	if cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+		groups = append(groups, int(cred.Gid))
+	}
+	for _, gid := range furtherGroups(uintptr(fd)) {
+		groups = append(groups, int(gid))
+	}
+	return groups
+}
+
+// furtherGroups: package unix has no function for SO_PEERGROUPS.
+func furtherGroups(fd uintptr) []uint32 {
+	buf := make([]uint32, 32)
+	for range 2 {
+		size := uint32(len(buf)) * 4
+		_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.SOL_SOCKET, unix.SO_PEERGROUPS,
+			uintptr(unsafe.Pointer(&buf[0])), uintptr(unsafe.Pointer(&size)), 0)
+		switch errno {
+		case 0:
+			return buf[:size/4]
+		case unix.ERANGE: // size is what it needs
+			buf = make([]uint32, size/4)
+		default:
+			return nil
+		}
+	}
+	return nil
 }
 
 // open is a pidfd of the process pid, non-blocking.

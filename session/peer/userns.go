@@ -49,6 +49,3 @@ func identified(uid int) int {
 	}
 	return uid
 }
-
-// NobodyGroup says whether gid, of another process, stands for many groups.
-func NobodyGroup(gid int) bool { return groups().is(gid) }

@@ -53,7 +53,7 @@ func init() {
 		p, err := Of(c)
 		_, bind := NewDescriptors().Process(os.Getpid(), p)
 		_, conn := NewDescriptors().Conn(c, 1<<62)
-		fmt.Printf("uid %d, %v; owner %s; nobody's group %v; bind: %v; conn: %v\n", p.UID, err, OwnerOf(c).Account, NobodyGroup(65534), bind, conn)
+		fmt.Printf("uid %d, %v; owner %s; nobody's group %v; bind: %v; conn: %v\n", p.UID, err, OwnerOf(c).Account, groups().is(65534), bind, conn)
 		c.Close()
 	}
 }
