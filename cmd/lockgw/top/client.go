@@ -1,10 +1,7 @@
 package top
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
@@ -57,33 +54,16 @@ func (c *connection) close() {
 	_ = c.client.Close()
 }
 
-// order is a key and what it sorts by.
+// order is a key, and what the gateway sorts by then: all locks, of which the first are shown.
 type order struct {
 	key, by string
-	query   client.LockQuery // has the gateway sort so, of more locks than are shown
-	compare func(a, b client.Status) int
+	query   client.LockQuery
 }
 
 var orders = []order{
-	{"n", "name", client.LockQuery{Sort: "name", Order: "asc"}, func(_, _ client.Status) int { return 0 }},
-	{"h", "time held", client.LockQuery{Sort: "held", Order: "desc"}, func(a, b client.Status) int { return knownFirst(sinceOf(a).UnixNano(), sinceOf(b).UnixNano()) }},
-	{"l", "lease", client.LockQuery{Sort: "lease", Order: "asc"}, func(a, b client.Status) int { return knownFirst(int64(a.TTL), int64(b.TTL)) }},
-	{"w", "waiters", client.LockQuery{Sort: "waiters", Order: "desc"}, func(a, b client.Status) int { return cmp.Compare(b.Waiters, a.Waiters) }},
-	{"f", "fence", client.LockQuery{Sort: "fence", Order: "desc"}, func(a, b client.Status) int { return cmp.Compare(b.Fence, a.Fence) }},
-}
-
-// knownFirst compares numbers of which those up to 0 mean that nothing is known,
-// as of the time of a lock that is free.
-func knownFirst(a, b int64) int {
-	if (a > 0) != (b > 0) {
-		return cmp.Compare(b, a)
-	}
-	return cmp.Compare(a, b)
-}
-
-// sort keeps names in their order where nothing else decides.
-func (o order) sort(all []client.Status) {
-	slices.SortFunc(all, func(a, b client.Status) int {
-		return cmp.Or(o.compare(a, b), strings.Compare(a.Name, b.Name))
-	})
+	{"n", "name", client.LockQuery{Sort: "name", Order: "asc"}},
+	{"h", "time held", client.LockQuery{Sort: "held", Order: "desc"}},
+	{"l", "lease", client.LockQuery{Sort: "lease", Order: "asc"}},
+	{"w", "waiters", client.LockQuery{Sort: "waiters", Order: "desc"}},
+	{"f", "fence", client.LockQuery{Sort: "fence", Order: "desc"}},
 }

@@ -112,7 +112,6 @@ func (s *screen) answered(a topAnswer) tea.Cmd {
 	}
 	if s.err = a.err; a.err == nil {
 		s.all, s.page, s.at = a.page.Items, a.page, a.at
-		s.order.sort(s.all)
 	}
 	return tea.Tick(max(s.every, 4*a.took), func(time.Time) tea.Msg { return look{a.round} })
 }
@@ -130,10 +129,7 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	for _, o := range orders {
 		if o.key == k.String() {
 			s.order = o
-			s.order.sort(s.all)
-			if s.page.Next != "" {
-				return s.look() // others may be first now
-			}
+			return s.look()
 		}
 	}
 	switch k.String() {

@@ -34,11 +34,16 @@ func (s *twoLocks) locks(_ context.Context, q client.LockQuery) (client.LockPage
 	holder := func(pid int, held time.Duration) *client.Holder {
 		return &client.Holder{Owner: "u:1", Node: "host-a", Process: client.Process{PID: pid}, Since: time.Now().Add(-held)}
 	}
-	return client.LockPage{Locks: 5000, Held: 4990, Waiting: 4, AtLeast: s.lacks != "", Next: s.next, Incomplete: s.lacks, Items: []client.Status{
-		{Name: "b", State: client.Held, Holder: holder(1, time.Hour), Fence: 7, TTL: 20 * time.Second},
-		{Name: "a", State: client.Held, Holder: holder(2, time.Minute), Fence: 9, TTL: 10 * time.Second, Waiters: 3},
-		{Name: "c", State: client.Free, Waiters: 1},
-	}}, nil
+	items := map[rune]client.Status{
+		'a': {Name: "a", State: client.Held, Holder: holder(2, time.Minute), Fence: 9, TTL: 10 * time.Second, Waiters: 3},
+		'b': {Name: "b", State: client.Held, Holder: holder(1, time.Hour), Fence: 7, TTL: 20 * time.Second},
+		'c': {Name: "c", State: client.Free, Waiters: 1},
+	}
+	page := client.LockPage{Locks: 5000, Held: 4990, Waiting: 4, AtLeast: s.lacks != "", Next: s.next, Incomplete: s.lacks}
+	for _, name := range map[string]string{"name": "abc", "held": "bac", "lease": "abc", "waiters": "acb", "fence": "abc"}[q.Sort] {
+		page.Items = append(page.Items, items[name])
+	}
+	return page, nil
 }
 
 func (s *twoLocks) breakLock(_ context.Context, st client.Status) error {
