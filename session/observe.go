@@ -50,11 +50,10 @@ const (
 
 // Acquired is an Acquire that is over.
 type Acquired struct {
-	Name   string
-	Shared bool // as in Acquire
-	Limit  int
-	Wait   time.Duration // from the call to its end
-	Err    error         // nil: held; then, but after a re-entry, the fields below tell more
+	Name string
+	Mode backend.Mode
+	Wait time.Duration // from the call to its end
+	Err  error         // nil: held; then, but after a re-entry, the fields below tell more
 	// Reentered: the caller held the name already.
 	Reentered bool
 	Path      WakePath
@@ -122,7 +121,7 @@ func (s *Session) decided(ctx context.Context, name string, a *Acquire, g Grant,
 	if o == nil {
 		return
 	}
-	seen := Acquired{Name: name, Shared: a.Shared, Limit: a.Limit, Wait: time.Since(began), Err: err, Reentered: err == nil && !g.New}
+	seen := Acquired{Name: name, Mode: a.mode(), Wait: time.Since(began), Err: err, Reentered: err == nil && !g.New}
 	if l := g.Lease; err == nil && g.New {
 		seen.Path, seen.Delay, seen.Ahead, seen.Owner, seen.Fence = l.wakePath(), time.Since(l.holderNow().Since), l.c.Ahead, l.c.Owner, l.Fence()
 	}

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -74,34 +75,11 @@ const (
 
 var renewNames = [renewOutcomes]string{"confirmed", "late", "not_held", "failed"}
 
-// mode of a hold.
-type mode int
-
-const (
-	exclusive mode = iota
-	shared
-	semaphore
-	modes
-)
-
-var modeNames = [modes]string{"exclusive", "shared", "semaphore"}
-
-func modeOf(a session.Acquired) mode {
-	switch {
-	case a.Limit > 0:
-		return semaphore
-	case a.Shared:
-		return shared
-	default:
-		return exclusive
-	}
-}
-
 // labels are the sets of attributes, made once for all values they can have.
 type labels struct {
-	groups   []attribute.KeyValue                     // by Groups.index; empty: there are no groups
-	acquires [outcomes][modes][][]metric.RecordOption // the last index is that of groups, or 0
-	ends     [holdEnds][][]metric.RecordOption        // likewise
+	groups   []attribute.KeyValue                         // by Groups.index; empty: there are no groups
+	acquires [outcomes]map[string][][]metric.RecordOption // by the name of the mode; the last index is that of groups, or 0
+	ends     [holdEnds][][]metric.RecordOption            // likewise
 	renewals [renewOutcomes][]metric.RecordOption
 	wakes    map[session.WakePath]wake
 }
@@ -120,8 +98,9 @@ func newLabels(g Groups) labels {
 		l.groups = append(l.groups, attribute.String("lock.group", other))
 	}
 	for out := range outcomes {
-		for m := range modes {
-			l.acquires[out][m] = l.each(attribute.String("outcome", outcomeNames[out]), attribute.String("mode", modeNames[m]))
+		l.acquires[out] = map[string][][]metric.RecordOption{}
+		for _, m := range []backend.Mode{backend.Exclusive, backend.Shared, 1} { // the last is a semaphore, of any size
+			l.acquires[out][m.String()] = l.each(attribute.String("outcome", outcomeNames[out]), attribute.String("mode", m.String()))
 		}
 	}
 	for end := range holdEnds {

@@ -75,7 +75,7 @@ func (o *observer) Detach(ctx context.Context) context.Context {
 
 func (o *observer) Acquired(ctx context.Context, a session.Acquired) {
 	out := outcomeOf(a)
-	o.in.acquire.Record(ctx, a.Wait.Seconds(), o.labels.acquires[out][modeOf(a)][o.groups.index(a.Name)]...)
+	o.in.acquire.Record(ctx, a.Wait.Seconds(), o.labels.acquires[out][a.Mode.String()][o.groups.index(a.Name)]...)
 	if a.Path != "" {
 		w := o.labels.wakes[a.Path]
 		o.in.wake.Add(ctx, 1, w.add...)

@@ -92,8 +92,8 @@ func TestNoAllocation(t *testing.T) {
 func TestModes(t *testing.T) {
 	m := open(t, Config{})
 	o := m.observer(t)
-	o.Acquired(t.Context(), session.Acquired{Shared: true})
-	o.Acquired(t.Context(), session.Acquired{Limit: 3})
+	o.Acquired(t.Context(), session.Acquired{Mode: backend.Shared})
+	o.Acquired(t.Context(), session.Acquired{Mode: 3})
 	wantLines(t, m, `lockgw_acquire_duration_seconds_count{mode="shared",outcome="acquired"} 1`,
 		`lockgw_acquire_duration_seconds_count{mode="semaphore",outcome="acquired"} 1`)
 }
