@@ -45,7 +45,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
 		Type: "mysql", Product: product, MaxNode: maxNode,
 		Layout: layoutSQL, Known: layout, Missing: func(err error) bool { return is(err, missing) }, Create: t.create, Ask: t.ask, Scout: t.scout,
-		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.renew, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
+		Swap: t.swap, Look: t.look, Renew: t.renew, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
 		Listen: t.sleeper.listen, Beat: t.sleeper.beat, Sweep: t.sweep,
 		Barred: t.room, Wrong: t.wrong, Rights: rightsSQL, Pools: []sqltable.Connected{t.requests, t.renewals},
 	})
@@ -74,17 +74,6 @@ func again(ctx context.Context, f func() error) (err error) {
 		}
 	}
 	return err
-}
-
-func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (ledger.Reply, error) {
-	if err := t.room(); err != nil {
-		return ledger.Reply{}, err
-	}
-	look := func(ctx context.Context, name string) (ledger.Reply, error) { return t.look(ctx, t.Raw(name)) }
-	return ledger.JoinBySwap(ctx, name, e, look, func(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
-		r, _, err := t.swap(ctx, s, sqltable.Run{})
-		return r, err
-	})
 }
 
 // swap is that of sqltable.Database.

@@ -237,7 +237,8 @@ func TestPooler(t *testing.T) {
 	if _, err := sqltest.Step(t, a, "n", ledger.Op{Want: 1}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "pooler") {
 		t.Errorf("granted without messages: %v", err)
 	}
-	b, told := listening(t, pooled, "b", func(c *Config) { c.ListenURL = s.URL() })
+	direct := func(c *Config) { c.ListenURL = s.URL() }
+	b, told := listening(t, pooled, "b", direct)
 	sqltest.Until(t, b, "")
 	r, err := sqltest.Step(t, b, "n", ledger.Op{Want: 1})
 	if err != nil || r.Record.Firm("b") == nil {
@@ -251,7 +252,11 @@ func TestPooler(t *testing.T) {
 			t.Fatal(errs, err)
 		}
 	}
-	if _, err := a.Join(t.Context(), "n", ledger.Entry{Node: "a", Want: 1}, 0); err != nil {
+	if _, err := a.Join(t.Context(), "n", ledger.Entry{Node: "a", Want: 1}, 0); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "pooler") {
+		t.Errorf("waits for what it is not granted: %v", err)
+	}
+	c, _ := listening(t, pooled, "c", direct)
+	if _, err := c.Join(t.Context(), "n", ledger.Entry{Node: "c", Want: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
 	sqltest.Hears(t, told, ledger.Waits)

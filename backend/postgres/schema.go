@@ -69,7 +69,7 @@ func inSchema(schema string) func(sql string) string {
 	r := strings.NewReplacer(
 		"{names}", quoted("names"), "{state}", quoted("state"), "{run}", quoted("run"), "{nodes}", quoted("nodes"),
 		"{schema}", quote(schema),
-		"{clock}", clock, "{ok}", ok, "{columns}", columns,
+		"{clock}", clock, "{columns}", columns,
 		"{trusted}", "r.started = pg_postmaster_start_time() AND r.place = r.tableoid AND starts_with(r.id, {database})",
 		"{database}", database,
 	)
@@ -131,9 +131,6 @@ const trusting = `($2::text = '' OR EXISTS (SELECT FROM {run} AS r WHERE r.id = 
 // relaxed: the transaction need not reach the disk before it is answered, if $3 says so.
 const relaxed = `CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END`
 
-// ok begins a write that tells what is there in any case.
-const ok = `ok AS MATERIALIZED (SELECT ` + relaxed + ` AS relaxed, ` + trusting + ` AS trusted)`
-
 const lookSQL = `SELECT false, true, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1`
 
 // A swap is one UPDATE and nothing around it, which takes PostgreSQL half as long as a statement
@@ -170,7 +167,9 @@ const (
 // and $10 that they are as they stand. It tells what is there in any case. A row that was there
 // when the statement began is in its way, although a sweep may delete it meanwhile: the mark was
 // read before that sweep had raised it.
-const insertSQL = `WITH {ok}, origin AS MATERIALIZED (
+const insertSQL = `WITH ok AS MATERIALIZED (
+	SELECT ` + relaxed + ` AS relaxed, ` + trusting + ` AS trusted
+), origin AS MATERIALIZED (
 	SELECT CASE WHEN $10 THEN 0 ELSE greatest({clock}, $9, (SELECT mark FROM {state})) END AS base
 ), n AS (
 	INSERT INTO {names} AS n (name, version, record, used, ids, firm, ends)
@@ -184,23 +183,6 @@ const insertSQL = `WITH {ok}, origin AS MATERIALIZED (
 SELECT true, true, {columns} FROM n
 UNION ALL
 SELECT false, ok.trusted, {columns} FROM ok LEFT JOIN {names} AS n ON n.name = $1 WHERE NOT EXISTS (SELECT FROM n)`
-
-// joinSQL is ledger.Row.Join: $1 name, $2 "", $3 relaxed, $4 next version, $5 entry, $6 node,
-// $7 size of the semaphore.
-const joinSQL = `WITH {ok}, n AS (
-	UPDATE {names} AS n SET version = $4, used = clock_timestamp(),
-		record = n.record || jsonb_build_object('size', $7::int, 'queue', coalesce(n.record->'queue', '[]') || $5::jsonb)
-	FROM ok
-	WHERE n.name = $1 AND cardinality(n.ids) > 0 AND ok.trusted
-		AND NOT EXISTS (SELECT FROM jsonb_array_elements(coalesce(n.record->'queue', '[]')) AS q WHERE q->>'node' = $6)
-		AND (coalesce((n.record->>'size')::int, 0) = $7::int OR NOT (
-			jsonb_array_length(coalesce(n.record->'queue', '[]')) > 0
-			OR EXISTS (SELECT FROM jsonb_array_elements(n.record->'holds') AS h WHERE h->>'node' NOT IN ('', $6))))
-	RETURNING n.version, n.record, n.ids, n.ends
-)
-SELECT true, true, {columns} FROM n
-UNION ALL
-SELECT false, true, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1 WHERE NOT EXISTS (SELECT FROM n)`
 
 // hears: m.node listens. A gateway whose process has ended has no backend any more.
 const hears = `EXISTS (SELECT FROM {nodes} AS l WHERE l.node = m.node AND l.until > clock_timestamp() AND EXISTS (SELECT FROM pg_stat_get_activity(l.pid)))`

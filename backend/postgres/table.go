@@ -2,11 +2,8 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
 
-	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/sqltable"
 )
@@ -41,7 +38,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
 		Type: "postgres", Product: product, MaxNode: maxNode,
 		Layout: layoutSQL, Known: layout, Missing: func(err error) bool { return is(err, missing...) }, Create: t.create, Ask: t.ask, Scout: t.scout,
-		Swap: t.swap, Look: t.look, Join: t.join, Renew: t.renew, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
+		Swap: t.swap, Look: t.look, Renew: t.renew, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
 		Listen: t.listener.listen, Beat: t.listener.beat, Sweep: t.sweep,
 		Barred: t.listener.pooler, Wrong: func() error { return t.Ear.Wrong() },
 		Rights: rightsSQL, Pools: []sqltable.Connected{t.requests, t.renewals},
@@ -119,32 +116,6 @@ func (t *Table) answered(ctx context.Context, sql string, args ...any) (a answer
 		a, err = readAnswer(got[0])
 	}
 	return a, t.noticed(err)
-}
-
-func (t *Table) join(ctx context.Context, name string, e ledger.Entry) (ledger.Reply, error) {
-	entry, err := json.Marshal(e)
-	if err != nil {
-		return ledger.Reply{}, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
-	}
-	raw := t.Raw(name)
-	a, err := t.answered(ctx, joinSQL, raw, "", true, sqltable.NewVersion(), string(entry), e.Node, e.Mode.Limit())
-	if err != nil {
-		return ledger.Reply{}, err
-	}
-	r, err := a.reply(raw)
-	if err != nil || !a.written {
-		return r, err
-	}
-	var ms []ledger.Message
-	for _, h := range r.Record.Holds {
-		if h.Node != e.Node && h.Node != "" && !h.Offered {
-			ms = append(ms, ledger.Message{Node: h.Node, Kind: ledger.Waits})
-		}
-	}
-	if len(ms) > 0 {
-		t.afterwards(ctx, name, t.telling(raw, name, ms))
-	}
-	return r, nil
 }
 
 // renew is that of sqltable.Database.

@@ -61,7 +61,6 @@ type Database struct {
 	// was not written, that is not because of the server.
 	Swap func(ctx context.Context, s ledger.Swap, run Run) (r ledger.Reply, trusted bool, err error)
 	Look func(ctx context.Context, raw string) (ledger.Reply, error)
-	Join func(ctx context.Context, name string, e ledger.Entry) (ledger.Reply, error)
 	// Renew renews those of rs that group names, each another name, and sets their errors to
 	// nil; or returns why none was renewed. free: it leaves out rows that somebody has locked.
 	Renew func(ctx context.Context, rs []ledger.Renewal, group []int, free bool, errs []error) error
@@ -80,8 +79,8 @@ type Database struct {
 	// Sweep deletes rows that nobody has used for so long.
 	Sweep func(ctx context.Context, idle time.Duration) error
 
-	// Barred is why nothing new may be granted now, whatever the run; Wrong is why messages do
-	// not arrive, or else what is amiss.
+	// Barred is why nothing new may be granted now, nor waited for, whatever the run; Wrong is why
+	// messages do not arrive, or else what is amiss.
 	Barred func() error
 	Wrong  func() error
 	// Rights are statements that change nothing, and need the rights that a lock which is taken and

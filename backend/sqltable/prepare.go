@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/selftest"
 )
 
@@ -68,13 +67,8 @@ func (t *Table) prepare(ctx context.Context) error {
 	if err := t.Decide(ctx); err != nil && !backend.Quarantined(err) {
 		return err
 	}
-	look := func(ctx context.Context, name string) (ledger.Reply, error) { return t.db.Look(ctx, t.Raw(name)) }
-	swap := func(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
-		r, _, err := t.db.Swap(ctx, s, Run{})
-		return r, err
-	}
 	if run := t.Runs.Present().ID; run == "" || run != t.tested {
-		if err := selftest.Run(ctx, selftest.Store{Look: look, Swap: swap}, t.Node()); err != nil {
+		if err := selftest.Run(ctx, selftest.Store{Look: t.look, Swap: t.swap}, t.Node()); err != nil {
 			return err
 		}
 		t.tested = run

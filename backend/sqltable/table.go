@@ -143,7 +143,7 @@ func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
 	if err := t.ready(ctx); err != nil {
 		return ledger.Reply{}, err
 	}
-	r, err := t.db.Look(ctx, t.Raw(name))
+	r, err := t.look(ctx, name)
 	if err == nil {
 		r.Refusing = t.Runs.Refusing()
 	}
@@ -154,7 +154,20 @@ func (t *Table) Join(ctx context.Context, name string, e ledger.Entry, _ backend
 	if err := t.ready(ctx); err != nil {
 		return ledger.Reply{}, err
 	}
-	return t.db.Join(ctx, name, e)
+	if err := t.db.Barred(); err != nil {
+		return ledger.Reply{}, err
+	}
+	return ledger.JoinBySwap(ctx, name, e, t.look, t.swap)
+}
+
+// look and swap are of any run of the server: nothing is granted by them.
+func (t *Table) look(ctx context.Context, name string) (ledger.Reply, error) {
+	return t.db.Look(ctx, t.Raw(name))
+}
+
+func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
+	r, _, err := t.db.Swap(ctx, s, Run{})
+	return r, err
 }
 
 func (t *Table) Send(ctx context.Context, ms []ledger.Addressed) error {
