@@ -18,9 +18,9 @@ import (
 const hasFailed = 'x'
 
 // List implements ledger.Table. It lists one server after the other: what a majority has is
-// on each majority of them. A name is told with the first server that has it, as it stands
-// on a majority. One that reaches a server only after that was listed, because its write was
-// late there, can be missing until the next list.
+// on each majority of them. A name is told as it stands on a majority, perhaps again by a
+// later call, with another server that has it. One that reaches a server only after that was
+// listed, because its write was late there, can be missing until the next list.
 //
 // The cursor is the server, what stands for those that have failed, and that server's own
 // cursor.
@@ -36,8 +36,6 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 	}
 	var rows []ledger.Named
 	var errs []error
-	earlier := failed[:server:server] // those of the calls before
-	begun := cursor != ""             // one more is, in part
 	for server < len(t.tables) && len(rows) < limit {
 		found, next, err := t.listOne(ctx, server, prefix, cursor, limit-len(rows))
 		if cursor = next; err != nil && !errors.Is(err, backend.ErrPartly) {
@@ -47,11 +45,9 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 		found = slices.DeleteFunc(found, func(n ledger.Named) bool {
 			return slices.ContainsFunc(rows, func(r ledger.Named) bool { return r.Name == n.Name })
 		})
-		rows = append(rows, t.stand(ctx, found, earlier)...)
+		rows = append(rows, t.stand(ctx, found)...)
 		if cursor == "" {
-			if server++; begun { // what it has and is not in rows was told by the calls before
-				begun, earlier = false, failed[:server:server]
-			}
+			server++
 		}
 	}
 	good := len(failed) - bytes.Count(failed, []byte{hasFailed})
@@ -71,19 +67,12 @@ func (t *Table) listOne(ctx context.Context, server int, prefix, cursor string, 
 	return t.tables[server].List(ctx, prefix, cursor, limit)
 }
 
-// stand reads the names that were found, and leaves out those that an earlier call has told
-// of: on those servers they are, unless the server has failed. So all of them are asked.
-func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []byte) []ledger.Named {
+// stand reads the names that were found.
+func (t *Table) stand(ctx context.Context, found []ledger.Named) []ledger.Named {
 	var mu sync.Mutex
 	var out []ledger.Named
 	_ = backend.Each(len(found), func(i int) error {
-		name := found[i].Name
-		a := t.look(ctx, name, func(a *answers) bool { return t.agreed(a) && a.from(failed) })
-		for _, r := range a.results {
-			if r.server < len(failed) && failed[r.server] != hasFailed && r.row.record.InUse() {
-				return nil
-			}
-		}
+		a := t.look(ctx, found[i].Name, t.agreed)
 		v, ok := common(a.rows, t.quorum)
 		if !ok { // for people that will do
 			v = newest(a.rows)
@@ -92,21 +81,11 @@ func (t *Table) stand(ctx context.Context, found []ledger.Named, failed []byte) 
 		if r := x.reply(); r.Version != "" && r.Record.InUse() {
 			mu.Lock()
 			defer mu.Unlock()
-			out = append(out, ledger.Named{Name: name, Reply: r})
+			out = append(out, ledger.Named{Name: found[i].Name, Reply: r})
 		}
 		return nil
 	})
 	return out
-}
-
-// from: all of the first servers have answered but those that have failed.
-func (a *answers) from(failed []byte) bool {
-	for i, f := range failed {
-		if f != hasFailed && !slices.ContainsFunc(a.results, func(r result) bool { return r.server == i }) {
-			return false
-		}
-	}
-	return true
 }
 
 // Newest implements floor.Keeper. Whatever was granted, each majority has a server that knows.
