@@ -121,7 +121,7 @@ const (
 	lostSQL = `DELETE FROM {run};`
 )
 
-// columns of an answer: whether it was written and trusted, and what is there.
+// columns of an answer, behind whether the server is trusted: what is there.
 const columns = `n.version, n.record::text, n.ids, n.ends, {clock}`
 
 // trusting: the statement, whose $2 is the id of a run of the server, needs none ("") or that
@@ -131,10 +131,11 @@ const trusting = `($2::text = '' OR EXISTS (SELECT FROM {run} AS r WHERE r.id = 
 // relaxed: the transaction need not reach the disk before it is answered, if $3 says so.
 const relaxed = `CASE WHEN $3 THEN set_config('synchronous_commit', 'off', true) END`
 
-const lookSQL = `SELECT false, true, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1`
+const lookSQL = `SELECT true, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1`
 
-// A swap is one UPDATE and nothing around it, which takes PostgreSQL half as long as a statement
-// that also tells what is there where nothing was written: then missedSQL asks for that.
+// A swap is one UPDATE, or an INSERT, and nothing around it, which takes PostgreSQL half as long as a
+// statement that also tells what is there where nothing was written: then missedSQL asks for that, by
+// when a statement that has waited knows what it has waited for.
 //
 // $1 name, $2 id of the run, $3 relaxed, $4 next version, $5 record, $6 ids, $7 firm, $8 leases
 // that begin, in microseconds, or -1, $9 base. Where another transaction has the row, the
@@ -143,7 +144,7 @@ const (
 	set = `UPDATE {names} AS n SET version = $4, record = $5::jsonb, used = clock_timestamp(), ids = $6::bigint[], firm = $7::boolean[], ends = `
 
 	swapWhere = ` WHERE n.name = $1 AND n.version = $9 AND ` + trusting
-	swapTells = ` RETURNING true, true, n.version, NULL, n.ids, n.ends, {clock}, ` + relaxed
+	swapTells = ` RETURNING true, n.version, NULL, n.ids, n.ends, {clock}, ` + relaxed
 
 	// swapSQL: $10 ids that have to be over.
 	swapSQL = set + `ARRAY(
@@ -160,29 +161,22 @@ const (
 	handedSQL = freshSQL + `, pg_notify($10::text, $11::text || {clock} || ',"ends":' || array_to_json(n.ends)::text || '}')::text`
 
 	// missedSQL: $1 name, $2 id of the run that a swap needed.
-	missedSQL = `SELECT false, ` + trusting + `, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1`
+	missedSQL = `SELECT ` + trusting + `, {columns} FROM (SELECT) AS one LEFT JOIN {names} AS n ON n.name = $1`
 )
 
 // insertSQL is as swapSQL, where there was no record: $9 is where fences begin at least,
-// and $10 that they are as they stand. It tells what is there in any case. A row that was there
-// when the statement began is in its way, although a sweep may delete it meanwhile: the mark was
-// read before that sweep had raised it.
-const insertSQL = `WITH ok AS MATERIALIZED (
-	SELECT ` + relaxed + ` AS relaxed, ` + trusting + ` AS trusted
-), origin AS MATERIALIZED (
+// and $10 that they are as they stand. A row that was there when the statement began is in its way,
+// although a sweep may delete it meanwhile: the mark was read before that sweep had raised it.
+const insertSQL = `WITH origin AS MATERIALIZED (
 	SELECT CASE WHEN $10 THEN 0 ELSE greatest({clock}, $9, (SELECT mark FROM {state})) END AS base
-), n AS (
-	INSERT INTO {names} AS n (name, version, record, used, ids, firm, ends)
-	SELECT $1, $4, jsonb_set($5::jsonb, '{base}', to_jsonb(origin.base)), clock_timestamp(),
-		ARRAY(SELECT s.id + origin.base FROM unnest($6::bigint[]) WITH ORDINALITY AS s(id, i) ORDER BY s.i), $7::boolean[],
-		ARRAY(SELECT CASE WHEN s.ttl >= 0 THEN {clock} + s.ttl ELSE 0 END FROM unnest($8::bigint[]) WITH ORDINALITY AS s(ttl, i) ORDER BY s.i)
-	FROM ok, origin WHERE ok.trusted AND NOT EXISTS (SELECT FROM {names} AS was WHERE was.name = $1)
-	ON CONFLICT (name) DO NOTHING
-	RETURNING n.version, n.record, n.ids, n.ends
 )
-SELECT true, true, {columns} FROM n
-UNION ALL
-SELECT false, ok.trusted, {columns} FROM ok LEFT JOIN {names} AS n ON n.name = $1 WHERE NOT EXISTS (SELECT FROM n)`
+INSERT INTO {names} AS n (name, version, record, used, ids, firm, ends)
+SELECT $1, $4, jsonb_set($5::jsonb, '{base}', to_jsonb(origin.base)), clock_timestamp(),
+	ARRAY(SELECT s.id + origin.base FROM unnest($6::bigint[]) WITH ORDINALITY AS s(id, i) ORDER BY s.i), $7::boolean[],
+	ARRAY(SELECT CASE WHEN s.ttl >= 0 THEN {clock} + s.ttl ELSE 0 END FROM unnest($8::bigint[]) WITH ORDINALITY AS s(ttl, i) ORDER BY s.i)
+FROM origin WHERE ` + trusting + ` AND NOT EXISTS (SELECT FROM {names} AS was WHERE was.name = $1)
+ON CONFLICT (name) DO NOTHING
+RETURNING true, {columns}, ` + relaxed
 
 // hears: m.node listens. A gateway whose process has ended has no backend any more.
 const hears = `EXISTS (SELECT FROM {nodes} AS l WHERE l.node = m.node AND l.until > clock_timestamp() AND EXISTS (SELECT FROM pg_stat_get_activity(l.pid)))`

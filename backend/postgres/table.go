@@ -61,7 +61,7 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r le
 	var a answer
 	var unheard []string
 	got, err := t.requests.send(ctx, ss...)
-	if err == nil && w.Base != "" && len(got[0]) == 0 {
+	if err == nil && len(got[0]) == 0 {
 		return t.missed(ctx, w)
 	}
 	if err == nil {
@@ -70,16 +70,8 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r le
 	if err == nil && with {
 		unheard, err = readUnheard(got[1])
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return ledger.Reply{}, true, t.noticed(err)
-	case !a.written && a.trusted && a.version == 0:
-		// What the statement told is of when it began. It may have waited since.
-		r, err = t.look(ctx, w.raw)
-		return r, true, err
-	case !a.written:
-		r, err = a.reply(w.raw)
-		return r, a.trusted, err
 	}
 	switch {
 	case w.tells: // who gets the name has it by now

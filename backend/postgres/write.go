@@ -81,11 +81,11 @@ func (w *write) reply(a answer) (ledger.Reply, error) {
 
 // answer is a row that a statement about a name tells.
 type answer struct {
-	written, trusted bool
-	version          int64 // 0: there is no record
-	record           string
-	ids, ends        []int64
-	clock            int64
+	trusted   bool
+	version   int64 // 0: there is no record
+	record    string
+	ids, ends []int64
+	clock     int64
 }
 
 func readAnswer(got sqltable.Rows) (answer, error) {
@@ -93,7 +93,7 @@ func readAnswer(got sqltable.Rows) (answer, error) {
 		return answer{}, fmt.Errorf("%w: PostgreSQL has told %d rows, and not one", backend.ErrUnavailable, len(got))
 	}
 	r := sqltable.NewReader(got[0])
-	a := answer{written: r.Is(), trusted: r.Is()}
+	a := answer{trusted: r.Is()}
 	a.read(r)
 	return a, r.Err
 }
