@@ -24,8 +24,8 @@ type Eviction struct {
 // worst. The zero Eviction is that of a server which forbids the question; an error
 // means that none has answered. One that does not answer grants nothing either, and is
 // asked when it is back.
-func (b *site) Eviction(ctx context.Context) (Eviction, error) {
-	masters, err := b.servers.Masters(ctx)
+func (t *Table) Eviction(ctx context.Context) (Eviction, error) {
+	masters, err := t.servers.Masters(ctx)
 	if err != nil {
 		return Eviction{}, err
 	}

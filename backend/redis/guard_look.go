@@ -50,31 +50,31 @@ const lookTimeout = 4 * conn.IOTimeout
 
 // lookAtServers finds out about all servers before the requests meet them, again or for
 // the first time alone.
-func (b *site) lookAtServers(again bool) {
-	if b.cfg.Guard != GuardQuarantine || !again && b.guard.looked.Load() {
+func (t *Table) lookAtServers(again bool) {
+	if t.cfg.Guard != GuardQuarantine || !again && t.guard.looked.Load() {
 		return
 	}
-	b.guard.looking.Lock()
-	defer b.guard.looking.Unlock()
-	first := !b.guard.looked.Load()
+	t.guard.looking.Lock()
+	defer t.guard.looking.Unlock()
+	first := !t.guard.looked.Load()
 	if !first && !again {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
-	masters, err := b.servers.Masters(ctx)
+	masters, err := t.servers.Masters(ctx)
 	if err != nil {
 		return
 	}
-	unused := first && b.unused(ctx, masters)
+	unused := first && t.unused(ctx, masters)
 	_ = conn.Each(masters, func(_ int, c *goredis.Client) error { // Ping tells
 		ctx, cancel := context.WithTimeout(ctx, conn.IOTimeout)
 		defer cancel()
-		err := b.guard.look(ctx, c, unused)
+		err := t.guard.look(ctx, c, unused)
 		if err == nil || backend.Quarantined(err) || errors.Is(err, errReplica) {
-			b.guard.looked.Store(true)
+			t.guard.looked.Store(true)
 		} else {
-			b.guard.unknown.Store(selftest.Reason(err))
+			t.guard.unknown.Store(selftest.Reason(err))
 		}
 		return err
 	})
@@ -91,14 +91,14 @@ const (
 // these, or of those with which they are one store. They are new together then: a cluster
 // may have many that nobody has used. Where only some have a mark, another gateway may be
 // at it just now, so the others are looked at again before they count as empty.
-func (b *site) unused(ctx context.Context, masters []*goredis.Client) bool {
-	if b.guard.experienced() {
+func (t *Table) unused(ctx context.Context, masters []*goredis.Client) bool {
+	if t.guard.experienced() {
 		return false
 	}
 	for end := time.Now().Add(newTogether); ; {
 		marked, bare := countMarks(ctx, masters)
 		switch {
-		case marked == 0 && (b.cfg.Unused == nil || b.cfg.Unused(ctx)):
+		case marked == 0 && (t.cfg.Unused == nil || t.cfg.Unused(ctx)):
 			return true
 		case bare == 0, time.Now().After(end):
 			return false

@@ -69,8 +69,8 @@ func (t *Table) serves(ctx context.Context, c *goredis.Client) error {
 
 // Part is the master of a cluster that has name now, which may fail alone. It does not
 // wait for anything; "" where there is no cluster, or none was found yet.
-func (b *site) Part(ctx context.Context, name string) string {
-	return b.servers.Part(ctx, b.cfg.KeyPrefix+name)
+func (t *Table) Part(ctx context.Context, name string) string {
+	return t.servers.Part(ctx, t.cfg.KeyPrefix+name)
 }
 
 // health of all masters at one time.
@@ -81,7 +81,7 @@ type health struct {
 }
 
 // health is what ask says of each master; an error if it is hopeless.
-func (b *site) health(ctx context.Context, masters []*goredis.Client, ask func(*goredis.Client) error) (health, error) {
+func (t *Table) health(ctx context.Context, masters []*goredis.Client, ask func(*goredis.Client) error) (health, error) {
 	h := health{masters: masters, wrong: make([]error, len(masters))}
 	err := conn.Each(masters, func(i int, c *goredis.Client) error {
 		h.wrong[i] = ask(c)
@@ -90,7 +90,7 @@ func (b *site) health(ctx context.Context, masters []*goredis.Client, ask func(*
 	if h.hopeless() {
 		return h, err
 	}
-	h.shares = b.servers.Shares(ctx, h.best())
+	h.shares = t.servers.Shares(ctx, h.best())
 	return h, nil
 }
 

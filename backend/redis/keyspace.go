@@ -35,11 +35,11 @@ type told struct {
 
 // releases is the channel on which the release of name by owner, which is no gateway, will
 // be heard. A program that locks by a string key has no owner.
-func (s *site) releases(ctx context.Context, name string, owner backend.Owner) string {
-	raw := s.cfg.KeyPrefix + name
-	if server, err := s.servers.Of(ctx, raw); err == nil && owner == "" {
+func (t *Table) releases(ctx context.Context, name string, owner backend.Owner) string {
+	raw := t.cfg.KeyPrefix + name
+	if server, err := t.servers.Of(ctx, raw); err == nil && owner == "" {
 		channel := servers.KeyspaceChannel(server.Options().DB, raw)
-		if s.keyspace.heard(ctx, server, channel) {
+		if t.keyspace.heard(ctx, server, channel) {
 			return channel
 		}
 	}

@@ -19,12 +19,12 @@ type Survey struct {
 }
 
 // Survey pings all masters. If none answers, it returns an error.
-func (b *site) Survey(ctx context.Context) (Survey, error) {
-	all, err := b.servers.Masters(ctx)
+func (t *Table) Survey(ctx context.Context) (Survey, error) {
+	all, err := t.servers.Masters(ctx)
 	if err != nil {
 		return Survey{}, err
 	}
-	h, err := b.health(ctx, all, func(c *goredis.Client) error { return conn.Outcome(c.Ping(ctx).Err()) })
+	h, err := t.health(ctx, all, func(c *goredis.Client) error { return conn.Outcome(c.Ping(ctx).Err()) })
 	if err != nil {
 		return Survey{}, err
 	}
@@ -38,8 +38,8 @@ func (b *site) Survey(ctx context.Context) (Survey, error) {
 }
 
 // Home is the server that keeps the lock called name.
-func (b *site) Home(ctx context.Context, name string) (*goredis.Client, error) {
-	return b.servers.Of(ctx, b.cfg.KeyPrefix+name)
+func (t *Table) Home(ctx context.Context, name string) (*goredis.Client, error) {
+	return t.servers.Of(ctx, t.cfg.KeyPrefix+name)
 }
 
 // Channels are those on which a gateway that waits for a lock listens.
@@ -50,10 +50,10 @@ type Channels struct {
 }
 
 // Channels are those of a gateway that waits for the lock called name.
-func (b *site) Channels(name string) Channels {
+func (t *Table) Channels(name string) Channels {
 	return Channels{
-		Node: b.channel, Redisson: channelOf(b.cfg.KeyPrefix + name),
-		Plain: b.publish.Plain(), Sharded: b.publish.Sharded(),
+		Node: channelOfNode + t.cfg.Node.ID, Redisson: channelOf(t.cfg.KeyPrefix + name),
+		Plain: t.publish.Plain(), Sharded: t.publish.Sharded(),
 	}
 }
 

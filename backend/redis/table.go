@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
+	"github.com/lockgw/lockgw/backend/redis/conn"
 	"github.com/lockgw/lockgw/backend/redis/requests"
+	"github.com/lockgw/lockgw/backend/redis/servers"
 )
 
 // Table keeps the records of package ledger in Redis, as one node sees them.
@@ -43,16 +46,23 @@ import (
 // and for each slot in use, of which a server without Cluster has one, lockgw:mark:{N}, from
 // which fences count while the clock is behind.
 type Table struct {
-	*site
-	requests, renewRequests *requests.Router
-	swaps                   swaps
-	trust                   trust
-	trials                  trials
-	clocks                  clocks
-	nonce                   string
-	writes                  atomic.Uint64
-	told                    func(ledger.Addressed)
-	closed                  func() error // closes, once
+	cfg        Config
+	servers    servers.Set
+	renewals   servers.Set // of their own: a busy pool must not starve them
+	requests   *requests.Router
+	renewing   *requests.Router // to renewals
+	publish    servers.Publishing
+	subscriber servers.Subscriber
+	guard      *guard
+	keyspace   keyspace
+	swaps      swaps
+	trust      trust
+	trials     trials
+	clocks     clocks
+	nonce      string
+	writes     atomic.Uint64
+	told       func(ledger.Addressed)
+	closed     func() error // closes, once
 
 	mu      sync.Mutex          // guards the field below
 	foreign map[string]followed // by name
@@ -63,13 +73,30 @@ var _ ledger.Table = (*Table)(nil)
 // OpenTable makes the Table of a node. It does not wait for Redis to be there. Errors are
 // of the configuration. Redisson's fence counter is made only if cfg.FenceTTL is above 0.
 func OpenTable(cfg Config) (*Table, error) {
-	s, err := openSite(cfg, channelOfNode+cfg.Node.ID)
+	connect, err := servers.Open(cfg.URL, cfg.Password)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{site: s, nonce: rand.Text()[:nonceLength], swaps: newSwaps(s.publish, cfg.FenceTTL), foreign: map[string]followed{}, told: func(ledger.Addressed) {}}
-	t.requests, t.renewRequests = requests.New(s.servers), requests.New(s.renewals)
-	t.trust.known, t.clocks.ahead = map[*goredis.Client]*known{}, map[*goredis.Client]time.Duration{}
+	publish, err := servers.ReadPublishing(cfg.Publish, conn.Clustered(cfg.URL))
+	if err != nil {
+		return nil, err
+	}
+	if err := backend.CheckKeyPrefix(cfg.KeyPrefix); err != nil {
+		return nil, fmt.Errorf("backend.key_prefix: %w", err)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	goredis.SetLogger(clientLog{cfg.Log}) // for the whole process; it has one gateway
+	t := &Table{
+		cfg: cfg, servers: connect(), renewals: connect(), publish: publish, swaps: newSwaps(publish, cfg.FenceTTL),
+		nonce: rand.Text()[:nonceLength], foreign: map[string]followed{}, told: func(ledger.Addressed) {},
+		guard: newGuard(cfg.Guard, cfg.Lease, cfg.GuardFile, cfg.Log),
+	}
+	t.keyspace.known, t.trust.known = map[*goredis.Client]told{}, map[*goredis.Client]*known{}
+	t.clocks.ahead = map[*goredis.Client]time.Duration{}
+	t.requests, t.renewing = requests.New(t.servers), requests.New(t.renewals)
+	t.subscriber = t.servers.Listen(channelOfNode+cfg.Node.ID, publish, cfg.Log)
 	t.closed = sync.OnceValue(t.close)
 	t.trust.start(t)
 	return t, nil
@@ -84,6 +111,10 @@ func (t *Table) Info() backend.Info {
 	return backend.Info{Type: "redis", Fencing: true, Queue: true, Push: true, Shared: true, Modes: true, Restores: t.cfg.Guard == GuardQuarantine}
 }
 
+// ProbeAge is how long ago messages from Redis were last known to arrive; very long
+// if they never were.
+func (t *Table) ProbeAge() time.Duration { return t.subscriber.ProbeAge() }
+
 // Close implements ledger.Table. It may be called again.
 func (t *Table) Close() error { return t.closed() }
 
@@ -91,7 +122,7 @@ func (t *Table) close() error {
 	t.subscriber.Close()
 	t.trust.stop()
 	t.requests.Close()
-	t.renewRequests.Close()
+	t.renewing.Close()
 	return errors.Join(t.servers.Close(), t.renewals.Close())
 }
 

@@ -60,7 +60,7 @@ func (t *Table) prolong(ctx context.Context, rs []ledger.Renewal, group []int, a
 	if alone {
 		eval = (*requests.Router).Eval
 	}
-	v, err := eval(t.renewRequests, ctx, raw, t.swaps.prolong, m)
+	v, err := eval(t.renewing, ctx, raw, t.swaps.prolong, m)
 	if errors.Is(err, conn.ErrTurnedAway) || conn.RefusedLogin(err) || ctx.Err() == nil && unheard(err) { // those for requests may have been made before
 		v, err = eval(t.requests, ctx, raw, t.swaps.prolong, m)
 	}
