@@ -22,78 +22,65 @@ const (
 	cleanMost = 2 * time.Second
 )
 
-// mailbox is the mail that was fetched, over one connection for messages, and not deleted yet.
+// mailbox is the mail that was fetched, over one connection for messages, and not deleted yet. Who
+// fetches it is alone with it.
 type mailbox struct {
-	more chan struct{} // mail was fetched
-	less chan struct{} // mail was deleted
-
-	mu  sync.Mutex // guards the field below
-	ids map[uint64]bool
+	ids    map[uint64]bool
+	going  map[uint64]bool // those that are being deleted; nil: none are
+	burn   func(map[uint64]bool) error
+	burned chan error // tells what came of that
+	work   sync.WaitGroup
 }
 
-func newMailbox() *mailbox {
-	one := func() chan struct{} { return make(chan struct{}, 1) }
-	return &mailbox{more: one(), less: one(), ids: map[uint64]bool{}}
+// newMailbox has burn delete mail, for as long as ctx lasts.
+func newMailbox(ctx context.Context, burn func(context.Context, map[uint64]bool) error) *mailbox {
+	return &mailbox{ids: map[uint64]bool{}, burned: make(chan error, 1), burn: func(ids map[uint64]bool) error {
+		backend.Wait(ctx, cleanAfter)
+		burning, cancel := context.WithTimeout(ctx, cleanMost)
+		defer cancel()
+		err := burn(burning, ids)
+		if err != nil {
+			backend.Wait(ctx, 10*cleanAfter)
+		}
+		return err
+	}}
 }
 
-func (m *mailbox) add(id uint64) {
-	m.mu.Lock()
-	m.ids[id] = true
-	m.mu.Unlock()
-	backend.Signal(m.more)
-}
+func (m *mailbox) full() bool { return len(m.ids) >= fetchedMost }
 
-func (m *mailbox) deleted(ids map[uint64]bool) {
-	m.mu.Lock()
-	maps.DeleteFunc(m.ids, func(id uint64, _ bool) bool { return ids[id] })
-	m.mu.Unlock()
-	backend.Signal(m.less)
-}
-
-func (m *mailbox) fetched() map[uint64]bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.ids)
-}
-
-func (m *mailbox) full() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.ids) >= fetchedMost
-}
-
-// roomy waits until there is room for more. An error is that there is none in time.
-func (m *mailbox) roomy(ctx context.Context) error {
-	for m.full() {
+// clean has what was fetched deleted beside everything else, and waits until there is room for more.
+// What could not be deleted is tried again together with what came since, when the next mail is
+// fetched or the next sleep is over. An error is that there is no room in time.
+func (m *mailbox) clean(ctx context.Context) error {
+	for {
 		select {
-		case <-m.less:
+		case err := <-m.burned:
+			m.ended(err)
+		default:
+		}
+		if m.going == nil && len(m.ids) > 0 {
+			going := maps.Clone(m.ids)
+			m.going = going
+			m.work.Go(func() { m.burned <- m.burn(going) })
+		}
+		if !m.full() {
+			return nil
+		}
+		select {
+		case err := <-m.burned:
+			m.ended(err)
 		case <-ctx.Done():
 			return fmt.Errorf("%d messages were heard that could not be deleted: %w", fetchedMost, ctx.Err())
 		}
 	}
-	return nil
 }
 
-// clean has what was fetched deleted, by burn, beside everything else, until ctx is over. What
-// could not be deleted is tried again together with what comes next, or after a while.
-func (m *mailbox) clean(ctx context.Context, burn func(context.Context, map[uint64]bool) error) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-m.more:
-		}
-		backend.Wait(ctx, cleanAfter)
-		ids := m.fetched()
-		burning, cancel := context.WithTimeout(ctx, cleanMost)
-		err := burn(burning, ids)
-		cancel()
-		if err == nil {
-			m.deleted(ids)
-		} else if backend.Wait(ctx, 10*cleanAfter) {
-			backend.Signal(m.more)
-		}
+// ended: what was being deleted is, or err is why not.
+func (m *mailbox) ended(err error) {
+	if err == nil {
+		maps.DeleteFunc(m.ids, func(id uint64, _ bool) bool { return m.going[id] })
 	}
+	m.going = nil
 }
 
 // burn deletes mail that was fetched.

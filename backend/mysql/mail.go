@@ -155,7 +155,7 @@ const fetchMost = 100
 // What comes after less than fetchMost, the next sleep sees before it begins.
 func (t *Table) fetch(ctx context.Context, box *mailbox) error {
 	for {
-		got, err := t.requests.query(ctx, fmt.Sprintf(fetchSQL, listOf(box.fetched()), fetchMost), []byte(t.Node()))
+		got, err := t.requests.query(ctx, fmt.Sprintf(fetchSQL, listOf(box.ids), fetchMost), []byte(t.Node()))
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (t *Table) fetch(ctx context.Context, box *mailbox) error {
 			if r.Err != nil {
 				return r.Err
 			}
-			box.add(id)
+			box.ids[id] = true
 			if m, ok := t.message(kind, raw, body, a); ok {
 				t.Deliver(m)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -124,12 +123,10 @@ func keep(ctx context.Context, c *conn, at *place) error {
 
 // read sleeps and fetches by turns.
 func (l *sleeper) read(ctx context.Context, c *conn, at *place) error {
-	box := newMailbox()
-	var cleaner sync.WaitGroup
-	defer cleaner.Wait()
 	cleaning, stop := context.WithCancel(ctx)
+	box := newMailbox(cleaning, l.t.burn)
+	defer box.work.Wait()
 	defer stop()
-	cleaner.Go(func() { box.clean(cleaning, l.t.burn) })
 	for began := time.Now(); ; {
 		waiting, cancel := context.WithTimeout(ctx, l.asleep+silence)
 		err := l.sleep(waiting, c, at, box)
@@ -146,7 +143,7 @@ func (l *sleeper) read(ctx context.Context, c *conn, at *place) error {
 			return errElsewhere
 		}
 		making, cancel := context.WithTimeout(ctx, cleanMost+silence)
-		err = box.roomy(making)
+		err = box.clean(making)
 		cancel()
 		if err != nil {
 			return err
@@ -164,7 +161,7 @@ func (l *sleeper) sleep(ctx context.Context, c *conn, at *place, box *mailbox) e
 		return nil
 	}
 	at.naps.Add(1)
-	got, err := c.query(ctx, fmt.Sprintf(sleepSQL, at.nap, int(l.asleep.Seconds()), listOf(box.fetched())), []byte(l.t.Node()))
+	got, err := c.query(ctx, fmt.Sprintf(sleepSQL, at.nap, int(l.asleep.Seconds()), listOf(box.ids)), []byte(l.t.Node()))
 	at.naps.Add(1)
 	switch {
 	case is(err, 1317): // by KILL QUERY
