@@ -2,10 +2,12 @@ package dialer
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 )
 
@@ -66,6 +68,20 @@ func (t *TLS) Query() string {
 // Whom a server's certificate is of is left to crypto/tls to check: one Config for all connections
 // would need a check of its own, for authorities that change.
 func (t *TLS) Config() *tls.Config { return t.files.Now().Clone() }
+
+// Secured is c, which leads to addr, in TLS by config, which is the caller's no more. Without the name of
+// a server in it, that in addr counts. After an error c is closed.
+func Secured(ctx context.Context, c net.Conn, addr string, config *tls.Config) (net.Conn, error) {
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	s := tls.Client(c, config)
+	if err := s.HandshakeContext(ctx); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return s, nil
+}
 
 // read compares what is in the files, since in Kubernetes they are links to ones that are never
 // written to. Of the same it makes nothing again: checking a key takes milliseconds.

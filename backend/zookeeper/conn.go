@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -111,7 +110,11 @@ func (c *conn) event(e zk.Event) {
 func (c *conn) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	tcp, err := dialer.New(timeout).DialContext(context.Background(), network, addr)
 	if err == nil && c.a.TLS != nil {
-		tcp, err = secured(tcp, c.a.TLS.Config(), addr, timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), max(timeout, dialTime))
+		defer cancel()
+		if tcp, err = dialer.Secured(ctx, tcp, addr, c.a.TLS.Config()); err != nil {
+			err = fmt.Errorf("TLS with %s: %w", addr, err)
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,18 +130,6 @@ func (c *conn) dial(network, addr string, timeout time.Duration) (net.Conn, erro
 	}
 	c.tcp = inOrder(tcp, &c.given, c.a.User != "")
 	return c.tcp, nil
-}
-
-func secured(tcp net.Conn, cfg *tls.Config, addr string, timeout time.Duration) (net.Conn, error) {
-	cfg.ServerName, _, _ = net.SplitHostPort(addr)
-	s := tls.Client(tcp, cfg)
-	ctx, cancel := context.WithTimeout(context.Background(), max(timeout, dialTime))
-	defer cancel()
-	if err := s.HandshakeContext(ctx); err != nil {
-		_ = tcp.Close()
-		return nil, fmt.Errorf("TLS with %s: %w", addr, err)
-	}
-	return s, nil
 }
 
 // dialTime bounds a handshake, and the wait for the first answer: the library has a second for

@@ -24,13 +24,12 @@ import (
 func Dialer(timeout time.Duration, config func() *tls.Config) func(context.Context, string, string) (net.Conn, error) {
 	d := dialer.New(timeout)
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		connect := d.DialContext
-		if config != nil {
-			connect = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				return secured(ctx, timeout, d, config(), network, addr)
-			}
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		c, err := d.DialContext(ctx, network, addr)
+		if err == nil && config != nil {
+			c, err = dialer.Secured(ctx, c, addr, config())
 		}
-		c, err := connect(ctx, network, addr)
 		if op := new(net.OpError); config != nil && errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &op) {
 			err = fmt.Errorf("%s does not answer in TLS; is it a port without TLS, for redis:// and not rediss://?: %w", addr, err)
 		}
@@ -56,26 +55,6 @@ func socket(c, inner net.Conn) net.Conn {
 		stream
 		syscall.Conn
 	}{c, s}
-}
-
-// secured connects with TLS within timeout.
-func secured(ctx context.Context, timeout time.Duration, d *dialer.Dialer, config *tls.Config, network, addr string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	tcp, err := d.DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	if config.ServerName == "" {
-		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(addr)
-	}
-	c := tls.Client(tcp, config)
-	if err := c.HandshakeContext(ctx); err != nil {
-		_ = tcp.Close()
-		return nil, err
-	}
-	return c, nil
 }
 
 // tlsPaths are PEM files, "" where not given.
