@@ -171,7 +171,7 @@ func (k *walk) same(what string, r ledger.Reply) {
 	if r.Version != want.Version {
 		k.fail("%s: version %q, want %q", what, r.Version, want.Version)
 	}
-	longest := 10 * time.Second // that a step may take
+	longest := 10 * time.Second       // that a step may take
 	if k.a.Info().Type == "redlock" { // of several ends, which the servers have, the last one counts
 		longest = time.Hour
 	}
