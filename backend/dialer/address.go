@@ -122,17 +122,6 @@ func (a *Address) settings(query string, s *Scheme) error {
 			return fmt.Errorf("unknown setting %q; there are %s, ca_file, cert_file and key_file", name, strings.Join(append(slices.Clone(s.Settings), "tls"), ", "))
 		}
 	}
-	return a.secure(q)
-}
-
-// secure has the connections use TLS, trusting the system's roots or those in ca_file.
-func (a *Address) secure(q url.Values) (err error) {
-	file := func(setting string) File { return File{Setting: setting, Path: q.Get(setting)} }
-	ca, cert, key := file("ca_file"), file("cert_file"), file("key_file")
-	if q.Get("tls") == "true" {
-		a.TLS, err = NewTLS(ca, cert, key)
-	} else if ca.Path+cert.Path+key.Path != "" {
-		err = errors.New("ca_file, cert_file and key_file need tls=true")
-	}
+	a.TLS, err = ReadTLS(q, q.Get("tls") == "true", "tls=true")
 	return err
 }

@@ -50,6 +50,20 @@ func (t *TLS) unpaired(why error) error {
 // Shows says whether servers are shown a certificate.
 func (t *TLS) Shows() bool { return t.cert.Path != "" }
 
+// ReadTLS is the TLS of an address whose query is q: with what ca_file, cert_file and key_file name, if it is
+// on, as it is by how; nil: it is not.
+func ReadTLS(q url.Values, on bool, how string) (*TLS, error) {
+	file := func(setting string) File { return File{Setting: setting, Path: q.Get(setting)} }
+	ca, cert, key := file("ca_file"), file("cert_file"), file("key_file")
+	switch {
+	case on:
+		return NewTLS(ca, cert, key)
+	case ca.Path+cert.Path+key.Path != "":
+		return nil, errors.New("ca_file, cert_file and key_file need " + how)
+	}
+	return nil, nil
+}
+
 // Query is what of the query of an address names the files of t, by their settings; t may be nil.
 func (t *TLS) Query() string {
 	q := url.Values{}

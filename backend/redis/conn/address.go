@@ -41,8 +41,11 @@ func Options(rawurl string) (*goredis.Options, error) {
 	if err := checkQuery(q); err != nil {
 		return nil, err
 	}
-	files := tlsFiles(q)
-	for _, name := range tlsSettings {
+	files, err := dialer.ReadTLS(q, u.Scheme == "rediss", "rediss://")
+	if err != nil {
+		return nil, fmt.Errorf("redis address: %w", err)
+	}
+	for _, name := range []string{"ca_file", "cert_file", "key_file"} {
 		q.Del(name)
 	}
 	file := secretIn(q, "password")
@@ -60,14 +63,10 @@ func Options(rawurl string) (*goredis.Options, error) {
 		return nil, fmt.Errorf("redis address: %s", strings.TrimPrefix(err.Error(), "redis: "))
 	}
 	opt.Password = cmp.Or(password, opt.Password)
-	secure, err := files.open(opt.TLSConfig)
-	if err != nil {
-		return nil, fmt.Errorf("redis address: %w", err)
-	}
 	if file.Path != "" {
 		renew(opt, dialer.NewPassword(file))
 	}
-	return settle(opt, secure)
+	return settle(opt, files)
 }
 
 var errAtSign = errors.New("redis address: has an @ after the host; in a password write / as %2F, ? as %3F " +
@@ -120,8 +119,9 @@ func checkQuery(q url.Values) error {
 	return nil
 }
 
-// settle fills in what an address leaves open and what it may not change. secure is for Dialer.
-func settle(opt *goredis.Options, secure func() *tls.Config) (*goredis.Options, error) {
+// settle fills in what an address leaves open and what it may not change. files are
+// those of TLS; nil: there is none.
+func settle(opt *goredis.Options, files *dialer.TLS) (*goredis.Options, error) {
 	for _, t := range []struct {
 		name string
 		set  *time.Duration
@@ -157,6 +157,14 @@ func settle(opt *goredis.Options, secure func() *tls.Config) (*goredis.Options, 
 	opt.PipelinePoolSize = -1
 	opt.DisableIdentity = true // CLIENT SETINFO, an error in the statistics of servers before 7.2
 	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	var secure func() *tls.Config
+	if base := opt.TLSConfig; base != nil {
+		secure = func() *tls.Config {
+			c := files.Config()
+			c.ServerName, c.InsecureSkipVerify = base.ServerName, base.InsecureSkipVerify
+			return c
+		}
+	}
 	opt.Dialer = Dialer(opt.DialTimeout, secure)
 	return opt, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -55,35 +54,6 @@ func socket(c, inner net.Conn) net.Conn {
 		stream
 		syscall.Conn
 	}{c, s}
-}
-
-// tlsPaths are PEM files, "" where not given.
-type tlsPaths struct{ CA, Cert, Key string }
-
-var tlsSettings = []string{"ca_file", "cert_file", "key_file"}
-
-func tlsFiles(q url.Values) tlsPaths {
-	return tlsPaths{CA: q.Get("ca_file"), Cert: q.Get("cert_file"), Key: q.Get("key_file")}
-}
-
-// open reads the files, and returns what makes the configuration of one connection, with what they
-// and base say then: base, which is nil for connections without TLS, has the name of the server.
-func (f tlsPaths) open(base *tls.Config) (func() *tls.Config, error) {
-	if base == nil {
-		if f != (tlsPaths{}) {
-			return nil, errors.New("ca_file, cert_file and key_file need rediss://")
-		}
-		return nil, nil
-	}
-	files, err := dialer.NewTLS(dialer.File{Setting: "ca_file", Path: f.CA}, dialer.File{Setting: "cert_file", Path: f.Cert}, dialer.File{Setting: "key_file", Path: f.Key})
-	if err != nil {
-		return nil, err
-	}
-	return func() *tls.Config {
-		c := files.Config()
-		c.ServerName, c.InsecureSkipVerify = base.ServerName, base.InsecureSkipVerify
-		return c
-	}, nil
 }
 
 // New makes a client with options of its own.
