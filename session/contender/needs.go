@@ -9,8 +9,8 @@ import (
 )
 
 // refuseTries answers those who do not want to wait, and those who want the name as
-// another kind than it is in use as, once the store has said how things are. any: there were some.
-func (c *Contender) refuseTries() (any bool) {
+// another kind than it is in use as, once the store has said how things are. some: there were any.
+func (c *Contender) refuseTries() (some bool) {
 	n := c.queue.len()
 	if c.queue.noWait == 0 {
 		c.recall = recall{}

@@ -18,7 +18,6 @@ type walk struct {
 	rnd   *rand.Rand
 	kind  backend.Mode
 	ws    []*Caller
-	late  *ledger.Reply // of a request that was carried out, not yet told
 	renew []renewing
 	wrote map[*Caller]int // entries that the store is to be told of
 	book  map[*Caller]Entry
