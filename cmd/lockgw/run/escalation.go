@@ -46,7 +46,7 @@ func (l *escalation) begin(code int, killBy time.Duration, why string) {
 	}
 	l.code, l.patient, l.killAt = code, patient, at
 	l.r.say(must, event{Event: "stopping", Reason: why, Signal: unix.SignalName(l.o.signal)}, "%s: stopping the command", why)
-	becomeReaper()
+	l.strays.adopt()
 	l.strays.look(l.p) // before somebody ends who shows the way to them
 	l.p.signal(l.o.signal)
 	l.p.signal(syscall.SIGCONT) // one that is stopped could not follow

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -15,34 +16,51 @@ import (
 // strays are processes below a command that have left its group: what timeout(1) starts, jobs
 // under set -m, the command of a lockgw run inside. A parent that lives may pass a signal on to
 // them, or need them to end well; so only those are asked to end that have lost theirs.
-type strays map[int]stray
+type strays struct {
+	found map[int]stray
+	// others are the children that this process had when it began to adopt: later ones are of
+	// the command, and have lost their parents. nil: it does not adopt.
+	others []int
+}
 
 type stray struct {
 	fd     int // of the process: its number may be another's by now
-	parent int
+	parent int // 0: it had ended before this one was found
 	asked  bool
 }
 
-// look adds those that are below p, or below those that were found before.
+// adopt makes this process the parent of those who lose theirs from now on. So it finds who was
+// begun after a look, and sees them end: the first process of a container often does not wait for
+// its children, and as zombies they count as alive.
+func (s *strays) adopt() {
+	s.others = append([]int{}, childrenOf(os.Getpid())...)
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
+// look adds those that are below p, below those that were found before, or adopted.
 func (s *strays) look(p *process) {
-	if *s == nil {
-		*s = strays{}
+	if s.found == nil {
+		s.found = map[int]stray{}
 	}
 	s.forget()
 	select {
 	case <-p.done:
 	default:
-		s.below(p.pid, p.pid)
+		s.add(childrenOf(p.pid), p.pid, p.pid)
 	}
-	for pid := range *s {
-		s.below(pid, p.pid)
+	for pid := range s.found {
+		s.add(childrenOf(pid), pid, p.pid)
+	}
+	if s.others != nil {
+		adopted := slices.DeleteFunc(childrenOf(os.Getpid()), func(pid int) bool { return slices.Contains(s.others, pid) })
+		s.add(adopted, 0, p.pid)
 	}
 }
 
-// below adds the descendants of pid that are not in group.
-func (s *strays) below(pid, group int) {
-	for _, child := range childrenOf(pid) {
-		if _, known := (*s)[child]; known {
+// add adds those of children, whom parent has, and of their descendants that are not in group.
+func (s *strays) add(children []int, parent, group int) {
+	for _, child := range children {
+		if _, known := s.found[child]; known {
 			continue
 		}
 		if its, err := unix.Getpgid(child); err == nil && its != group {
@@ -50,41 +68,42 @@ func (s *strays) below(pid, group int) {
 			if err != nil {
 				continue // it has ended
 			}
-			(*s)[child] = stray{fd: fd, parent: pid}
+			s.found[child] = stray{fd: fd, parent: parent}
 		}
-		s.below(child, group)
+		s.add(childrenOf(child), child, group)
 	}
 }
 
 // forget drops those that have ended.
 func (s *strays) forget() {
-	for pid, one := range *s {
+	for pid, one := range s.found {
 		fds := []unix.PollFd{{Fd: int32(one.fd), Events: unix.POLLIN}}
 		if n, _ := unix.Poll(fds, 0); n > 0 {
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // one that was adopted; else it is no child
 			_ = unix.Close(one.fd)
-			delete(*s, pid)
+			delete(s.found, pid)
 		}
 	}
 }
 
 // ask sends sig to those whose parent has ended, once.
 func (s *strays) ask(sig syscall.Signal) {
-	for pid, one := range *s {
+	for pid, one := range s.found {
 		if one.asked || parentOf(pid) == one.parent {
 			continue
 		}
 		one.asked = true
-		(*s)[pid] = one
+		s.found[pid] = one
 		_ = unix.PidfdSendSignal(one.fd, sig, nil, 0)
 		_ = unix.PidfdSendSignal(one.fd, unix.SIGCONT, nil, 0)
 	}
 }
 
 // left tells whether there was one when look was called last.
-func (s strays) left() bool { return len(s) > 0 }
+func (s *strays) left() bool { return len(s.found) > 0 }
 
 func (s *strays) kill() {
-	for _, one := range *s {
+	for _, one := range s.found {
 		_ = unix.PidfdSendSignal(one.fd, unix.SIGKILL, nil, 0)
 	}
 }

@@ -1,10 +1,13 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -36,6 +39,29 @@ func TestStraysAreAsked(t *testing.T) {
 				t.Errorf("it was asked %q times (%v), want once", text, err)
 			}
 		})
+	}
+}
+
+// Who is begun while the command is being stopped, and leaves its group when its parent has ended,
+// is stopped with it: it is below no process of the command then.
+func TestStraysAreAdopted(t *testing.T) {
+	dir := t.TempDir()
+	// The trap ends the command, and leaves behind who goes into a session of its own after that.
+	const late = `echo $$ >late; until read -r _ _ _ parent _ </proc/$$/stat && test $parent != $PARENT; do :; done; exec setsid sleep 60`
+	const script = `export PARENT=$$; trap 'sh -c "$LATE" & exit' TERM; : >up; while :; do sleep 0.01; done`
+	cmd := exec.Command("lockgw", "run", "nightly", "--max-runtime", "1", "--", "sh", "-c", script)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LATE="+late, "LOCKGW_SOCKET="+e2e.StartGateway(t))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	e2e.WantExit(t, cmd, cli.ExitMaxRuntime)
+	text, err := os.ReadFile(filepath.Join(dir, "late"))
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid == 0 {
+		t.Fatalf("nobody was begun: %q, %v", text, err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("process %d goes on without the lock (%v)", pid, err)
 	}
 }
 

@@ -7,9 +7,12 @@ import "syscall"
 // strays are found by /proc alone.
 type strays struct{}
 
+// adopt does nothing: on these systems the first process waits for orphans.
+func (*strays) adopt() {}
+
 func (*strays) look(*process)      {}
 func (*strays) ask(syscall.Signal) {}
 func (*strays) kill()              {}
-func (strays) left() bool          { return false }
+func (*strays) left() bool         { return false }
 
 func childrenOf(int) []int { return nil }

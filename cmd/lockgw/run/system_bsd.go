@@ -71,6 +71,3 @@ func cloexecPair() ([2]int, error) {
 	}
 	return pair, err
 }
-
-// becomeReaper does nothing: on these systems the first process waits for orphans.
-func becomeReaper() {}

@@ -31,8 +31,3 @@ func (o startOrder) start() (a startAnswer, pidfd int) {
 func cloexecPair() ([2]int, error) {
 	return unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 }
-
-// becomeReaper makes this process the parent of those who lose theirs from now on, so
-// that it can see them end. The first process of a container often does not wait
-// for its children, and as zombies they count as alive.
-func becomeReaper() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
