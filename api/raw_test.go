@@ -81,7 +81,7 @@ func TestHangUpUnseen(t *testing.T) {
 		w.Close()
 		g.must(200, request{method: "DELETE", path: "/v1/locks/a", token: holder.Token})
 		until(t, "nothing is held, by a session or for it", func() bool {
-			return g.m.Stats() == session.Stats{Sessions: 1}
+			return g.m.Stats() == session.Stats{Sessions: 1} && g.state("a").State == session.StateFree // granted, and not told yet, is neither
 		})
 	}
 }
