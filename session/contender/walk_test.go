@@ -21,9 +21,10 @@ type walk struct {
 	renew []renewing
 	wrote map[*Caller]int // entries that the store is to be told of
 	book  map[*Caller]Entry
-	open  bool          // by the journal, something of this node may be in the store
-	rows  []ledger.Row  // that the store had
-	until time.Duration // it grants nothing before, as it may have forgotten a lease
+	open  bool            // by the journal, something of this node may be in the store
+	rows  []ledger.Row    // that the store had
+	at    []time.Duration // when
+	until time.Duration   // it grants nothing before, as it may have forgotten a lease
 	steps []string
 }
 
@@ -100,7 +101,7 @@ func (k *walk) writes(j Entry) {
 		if k.open == (j.Kind == Intent) {
 			k.fail("the journal is told %d twice", j.Kind)
 		}
-		if k.open = j.Kind == Intent; !k.open && k.row.Record.Has("me") {
+		if k.open = j.Kind == Intent; !k.open && k.row.Record.Has("me") && k.until == 0 { // an older record may have it again
 			k.fail("the journal is told that nothing is left")
 		}
 		return
@@ -240,7 +241,7 @@ func (k *walk) step() {
 		k.does("tick", c.Tick(k.now))
 	}
 	k.ws = slices.DeleteFunc(k.ws, func(w *Caller) bool { return w.phase == over })
-	k.rows = append(k.rows, k.row)
+	k.rows, k.at = append(k.rows, k.row), append(k.at, k.now)
 }
 
 // longest is more than any lease of a walk.
@@ -254,7 +255,7 @@ func (k *walk) goesBack() {
 	if n := len(k.rows); n > 0 && !k.chance(4) {
 		k.row = k.rows[max(n-1-k.rnd.IntN(20), 0)]
 	}
-	k.until, k.sent, k.rows = k.now+longest, nil, nil
+	k.until, k.sent, k.rows, k.at = k.now+longest, nil, nil, nil
 	if k.c.flight != nil {
 		k.does("reply(lost)", k.c.Reply(k.now, ledger.Reply{}, backend.ErrUnavailable))
 	}
@@ -367,10 +368,18 @@ func (k *walk) breaks(w *Caller) {
 
 func (k *walk) message() {
 	var r *ledger.Reply
-	if k.chance(2) {
+	switch k.rnd.IntN(4) {
+	case 0:
 		now := k.row.Reply(k.now)
 		now.Clock = k.now.Microseconds()
 		r = &now
+	case 1: // one that was long under way
+		if n := len(k.rows); n > 0 {
+			i := max(n-1-k.rnd.IntN(20), 0)
+			was := k.rows[i].Reply(k.at[i])
+			was.Clock = k.at[i].Microseconds()
+			r = &was
+		}
 	}
 	switch k.rnd.IntN(7) {
 	case 0:
