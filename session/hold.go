@@ -176,7 +176,7 @@ func (s *Session) surrender(ctx context.Context, name string, thread int64, all 
 // without a renewal.
 func (l *Lease) longest() (entries int, d time.Duration) {
 	_ = l.see(func(c *contender.Contender, now time.Duration) {
-		entries, d = l.c.Entries, c.LeaseEnd(&l.c)-now+Margin(l.c.TTL)
+		entries, d = l.c.Entries, c.StoreEnd()-now
 	})
 	return entries, d
 }

@@ -68,7 +68,7 @@ func (l *Lease) ended(e contender.Entry) {
 		l.finish(EventReleased, end.reason)
 		return
 	default:
-		j.Released(l.key(), l.s.id, end.answer.givenBack(l, e.Deadline+Margin(l.c.TTL)))
+		j.Released(l.key(), l.s.id, end.answer.givenBack(l, e.Deadline))
 		l.finish(EventReleased, end.reason)
 	}
 	l.m.forgetSlot(l)

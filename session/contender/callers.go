@@ -150,6 +150,9 @@ func (c *Contender) LeaseEnd(w *Caller) time.Duration {
 	return c.hold.deadline
 }
 
+// StoreEnd is when the store ends what is held here, by the clock of this node, if it hears no more.
+func (c *Contender) StoreEnd() time.Duration { return c.hold.deadline + c.cfg.Margin(c.hold.ttl) }
+
 // keepOut: what one alone held and lost is nobody's for a while.
 func (c *Contender) keepOut() {
 	if c.hold.mode == backend.Exclusive {
@@ -213,8 +216,7 @@ func (c *Contender) end(w *Caller) { c.over(w, 0) }
 func (c *Contender) over(w *Caller, reason Reason) {
 	c.in = slices.DeleteFunc(c.in, func(x *Caller) bool { return x == w })
 	if w.Holds() {
-		c.journal(End, w)
-		c.out.Journal[len(c.out.Journal)-1].Reason = reason
+		c.out.Journal = append(c.out.Journal, Entry{Kind: End, Caller: w, Hold: c.hold.id, Deadline: c.StoreEnd(), Reason: reason})
 	}
 	w.phase, w.settle = over, false
 }

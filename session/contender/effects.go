@@ -93,7 +93,7 @@ func (r Reason) String() string {
 type Entry struct {
 	Kind   EntryKind
 	Caller *Caller
-	// Hold is what the store has granted, Deadline when that is over.
+	// Hold is what the store has granted, Deadline when that is over; of an End, in the store.
 	Hold     backend.Fence
 	Deadline time.Duration
 	// Reason, of an End: why it was lost; 0: it was given back.

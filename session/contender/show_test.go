@@ -223,3 +223,27 @@ func TestWhatIsSent(t *testing.T) {
 		t.Errorf("%s, writes %v, want a look", got.What(), got.Writes())
 	}
 }
+
+// What is given back without an answer may stay in the store for as long as its lease lasts, which may
+// be that of another one who shared it.
+func TestStoreEnd(t *testing.T) {
+	b := newBench(t, nil)
+	long, short := shared(), shared()
+	long.TTL = 100 * ttl
+	short.Fixed = true
+	b.enter(long)
+	b.enter(short)
+	b.settle()
+	if !b.accept(long) || !b.accept(short) {
+		t.Fatal("not let in")
+	}
+	b.did(b.c.Release(b.now, long))
+	end := b.row.Record.Holds[0].End
+	if got := b.c.StoreEnd(); got != end {
+		t.Errorf("in the store until %v, want %v", got, end)
+	}
+	b.did(b.c.Release(b.now, short))
+	if got := b.last.Journal[len(b.last.Journal)-1]; got.Kind != End || got.Deadline != end {
+		t.Errorf("journaled %+v, want the end %v", got, end)
+	}
+}

@@ -158,7 +158,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "no record of the end", file: "session/contender/callers.go",
-		old: "\t\tc.journal(End, w)\n\t\tc.out.Journal[len(c.out.Journal)-1].Reason = reason\n", new: "",
+		old: "Entry{Kind: End, Caller: w, Hold: c.hold.id, Deadline: c.StoreEnd(), Reason: reason})", new: "[]Entry{}...)",
 		test: model, args: []string{"-test.run=Instances", "-states=200000", "-instance=x,x kill"},
 	},
 	{
@@ -458,7 +458,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "an end of what the journal does not have", file: "session/contender/callers.go",
-		old: "\tif w.Holds() {\n\t\tc.journal(End, w)", new: "\tif true {\n\t\tc.journal(End, w)",
+		old: "\tif w.Holds() {\n\t\tc.out.Journal", new: "\tif true {\n\t\tc.out.Journal",
 		test: contender,
 	},
 	{
@@ -468,7 +468,7 @@ var heartBugs = []bug{
 	},
 	{
 		name: "no word in the journal why a hold was lost", file: "session/contender/callers.go",
-		old: "c.out.Journal[len(c.out.Journal)-1].Reason = reason", new: "_ = reason",
+		old: "c.StoreEnd(), Reason: reason}", new: "c.StoreEnd()}",
 		test: contender,
 	},
 	{

@@ -50,7 +50,7 @@ var holdBugs = []bug{
 	},
 	{
 		name: "a release is not journaled", file: "session/owner.go",
-		old: "		j.Released(l.key(), l.s.id, end.answer.givenBack(l, e.Deadline+Margin(l.c.TTL)))\n", new: "		_ = j\n",
+		old: "		j.Released(l.key(), l.s.id, end.answer.givenBack(l, e.Deadline))\n", new: "		_ = j\n",
 	},
 	{
 		name: "a kept hold is not journaled as kept", file: "session/owner.go",
