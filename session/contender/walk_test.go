@@ -55,7 +55,7 @@ func newWalk(t *testing.T, seed uint64) *walk {
 			cfg.MostWaiting = 3
 		}
 	})
-	k.clock = true
+	k.clock, k.fast = true, seed%4 > 1
 	return k
 }
 
@@ -133,8 +133,8 @@ func (k *walk) journalTells() {
 			k.fail("one holds %d until %v, the journal says %+v, %v", k.c.Hold(), k.c.LeaseEnd(w), j, known)
 		}
 	}
-	if h := k.row.Record.Hold(k.c.Hold()); n > 0 && h != nil && h.End < k.c.End() && k.now >= k.until {
-		k.fail("the hold is over at %v, here at %v", h.End, k.c.End())
+	if h := k.row.Record.Hold(k.c.Hold()); n > 0 && h != nil && h.End < k.there(k.c.End()) && k.now >= k.until {
+		k.fail("the hold is over at %v, here at %v, which is %v there", h.End, k.c.End(), k.there(k.c.End()))
 	}
 	if n != len(k.book) {
 		k.fail("%d hold, the journal says %d", n, len(k.book))
@@ -298,7 +298,7 @@ func (k *walk) hears() {
 	}
 	if err == nil || k.chance(3) && !errors.Is(err, backend.ErrRefused) && k.refusal() == nil {
 		r = k.carryOut()
-		r.Clock = k.now.Microseconds()
+		r.Clock = k.there(k.now).Microseconds()
 	}
 	k.sent = nil
 	if err != nil {
@@ -344,7 +344,7 @@ func (k *walk) renewed() {
 	x := k.renew[0]
 	k.renew = k.renew[1:]
 	var err error
-	if !k.row.Renew(x.r.ID, x.r.TTL, k.now) {
+	if !k.row.Renew(x.r.ID, x.r.TTL, k.there(k.now)) {
 		err = backend.ErrNotHeld
 	}
 	if k.chance(4) {
@@ -370,14 +370,14 @@ func (k *walk) message() {
 	var r *ledger.Reply
 	switch k.rnd.IntN(4) {
 	case 0:
-		now := k.row.Reply(k.now)
-		now.Clock = k.now.Microseconds()
+		now := k.row.Reply(k.there(k.now))
+		now.Clock = k.there(k.now).Microseconds()
 		r = &now
 	case 1: // one that was long under way
 		if n := len(k.rows); n > 0 {
 			i := max(n-1-k.rnd.IntN(20), 0)
-			was := k.rows[i].Reply(k.at[i])
-			was.Clock = k.at[i].Microseconds()
+			was := k.rows[i].Reply(k.there(k.at[i]))
+			was.Clock = k.there(k.at[i]).Microseconds()
 			r = &was
 		}
 	}
@@ -424,7 +424,7 @@ func (k *walk) restarts() {
 
 // elsewhere has another node do something.
 func (k *walk) elsewhere() {
-	op := ledger.Op{Node: []string{"other", "holder"}[k.rnd.IntN(2)], Mode: k.kind, Since: k.now.Microseconds(), Strict: k.c.cfg.Strict}
+	op := ledger.Op{Node: []string{"other", "holder"}[k.rnd.IntN(2)], Mode: k.kind, Since: k.there(k.now).Microseconds(), Strict: k.c.cfg.Strict}
 	op.Retains = k.chance(2)
 	if k.chance(2) {
 		op.Want = 1
@@ -483,7 +483,7 @@ func (k *walk) obeys() {
 			continue
 		}
 		r := k.carryOut()
-		r.Clock = k.now.Microseconds()
+		r.Clock = k.there(k.now).Microseconds()
 		k.does("reply", k.c.Reply(k.now, r, nil))
 	}
 }
