@@ -157,7 +157,7 @@ func (r *rig) take(g *gateway, id int, name string, m history.Mode) string {
 		return err.Error()
 	}
 	defer d.close()
-	cl := claim{name: name, mode: m, wait: 30 * time.Second, ttl: r.s.ttl[0]}
+	cl := claim{name: name, mode: m, wait: 30 * time.Second, ttl: 30 * time.Second} // not one that is over while the machine stands still
 	o := history.Op{Name: name, Caller: id, Node: g.Name, Mode: m, Wait: cl.wait, TTL: cl.ttl, Call: now()}
 	got, err := d.acquire(ctx, cl)
 	o.Answer = now()
