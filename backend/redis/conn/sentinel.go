@@ -87,8 +87,14 @@ func failover(opt *goredis.Options) *goredis.FailoverOptions {
 // NewMaster makes a client of the master. Who that is it asks the Sentinels at
 // each new connection, and closes the ones to another server then.
 func NewMaster(opt *goredis.FailoverOptions) *goredis.Client {
-	own := *opt
+	c, _ := newMaster(opt)
+	return c
+}
+
+func newMaster(opt *goredis.FailoverOptions) (*goredis.Client, *others) {
+	own, o := *opt, &others{opt: *opt}
+	own.Dialer = o.connect
 	c := goredis.NewFailoverClient(&own)
 	c.AddHook(newDialHook())
-	return c
+	return c, o
 }

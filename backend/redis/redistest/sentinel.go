@@ -66,6 +66,19 @@ func (w *Watched) sentinel(quorum int) *Server {
 	return s
 }
 
+// Another starts a Sentinel more, and waits until those that run and it know each other.
+func (w *Watched) Another(quorum int) *Server {
+	w.t.Helper()
+	s := w.sentinel(quorum)
+	w.Sentinels = append(w.Sentinels, s)
+	for _, one := range w.Sentinels {
+		Await(w.t, "the Sentinels know each other", func() bool {
+			return ask(w.t, one).Master(w.t.Context(), MasterName).Val()["num-other-sentinels"] == strconv.Itoa(len(w.Sentinels)-1)
+		})
+	}
+	return s
+}
+
 // URL is the address of the master as lockgw takes it.
 func (w *Watched) URL() string {
 	hosts := make([]string, len(w.Sentinels))
