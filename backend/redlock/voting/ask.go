@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
@@ -111,9 +112,16 @@ func overtaken(errs []error) (n int) {
 	return n
 }
 
+// several errors are told in one line, as they stand in a log and in a terminal.
+type several []error
+
+func (s several) Error() string { return strings.ReplaceAll(errors.Join(s...).Error(), "\n", "; ") }
+
+func (s several) Unwrap() []error { return s }
+
 // trouble is why no majority has come about. unknown: a write may have been carried out.
 func (t *Table) trouble(name string, errs []error, unknown bool) error {
-	text := fmt.Sprintf("%d of %d servers have to agree about %s, and do not: %v", t.quorum, len(t.tables), name, errors.Join(errs...))
+	text := fmt.Sprintf("%d of %d servers have to agree about %s, and do not: %v", t.quorum, len(t.tables), name, several(errs))
 	if unknown {
 		return fmt.Errorf("%w: %s", backend.ErrUnavailable, text)
 	}

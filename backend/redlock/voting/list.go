@@ -56,7 +56,7 @@ func (t *Table) List(ctx context.Context, prefix, cursor string, limit int) ([]l
 		return rows, fmt.Sprintf("%d %s %s", server, failed, cursor), nil
 	case good < t.quorum:
 		err := fmt.Errorf("%w: %d of %d servers have told which names they have, and %d are needed", backend.ErrPartly, good, len(t.tables), t.quorum)
-		return rows, "", errors.Join(append([]error{err}, errs...)...)
+		return rows, "", several(append([]error{err}, errs...))
 	}
 	return rows, "", nil
 }

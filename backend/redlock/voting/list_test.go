@@ -13,11 +13,27 @@ import (
 	"github.com/lockgw/lockgw/backend/memory"
 )
 
-// dead is a server that cannot be listed.
+// dead is a server that cannot be asked how it is, nor listed.
 type dead struct{ ledger.Table }
 
 func (dead) List(context.Context, string, string, int) ([]ledger.Named, string, error) {
 	return nil, "", errors.New("connection refused")
+}
+
+func (dead) Ping(context.Context) error { return errors.New("connection refused") }
+
+// What several servers say stands in one line, as in a log or a terminal.
+func TestErrorsOfSeveralServers(t *testing.T) {
+	own := memory.OpenTable(memory.NewRows(), "a")
+	all := New([]ledger.Table{own, dead{own}, dead{own}})
+	defer all.Close()
+	_, _, listed := all.List(t.Context(), "", "", 10)
+	disagreed := all.trouble("x", []error{errors.New("connection refused"), fmt.Errorf("%w: connection refused", backend.ErrUnreachable)}, false)
+	for _, err := range []error{listed, all.Ping(t.Context()), disagreed} {
+		if err == nil || strings.Contains(err.Error(), "\n") || strings.Count(err.Error(), "; ") == 0 {
+			t.Errorf("%q, want what both servers say in one line", err)
+		}
+	}
 }
 
 // A list that too few servers have told says why, whichever they are.

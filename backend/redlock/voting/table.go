@@ -228,7 +228,7 @@ func (t *Table) Ping(ctx context.Context) error {
 			return nil
 		}
 	}
-	return t.later(fmt.Errorf("redlock: %d of %d servers are ready, %d are needed: %w", good, len(t.tables), t.quorum, errors.Join(errs...)), errs)
+	return t.later(fmt.Errorf("redlock: %d of %d servers are ready, %d are needed: %w", good, len(t.tables), t.quorum, several(errs)), errs)
 }
 
 // Close implements ledger.Table. It waits for what is under way.
