@@ -29,8 +29,8 @@ var holdBugs = []bug{
 		old: "			v.Deadline = min(deadline, silentAt)\n", new: "			_ = silentAt\n",
 	},
 	{
-		name: "min_hold counts from when the caller came in", file: "session/contender/callers.go",
-		old: "			w.MinHoldAt = now + w.MinHold\n", new: "			w.MinHoldAt = w.began + w.MinHold\n", test: contender,
+		name: "min_hold counts from when the name was asked for", file: "session/contender/callers.go",
+		old: "			w.MinHoldAt = now + w.MinHold\n", new: "			w.MinHoldAt = c.hold.stamped + w.MinHold\n", test: contender,
 	},
 	{
 		name: "told without asking the contender", file: "session/wait.go",
