@@ -2,8 +2,10 @@ package redistest
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,14 +68,19 @@ func (w *Watched) sentinel(quorum int) *Server {
 	return s
 }
 
-// Another starts a Sentinel more, and waits until those that run and it know each other.
+// Another starts a Sentinel more, and waits until those that run and it know each other. That
+// they know of others, too, is no matter: what one that is gone has published may come late.
 func (w *Watched) Another(quorum int) *Server {
 	w.t.Helper()
 	s := w.sentinel(quorum)
 	w.Sentinels = append(w.Sentinels, s)
 	for _, one := range w.Sentinels {
 		Await(w.t, "the Sentinels know each other", func() bool {
-			return ask(w.t, one).Master(w.t.Context(), MasterName).Val()["num-other-sentinels"] == strconv.Itoa(len(w.Sentinels)-1)
+			known := map[string]bool{one.Addr: true}
+			for _, other := range ask(w.t, one).Sentinels(w.t.Context(), MasterName).Val() {
+				known[net.JoinHostPort(other["ip"], other["port"])] = true
+			}
+			return !slices.ContainsFunc(w.Sentinels, func(s *Server) bool { return !known[s.Addr] })
 		})
 	}
 	return s
