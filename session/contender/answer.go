@@ -48,6 +48,15 @@ func (c *Contender) kept(q *Request) {
 	if c.hold.id != 0 {
 		c.hold.count = q.had
 	}
+	c.lasts(q)
+}
+
+// lasts: q was not written, and has not made the lease shorter.
+func (c *Contender) lasts(q *Request) {
+	if before := c.hold.deadline; c.hold.id != 0 {
+		c.hold.deadline = max(before, q.until)
+		c.prolonged(before)
+	}
 }
 
 // retryLater has the next request wait: a little longer each time, or until the store
@@ -74,6 +83,8 @@ func (c *Contender) answered(q *Request, r ledger.Reply) {
 	}
 	if written {
 		c.wrote(q, r)
+	} else {
+		c.lasts(q)
 	}
 	c.expire()
 	c.seeOthers(c.compare(q, written))

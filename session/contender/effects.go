@@ -135,7 +135,8 @@ type Request struct {
 	ttl      time.Duration
 	describe bool
 	bar      bool
-	had      int // permits, as it was sent
+	had      int           // permits, as it was sent
+	until    time.Duration // when what we had was over, as it was sent
 	base     ledger.Version
 }
 

@@ -54,3 +54,32 @@ func TestWaiterLooksAtAForeignHoldOnceALease(t *testing.T) {
 		t.Errorf("not granted when the shorter lease is over: %+v", b.row.Record)
 	}
 }
+
+// A write that gives the name to another node and would make the lease shorter has changed nothing
+// if another one came before it: who waits here, where nobody else does any more, comes in at once.
+func TestLostRaceMakesNoLeaseShorter(t *testing.T) {
+	for name, answer := range map[string]func(b *bench){
+		"another write came before": func(b *bench) { b.other(ledger.Op{Verb: ledger.Leave}); b.answer() },
+		"it is refused": func(b *bench) {
+			b.did(b.c.Reply(b.now, ledger.Reply{}, backend.ErrRefused))
+			b.other(ledger.Op{Verb: ledger.Leave})
+			b.now += time.Second
+			b.did(b.c.Tick(b.now))
+			b.answer()
+		},
+	} {
+		first, next := exclusive(), exclusive()
+		next.TTL = ttl / 5
+		b := held(t, first, nil)
+		b.other(ledger.Op{Want: 1})
+		r := b.row.Reply(b.now)
+		b.did(b.c.Message(b.now, ledger.Waits, &r))
+		b.now += time.Second
+		b.enter(next)
+		b.did(b.c.Release(b.now, first))
+		answer(b)
+		if b.settle(); !b.accept(next) {
+			t.Errorf("%s: the next one waits, until %v", name, b.last.Timer-b.now)
+		}
+	}
+}

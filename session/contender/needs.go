@@ -238,7 +238,7 @@ func (c *Contender) send(op ledger.Op) {
 	next, effects := ledger.Step(c.copy, op, c.now)
 	settling := slices.ContainsFunc(c.in, func(w *Caller) bool { return w.settle })
 	forced := c.unresolved || c.recovers || c.describe || settling || c.short() || c.hold.behind
-	q := &Request{SentAt: c.now, Floor: c.top, verb: op.Verb, ttl: op.TTL, base: c.version, describe: c.describe, had: c.hold.count}
+	q := &Request{SentAt: c.now, Floor: c.top, verb: op.Verb, ttl: op.TTL, base: c.version, describe: c.describe, had: c.hold.count, until: c.hold.deadline}
 	c.look = false
 	c.queue.sent()
 	switch {

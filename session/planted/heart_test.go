@@ -347,6 +347,16 @@ var heartBugs = []bug{
 		test: model, args: []string{"-test.run=SimulateOrder", "-seeds=300"},
 	},
 	{
+		name: "a write that lost a race makes the lease shorter", file: "session/contender/answer.go",
+		old: "\t} else {\n\t\tc.lasts(q)\n", new: "",
+		test: contender,
+	},
+	{
+		name: "what a lost race has left of the lease is not in the journal", file: "session/contender/answer.go",
+		old: "\t\tc.prolonged(before)\n\t}\n}\n\n// retryLater", new: "\t}\n}\n\n// retryLater",
+		test: contender,
+	},
+	{
 		name: "where the order is strict, the next caller of a node that has a permit is not in line", file: "backend/ledger/strict.go",
 		old: "if e.Then == 0 {", new: "if true {",
 		test: model, args: []string{"-test.run=Instances", "-states=20000", "-instance=ppp,p strict"},
