@@ -47,12 +47,17 @@ func (c *Contender) shown(w *Caller) bool {
 // comers is how many of those at the head of the queue may come in now. One who needs
 // the name alone comes in alone.
 func (c *Contender) comers() int {
+	if h := &c.hold; !h.fresh && h.deadline-c.now <= h.ttl/3 { // too little to give away; it is being renewed
+		return 0
+	}
+	return c.welcome()
+}
+
+// welcome is how many may come in now, or as soon as the lease is renewed.
+func (c *Contender) welcome() int {
 	n := c.fitting()
 	if c.hold.mode == backend.Exclusive {
 		n = min(n, 1-len(c.in))
-	}
-	if h := &c.hold; !h.fresh && h.deadline-c.now <= h.ttl/3 { // too little to give away
-		n = 0
 	}
 	if h := &c.hold; h.others {
 		n = min(n, h.allow)

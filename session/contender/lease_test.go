@@ -83,3 +83,20 @@ func TestLostRaceMakesNoLeaseShorter(t *testing.T) {
 		}
 	}
 }
+
+// One who does not want to wait is let in to those who share a name although the lease of
+// their hold, which nobody renews, is about to end: it is renewed for that one.
+func TestTryRenewsALeaseThatEnds(t *testing.T) {
+	first, next := shared(), shared()
+	first.Fixed, next.NoWait = true, true
+	b := held(t, first, nil)
+	b.now += ttl * 3 / 4
+	b.enter(next)
+	q := b.last.Renew
+	if b.settle(); q == nil {
+		t.Fatalf("no renewal is sent; it waits: %v", next.Waits())
+	}
+	if b.did(b.c.Renewed(b.now, *q, b.now, nil)); !b.accept(next) {
+		t.Error("not let in")
+	}
+}

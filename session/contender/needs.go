@@ -29,6 +29,7 @@ func (c *Contender) refuseTries() (some bool) {
 		case !w.seen:
 		case conflict:
 			c.refuse(w, Conflict)
+		case w.NoWait && slices.Index(c.queue.ws, w) < c.welcome():
 		case w.NoWait && !c.changes(c.needs()) && !c.recalls():
 			c.refuse(w, Held)
 		}

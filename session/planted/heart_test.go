@@ -357,6 +357,11 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
+		name: "who shares is refused where the lease is about to end", file: "session/contender/needs.go",
+		old: "\t\tcase w.NoWait && slices.Index(c.queue.ws, w) < c.welcome():\n", new: "",
+		test: contender,
+	},
+	{
 		name: "where the order is strict, the next caller of a node that has a permit is not in line", file: "backend/ledger/strict.go",
 		old: "if e.Then == 0 {", new: "if true {",
 		test: model, args: []string{"-test.run=Instances", "-states=20000", "-instance=ppp,p strict"},
