@@ -172,6 +172,16 @@ func (r *Record) OthersWait(node string) bool {
 	})
 }
 
+// OthersCame: somebody of another node came before since, and is to be let in before one who
+// came then. What was offered need not be taken before one who shares the name comes in beside it;
+// where permits are offered, the next of that node may stand behind who gets them, see standFor.
+func (r *Record) OthersCame(node string, since int64) bool {
+	return slices.ContainsFunc(r.Queue, func(e Entry) bool {
+		first := e.Since < since && (r.missing(e) > 0 || e.Mode.Limit() > 0)
+		return e.Node != node && !e.Suspect && (first || e.Then > 0 && e.Then < since)
+	})
+}
+
 // missing is how much e still waits for, beyond what it was offered.
 func (r *Record) missing(e Entry) int {
 	if o := r.Offer(e.Node); o != nil {

@@ -88,13 +88,5 @@ func (c *Contender) fitting() int {
 
 // inOrder: w came before all who wait at other nodes, where that matters.
 func (c *Contender) inOrder(w *Caller) bool {
-	if !c.cfg.Strict {
-		return true
-	}
-	for _, e := range c.copy.Queue {
-		if e.Node != c.cfg.Node && !e.Suspect && e.Since < w.came {
-			return false
-		}
-	}
-	return true
+	return !c.cfg.Strict || !c.copy.OthersCame(c.cfg.Node, w.came)
 }

@@ -132,3 +132,37 @@ func TestPlaceOutlastsTheLease(t *testing.T) {
 		})
 	}
 }
+
+// Who shares the name comes in together with one who came before at another node, and need not see
+// that this one has taken what it was offered; but not before one who wants it alone and came
+// before, for whom that node will ask then.
+func TestStrictOrderOfThoseWhoShare(t *testing.T) {
+	for name, alone := range map[string]bool{"the other one shares it": false, "and another one there wants it alone": true} {
+		first, next := exclusive(), shared()
+		b := newBench(t, func(c *Config) { c.Strict, c.Turns = true, 1 })
+		settle := func() {
+			for b.sent != nil {
+				r := b.carryOut()
+				r.Clock = b.now.Microseconds()
+				b.did(b.c.Reply(b.now, r, nil))
+			}
+		}
+		b.enter(first)
+		if settle(); !b.accept(first) {
+			t.Fatal("not granted")
+		}
+		op := ledger.Op{Want: 1, Mode: backend.Shared, Strict: true, Since: b.now.Microseconds()}
+		b.now += time.Second
+		if alone {
+			op.Then = b.now.Microseconds()
+		}
+		b.other(op)
+		b.now += time.Second
+		b.enter(next)
+		b.did(b.c.Release(b.now, first))
+		settle()
+		if got := b.accept(next); got == alone {
+			t.Errorf("%s: let in: %v, the record is %+v", name, got, b.row.Record)
+		}
+	}
+}

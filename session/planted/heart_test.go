@@ -343,8 +343,18 @@ var heartBugs = []bug{
 	},
 	{
 		name: "where the order is strict, one who came after others elsewhere is let in", file: "session/contender/admit.go",
-		old: "e.Since < w.came", new: "e.Since < 0",
+		old: "OthersCame(c.cfg.Node, w.came)", new: "OthersCame(c.cfg.Node, 0)",
 		test: model, args: []string{"-test.run=SimulateOrder", "-seeds=300"},
+	},
+	{
+		name: "where the order is strict, who is behind one that was offered a permit counts for nothing", file: "backend/ledger/record.go",
+		old: "r.missing(e) > 0 || e.Mode.Limit() > 0", new: "r.missing(e) > 0",
+		test: model, args: []string{"-test.run=SimulateOrder", "-seeds=300"},
+	},
+	{
+		name: "where the order is strict, who shares waits until others have taken what they were offered", file: "backend/ledger/record.go",
+		old: "r.missing(e) > 0 || e.Mode.Limit() > 0", new: "true",
+		test: contender,
 	},
 	{
 		name: "a write that lost a race makes the lease shorter", file: "session/contender/answer.go",
