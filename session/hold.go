@@ -227,7 +227,7 @@ func (s *Session) enterAgain(ctx context.Context, l *Lease, a Acquire, answer *r
 	if !a.Fixed {
 		l.n.Loosen(&l.c)
 	}
-	if a.TTL > l.leaseTTL() {
+	if l.lacks(a.TTL) {
 		_ = l.n.Prolong(ctx, &l.c, a.TTL) // entered in any case; the watchdog goes on with it
 	}
 	return nil

@@ -228,6 +228,17 @@ func (l *Lease) leaseTTL() (ttl time.Duration) {
 	return ttl
 }
 
+// lacks: l, which is entered again with that ttl, has to last for longer. One that nobody renews
+// lasts for all of it from now on.
+func (l *Lease) lacks(ttl time.Duration) (yes bool) {
+	_ = l.see(func(c *contender.Contender, now time.Duration) {
+		if yes = ttl > l.c.TTL; l.c.Fixed {
+			yes = now+ttl-Margin(ttl) > c.LeaseEnd(&l.c)
+		}
+	})
+	return yes
+}
+
 func (l *Lease) releasedError() *Error {
 	return &Error{Code: CodeNotOwner, Lock: l.name, Detail: fmt.Sprintf("the hold with fence %d has been released", l.c.Fence)}
 }

@@ -52,3 +52,25 @@ func TestReentryBeforeTheTimer(t *testing.T) {
 		mustRelease(t, s, "x")
 	}
 }
+
+// A lease that nobody renews lasts for the ttl of who enters again, from then on.
+func TestReentryProlongs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first, again session.Acquire
+		left         time.Duration // 5 s later
+	}{
+		"the same ttl":         {session.Acquire{TTL: 10 * time.Second, Fixed: true}, session.Acquire{TTL: 10 * time.Second, Fixed: true}, 10 * time.Second},
+		"a shorter one":        {session.Acquire{TTL: 20 * time.Second, Fixed: true}, session.Acquire{TTL: 18 * time.Second, Fixed: true}, 18 * time.Second},
+		"one that ends before": {session.Acquire{TTL: 20 * time.Second, Fixed: true}, session.Acquire{TTL: 2 * time.Second, Fixed: true}, 15 * time.Second},
+	} {
+		bubble(t, func(t *testing.T) {
+			s := newCluster(t, 1, session.Config{}, nil).open(0)
+			mustAcquire(t, s, "x", tt.first)
+			time.Sleep(5 * time.Second)
+			v, err := mustAcquire(t, s, "x", tt.again).View()
+			if margin := session.Margin(tt.first.TTL); err != nil || v.Left < tt.left-margin || v.Left > tt.left {
+				t.Errorf("%s: %v left, %v, want %v", name, v.Left, err, tt.left)
+			}
+		})
+	}
+}
