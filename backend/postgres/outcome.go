@@ -14,7 +14,7 @@ import (
 
 // advice says what to do about an error of the server, by the beginning of its code.
 var advice = []struct{ code, text string }{
-	{"25006", "this PostgreSQL is a standby or read-only, and takes no locks: name the primary, or all hosts, in backend.url"},
+	{"25006", "this PostgreSQL is a standby or read-only, and takes no locks: name the primary, or all hosts, in backend.url, and see that default_transaction_read_only is off for the user and the database"},
 	{"28", "PostgreSQL does not let this user in: check user and password (backend.password_file, passfile) and pg_hba.conf"},
 	{"3D000", "there is no such database: make it with CREATE DATABASE, and name it in backend.url"},
 	{"42501", "the PostgreSQL user lacks a right: see docs/postgres.md for those that lockgw needs"},
@@ -60,7 +60,7 @@ func reasons(err error) string {
 	}
 	text := strings.Join(all, "; ")
 	if strings.Contains(text, "read only connection") {
-		return "every host of backend.url is a standby or read-only, and takes no locks (" + text + ")"
+		return "every host of backend.url is a standby or read-only, also if default_transaction_read_only is on for the user or the database, and takes no locks (" + text + ")"
 	}
 	return text
 }
@@ -111,7 +111,7 @@ func unsure(code string) bool {
 // noneToSpare is the code where no connection more can be made.
 const (
 	noneToSpare      = "53300"
-	noneToSpareWords = "PostgreSQL, or the pooler, has no connection to spare: raise max_connections (max_client_conn of PgBouncer), or lower pool_max_conns of backend.url"
+	noneToSpareWords = "PostgreSQL, or the pooler, has no connection to spare: raise max_connections, the CONNECTION LIMIT of the role or the database, or max_client_conn of PgBouncer, or lower pool_max_conns of backend.url"
 )
 
 // poolerFull: e is of a pooler that takes no connection more. PgBouncer has no code of its own for that.
