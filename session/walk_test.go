@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -99,6 +100,9 @@ type request struct {
 	until time.Duration
 	done  chan error
 	lease *session.Lease
+
+	hangUp context.CancelFunc
+	gone   bool // its client has hung up
 }
 
 // over is when a hold ends whose lease ends at until.
@@ -177,6 +181,11 @@ func (w *walk) step() {
 		w.breakHold(f)
 	case n < 73:
 		w.end(u)
+	case n < 75 && len(f.waits) > 0:
+		r := f.waits[w.rng.IntN(len(f.waits))]
+		w.say("user %d/%d hangs up", r.of.id, r.thread)
+		r.gone = true
+		r.hangUp()
 	case n < 76:
 		w.kill(w.rng.IntN(2))
 	case n < 80:
@@ -246,8 +255,10 @@ func (w *walk) acquire(u *user, f *facts, thread int64) {
 	s := w.session(u)
 	mine, free, other, busy := f.of(u, thread), f.fits(r.mode) && len(f.waits) == 0, f.another(r.mode), w.busy(u, thread)
 	w.say("user %d/%d asks for %s: %v ttl %v fixed %v wait %v min %v max %v key %q", u.id, thread, f.name, r.mode, a.TTL, a.Fixed, a.Wait, a.MinHold, a.MaxHold, a.Key)
+	var ctx context.Context
+	ctx, r.hangUp = context.WithCancel(context.Background())
 	go func() {
-		g, err := s.Acquire(context.Background(), f.name, a)
+		g, err := s.Acquire(ctx, f.name, a)
 		r.lease = g.Lease
 		r.done <- err
 	}()
@@ -480,12 +491,24 @@ func (w *walk) lose(f *facts, h *fact) {
 
 func (w *walk) end(u *user) {
 	w.did["session ended"]++
-	e := w.session(u).End(context.Background(), "done")
-	w.say("user %d ends: %+v", u.id, e)
+	var e session.Ended
+	var err error
+	force := w.rng.IntN(3) == 0
+	if force {
+		e, err = w.nodes[u.node].EndSession(context.Background(), w.session(u).ID(), "admin")
+		w.want(err == nil, err, "ended by force")
+	} else {
+		e = w.session(u).End(context.Background(), "done")
+	}
+	w.say("user %d ends, by force %v: %+v", u.id, force, e)
 	synctest.Wait()
 	for _, f := range w.names {
 		for _, h := range slices.Clone(f.holds) {
-			if h.of == u {
+			switch {
+			case h.of != u:
+			case force:
+				w.lose(f, h)
+			default:
 				w.drop(f, h)
 			}
 		}
@@ -644,6 +667,10 @@ func (w *walk) decided(f *facts) {
 				}
 			}
 			f.waits = slices.Delete(f.waits, at, at+1)
+			if r.gone {
+				w.want(errors.Is(err, context.Canceled), err, "hung up")
+				continue
+			}
 			if err != nil {
 				w.want(session.CodeOf(err) == session.CodeWaitTimeout && now >= r.until, err, "timed out")
 				continue
@@ -705,6 +732,9 @@ func (w *walk) told(f *facts) {
 		st, err := n.Inspect(context.Background(), f.name)
 		if err != nil || st.State == session.StateHeld != (len(f.holds)+len(f.kept) > 0) && w.retain == 0 || len(f.holds) > 0 && st.Holders < len(f.holds) {
 			w.wrong("node %d tells of %s %+v, %v, want %d holds, %d kept", i, f.name, st, err, len(f.holds), len(f.kept))
+		}
+		if st.Waiters != len(f.waits) && w.clock() >= f.mute {
+			w.wrong("node %d tells of %d who wait for %s, want %d", i, st.Waiters, f.name, len(f.waits))
 		}
 	}
 }
