@@ -13,7 +13,7 @@ type Config struct {
 	Node     string        // name of this gateway, shown to others
 	Store    string        // address of the store for people, without secrets; its type
 	TTL      time.Duration // lease of a hold that asks for none; 30 s
-	Delay    time.Duration // how long a name stays ungrantable after a lost hold; 0
+	Delay    time.Duration // how long nobody is granted a name that one held alone and lost; 0
 	Timeout  time.Duration // how long one operation may wait for the store; 2 s
 	Fairness Fairness
 	// KeepHolds leaves the holds to their leases when the Manager is closed, so that

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/memory"
 	"github.com/lockgw/lockgw/session"
 )
 
@@ -320,6 +321,27 @@ func TestDelayAfterLoss(t *testing.T) {
 		mustAcquire(t, s, "y", session.Acquire{})
 		mustRelease(t, s, "y")
 		mustAcquire(t, s, "y", session.Acquire{}) // a release in time has no delay
+	})
+}
+
+// What a gateway had that died is nobody's either, from the end of its lease on.
+func TestDelayAfterDeath(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		cfg := session.Config{TTL: 10 * time.Second, Delay: 7 * time.Second}
+		store := memory.NewRows()
+		store.Keep = true
+		dead, alive := begin(t, store, cfg), begin(t, store, cfg)
+		s, _ := dead.open(patient)
+		mustAcquire(t, s, "x", session.Acquire{})
+		dead.kill()
+		o, _ := alive.open(patient)
+		got := wait(t, o, "x", session.Acquire{Wait: time.Minute})
+		time.Sleep(16 * time.Second)
+		synctest.Wait()
+		if len(got) > 0 {
+			t.Error("granted within the delay")
+		}
+		within(t, 2*time.Second, got)
 	})
 }
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
 )
@@ -33,17 +34,18 @@ func (s *stepping) breakHold() {
 		s.Broken = h.ID
 		s.tell(h.Node, Broken)
 	}
-	if s.op.Bar > 0 {
-		s.bar()
-	}
+	s.bar(s.op.Bar)
 	s.serve("", true)
 }
 
-// bar keeps the name from everybody for a while.
-func (s *stepping) bar() {
+// bar keeps the name from everybody for d.
+func (s *stepping) bar(d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	s.Holds = append(s.Holds, Hold{Mode: backend.Exclusive, Count: 1, ID: s.reserve(1)})
-	s.stamp(&s.Holds[len(s.Holds)-1], s.op.Bar)
-	if len(s.Queue) > 0 { // it waits for that end now
-		s.tell(s.Queue[0].Node, Look)
+	s.stamp(&s.Holds[len(s.Holds)-1], d)
+	for _, e := range s.Queue { // whoever is first by then waits for that end now
+		s.tell(e.Node, Look)
 	}
 }

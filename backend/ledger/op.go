@@ -81,6 +81,9 @@ type Op struct {
 	Restore bool
 	// Bar keeps the name from everybody for so long, after Leave and Break.
 	Bar time.Duration
+	// Delay likewise, if another node had it alone and its time is up: whoever used it there may
+	// not know yet. It counts from the end of that.
+	Delay time.Duration
 	// Last is the newest fence that the node has given to one who had the name alone.
 	Last backend.Fence
 	// Retains is that of the hold.

@@ -41,6 +41,7 @@ type stepping struct {
 // lapse ends what others have and whose time is up. A node that let an offer run out
 // is suspect until it writes again.
 func (s *stepping) lapse() {
+	var delay time.Duration
 	s.Holds = slices.DeleteFunc(s.Holds, func(h Hold) bool {
 		unheard := h.Offered && slices.Contains(s.op.Unheard, h.ID)
 		if h.Node == s.op.Node || !unheard && h.End > s.now {
@@ -53,9 +54,13 @@ func (s *stepping) lapse() {
 		if !unheard { // that is no question of time
 			s.Ended = append(s.Ended, h.ID)
 		}
+		if h.Node != "" && h.Mode == backend.Exclusive && !h.Offered {
+			delay = h.End + s.op.Delay - s.now
+		}
 		s.untold(&h)
 		return true
 	})
+	s.bar(delay)
 }
 
 // untold: the node that had h has not written which fences it gave.
@@ -91,8 +96,8 @@ func (s *stepping) sync() {
 		s.Size = s.op.Mode.Limit()
 	}
 	anew := s.stand(want)
-	if s.op.Bar > 0 {
-		s.bar()
+	if len(s.Holds) == 0 { // or another has it already
+		s.bar(s.op.Bar)
 	}
 	s.standThen()
 	s.serve(asks, true)

@@ -132,6 +132,29 @@ func TestStep(t *testing.T) {
 			r.want("a", x, 1).want("b", x, 1).after(29*time.Second).want("b", x, 1).is("a | b")
 			r.after(time.Second).want("b", x, 1).is("b |")
 		},
+		"what a dead holder had is kept from all for the delay": func(r *scenario) {
+			b := Op{Node: "b", Mode: x, Want: 1, Delay: 5 * time.Second}
+			r.want("a", x, 1).op(b).after(31 * time.Second).op(b).is(" | b")
+			if end := r.row.Record.Holds[0].End - r.now; end != 4*time.Second {
+				r.t.Errorf("it is kept for %v, want what is left of the delay", end)
+			}
+			r.after(4 * time.Second).op(b).is("b |")
+		},
+		"but not if the delay is over": func(r *scenario) {
+			b := Op{Node: "b", Mode: x, Want: 1, Delay: 5 * time.Second}
+			r.want("a", x, 1).op(b).after(35 * time.Second).op(b).is("b |")
+		},
+		"nor what was shared, or offered": func(r *scenario) {
+			b := Op{Node: "b", Mode: x, Want: 1, Delay: 5 * time.Second}
+			r.want("a", s, 1).op(b).after(30 * time.Second).op(b).is("b |")
+			r.op(Op{Node: "c", Mode: x, Want: 1}).leaves("b").is("c? | c").after(time.Second).op(b).is("b | c!")
+		},
+		"all who wait hear of that": func(r *scenario) {
+			r.want("a", x, 1).want("b", x, 1).want("c", x, 1).op(Op{Verb: Leave, Node: "a", Bar: time.Second}).is(" | b c").says("[b 1, c 1]")
+		},
+		"what others have is not kept from anybody": func(r *scenario) {
+			r.want("a", s, 1).want("b", s, 1).op(Op{Verb: Leave, Node: "a", Mode: s, Bar: time.Second}).is("b |")
+		},
 		"an extension is not given while others wait": func(r *scenario) {
 			r.want("a", x, 1)
 			block := r.row.Record.Firm("a").Block

@@ -167,6 +167,9 @@ func (c *Contender) expire() {
 		if c.hold.broken {
 			reason = ByForce
 		}
+		if slices.ContainsFunc(c.in, func(w *Caller) bool { return w.phase == told }) {
+			c.keepOut()
+		}
 		c.loseAll(reason)
 	}
 	for i := len(c.in) - 1; i >= 0; i-- { // who was not told waits in front again, in the same order
@@ -174,6 +177,9 @@ func (c *Contender) expire() {
 		case w.phase == kept && c.now >= w.MinHoldAt:
 			c.end(w)
 		case w.Until != 0 && c.now >= w.Until:
+			if w.phase == told {
+				c.keepOut()
+			}
 			c.lose(w, Expired)
 		case w.phase == told && w.MaxHoldAt != 0 && c.now >= w.MaxHoldAt:
 			c.keepOut()

@@ -98,6 +98,33 @@ func TestDelayAfterMaxHold(t *testing.T) {
 	}
 }
 
+// So is what one alone lost by the end of its lease, if it was told of it.
+func TestDelayAfterLease(t *testing.T) {
+	for _, fixed := range []bool{true, false} {
+		for _, told := range []bool{true, false} {
+			b := newBench(t, func(c *Config) { c.Delay = 5 * time.Second })
+			w := exclusive()
+			w.Fixed = fixed
+			b.enter(w)
+			b.answer()
+			if told && !b.accept(w) {
+				t.Fatal("not granted")
+			}
+			b.now += ttl - ttl/100
+			if fixed { // the lease goes on in the store
+				b.now -= time.Second
+				w.Until -= time.Second
+			}
+			b.did(b.c.Tick(b.now))
+			b.settle()
+			kept := slices.ContainsFunc(b.row.Record.Holds, func(h ledger.Hold) bool { return h.Node == "" })
+			if kept != told {
+				t.Errorf("fixed %v, told %v: kept from all: %v", fixed, told, kept)
+			}
+		}
+	}
+}
+
 // Of a block out of which a hold was ended by force no further fence is given.
 func TestNoFenceOfABrokenBlock(t *testing.T) {
 	w, next := exclusive(), exclusive()

@@ -66,7 +66,7 @@ func (c *Contender) needs() ledger.Op {
 	op := ledger.Op{
 		Verb: ledger.Sync, Node: c.cfg.Node, Hold: c.hold.id, Keep: len(c.in), Mode: c.hold.mode,
 		Turns: c.cfg.Turns, Floor: max(c.top, backend.Fence(max(c.storeTime(), 0))),
-		OfferTTL: c.cfg.Offer, Strict: c.cfg.Strict, Unheard: c.unheard, Lapse: true,
+		OfferTTL: c.cfg.Offer, Delay: c.cfg.Delay, Strict: c.cfg.Strict, Unheard: c.unheard, Lapse: true,
 		Callers: c.tellable(), Waiters: c.queue.len(), Last: c.newest(), At: c.shownTime(),
 		Retains: c.cfg.Retain > 0, Stray: c.stray(), Deaf: c.deaf,
 	}

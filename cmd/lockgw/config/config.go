@@ -97,7 +97,7 @@ type MySQL struct {
 type Lock struct {
 	TTL     time.Duration `yaml:"ttl" positive:"true" jsonschema_description:"lease of a hold that asks for none"`
 	MaxWait time.Duration `yaml:"max_wait" positive:"true" jsonschema_description:"longest wait that one request may ask for"`
-	Delay   time.Duration `yaml:"delay" jsonschema_description:"how long a name stays ungrantable after a lost hold"`
+	Delay   time.Duration `yaml:"delay" jsonschema_description:"how long nobody is granted a name that one held alone and lost: by break, max_hold or the end of its lease, also if the gateway is gone"`
 }
 
 // Session is what sessions live by.
