@@ -55,7 +55,7 @@ type walk struct {
 	did   map[string]int
 	n     int // of requests with a key
 
-	retain time.Duration // of the gateways
+	retain, delay time.Duration // of the gateways
 
 	fault string // the first thing that was not as it should be
 	log   []string
@@ -78,6 +78,8 @@ type facts struct {
 	newest backend.Fence
 	alone  backend.Fence // of the newest exclusive hold
 	mute   time.Duration // until then a killed node may stand in the queue
+	// By Config.Delay nobody gets what was lost before bar; and perhaps not before unsure.
+	bar, unsure time.Duration
 }
 
 // fact is a hold.
@@ -138,6 +140,10 @@ func (w *walk) run(t *testing.T) {
 		cfg.Fairness.Retain = w.retain
 	}
 	w.say("%+v", cfg.Fairness)
+	if w.rng.IntN(3) == 0 {
+		w.delay = time.Second
+		cfg.Delay = w.delay
+	}
 	for range 2 {
 		w.nodes = append(w.nodes, begin(t, store, cfg))
 	}
@@ -254,6 +260,7 @@ func (w *walk) acquire(u *user, f *facts, thread int64) {
 	r.fact = fact{of: u, thread: thread, mode: modeOf(a), entries: 1, ttl: a.TTL}
 	s := w.session(u)
 	mine, free, other, busy := f.of(u, thread), f.fits(r.mode) && len(f.waits) == 0, f.another(r.mode), w.busy(u, thread)
+	unsure, barred := w.clock() < f.unsure, w.clock() < f.bar
 	w.say("user %d/%d asks for %s: %v ttl %v fixed %v wait %v min %v max %v key %q", u.id, thread, f.name, r.mode, a.TTL, a.Fixed, a.Wait, a.MinHold, a.MaxHold, a.Key)
 	var ctx context.Context
 	ctx, r.hangUp = context.WithCancel(context.Background())
@@ -269,7 +276,7 @@ func (w *walk) acquire(u *user, f *facts, thread int64) {
 		w.say("  %v", err)
 	default:
 		w.say("  waits")
-		if mine != nil || free || other || a.Wait == 0 {
+		if mine != nil || free && !unsure || other || a.Wait == 0 {
 			w.wrong("user %d/%d waits for %s", u.id, thread, f.name)
 		}
 		f.waits = append(f.waits, r)
@@ -282,12 +289,12 @@ func (w *walk) acquire(u *user, f *facts, thread int64) {
 	case other:
 		w.want(code == session.CodeConflict, err, "conflict")
 	case err == nil:
-		w.want(free, nil, "granted")
+		w.want(free && !barred, nil, "granted")
 		w.granted(f, r)
 	case code == session.CodeConflict:
 		w.want(busy && a.Wait > 0, err, "would wait for itself")
 	default:
-		w.want(!free && code == session.CodeLocked && a.Wait == 0, err, "locked")
+		w.want((!free || unsure) && code == session.CodeLocked && a.Wait == 0, err, "locked")
 	}
 	if a.Key != "" && err == nil && w.rng.IntN(2) == 0 {
 		w.repeat(u, f, thread, a)
@@ -353,6 +360,9 @@ func (w *walk) granted(f *facts, r *request) {
 	alone := h.mode == backend.Exclusive
 	if v.Fence <= f.alone || alone && v.Fence <= f.newest {
 		w.wrong("fence %d after %d, %d of one alone", v.Fence, f.newest, f.alone)
+	}
+	if since < f.bar {
+		w.wrong("user %d/%d is granted %s at %v, which was lost and is nobody's until %v", h.of.id, h.thread, f.name, since, f.bar)
 	}
 	if f.newest, h.fence = max(f.newest, v.Fence), v.Fence; alone {
 		f.alone = v.Fence
@@ -478,13 +488,21 @@ func (w *walk) breakHold(f *facts) {
 		return
 	}
 	h := f.holds[w.rng.IntN(len(f.holds))]
+	began := w.clock()
 	err := node.Break(context.Background(), f.name, h.fence, "", "admin")
 	w.say("%s with fence %d is broken: %v", f.name, h.fence, err)
 	w.want(err == nil, err, "broken")
-	w.lose(f, h)
+	w.lose(f, h, began)
 }
 
-func (w *walk) lose(f *facts, h *fact) {
+// lose: the holder of h has lost it.
+func (w *walk) lose(f *facts, h *fact, at time.Duration) {
+	if w.delay > 0 {
+		f.unsure = w.clock() + 2*w.delay
+		if h.mode == backend.Exclusive {
+			f.bar = at + w.delay
+		}
+	}
 	f.holds = slices.DeleteFunc(f.holds, func(x *fact) bool { return x == h })
 	h.of.lost[h.key(f.name)] = true
 }
@@ -507,7 +525,7 @@ func (w *walk) end(u *user) {
 			switch {
 			case h.of != u:
 			case force:
-				w.lose(f, h)
+				w.lose(f, h, w.clock())
 			default:
 				w.drop(f, h)
 			}
@@ -566,11 +584,14 @@ func (w *walk) both(u *user, thread int64) {
 	a := session.Acquire{Thread: thread, TTL: 5 * time.Second}
 	gs, err := w.session(u).AcquireAll(context.Background(), names, a)
 	w.say("user %d/%d asks for both: %v", u.id, thread, err)
+	if e := new(session.Error); errors.As(err, &e) && e.Lock == "y" { // x was had, and given back
+		delete(u.lost, (&fact{thread: thread}).key("x"))
+	}
+	if gs == nil && (w.clock() < w.names["x"].unsure || w.clock() < w.names["y"].unsure) {
+		return
+	}
 	if free < 2 {
 		w.want(session.CodeOf(err) == session.CodeLocked || session.CodeOf(err) == session.CodeConflict, err, "not all")
-		if x := w.names["x"]; x.fits(backend.Exclusive) && len(x.waits) == 0 { // it was had, and given back
-			delete(u.lost, (&fact{thread: thread}).key("x"))
-		}
 		return
 	}
 	if w.want(err == nil, err, "all"); err != nil {
@@ -639,15 +660,14 @@ func (w *walk) expire(f *facts) {
 	now := w.clock()
 	f.kept = slices.DeleteFunc(f.kept, func(h *fact) bool { return h.keep <= now })
 	for _, h := range slices.Clone(f.holds) {
-		switch {
-		case h.end > 0 && h.end <= now:
-			w.did["lost by max_hold"]++
-		case h.until > 0 && h.until <= now:
+		switch lease := h.until > 0 && (h.end == 0 || h.until < h.end); {
+		case lease && h.until <= now:
 			w.did["lost by its lease"]++
-		default:
-			continue
+			w.lose(f, h, h.until)
+		case !lease && h.end > 0 && h.end <= now:
+			w.did["lost by max_hold"]++
+			w.lose(f, h, h.end)
 		}
-		w.lose(f, h)
 	}
 }
 
@@ -687,7 +707,7 @@ func (w *walk) decided(f *facts) {
 
 // stuck: nobody waits for what could be had.
 func (w *walk) stuck(f *facts) {
-	if len(f.waits) == 0 || w.clock() < f.mute {
+	if len(f.waits) == 0 || w.clock() < f.mute || w.clock() < f.unsure {
 		return
 	}
 	all := true
@@ -730,7 +750,7 @@ func (w *walk) told(f *facts) {
 	}
 	for i, n := range w.nodes {
 		st, err := n.Inspect(context.Background(), f.name)
-		if err != nil || st.State == session.StateHeld != (len(f.holds)+len(f.kept) > 0) && w.retain == 0 || len(f.holds) > 0 && st.Holders < len(f.holds) {
+		if err != nil || st.State == session.StateHeld != (len(f.holds)+len(f.kept) > 0) && w.retain == 0 && w.delay == 0 || len(f.holds) > 0 && st.Holders < len(f.holds) {
 			w.wrong("node %d tells of %s %+v, %v, want %d holds, %d kept", i, f.name, st, err, len(f.holds), len(f.kept))
 		}
 		if st.Waiters != len(f.waits) && w.clock() >= f.mute {
