@@ -50,11 +50,17 @@ func (c *Contender) prolonged(before time.Duration) {
 // renew asks for a renewal, when it is due and there is somebody to renew for.
 func (c *Contender) renew() {
 	h := &c.hold
-	if c.renewing || !c.renews() || c.now < h.renewAt || c.now >= h.deadline {
+	if c.renewing || !c.renews() || c.now < h.renewAt && !c.wanting() || c.now >= h.deadline {
 		return
 	}
 	c.renewing = true
 	c.out.Renew = c.ask(h.ttl)
+}
+
+// wanting: somebody would come in if more were left of the lease, and a renewal can see to that. The
+// last one may have counted for less, because of a write beside it.
+func (c *Contender) wanting() bool {
+	return c.flight == nil && !c.hold.failing && c.welcome() > c.comers()
 }
 
 func (c *Contender) renews() bool {

@@ -100,3 +100,53 @@ func TestTryRenewsALeaseThatEnds(t *testing.T) {
 		t.Error("not let in")
 	}
 }
+
+// A renewal beside a write that would make the lease short counts for as little. If the write was
+// not written, who waits for the renewal need not wait for the next one.
+func TestRenewalBesideALostRace(t *testing.T) {
+	for _, first := range []string{"write", "renewal"} {
+		holder, next := shared(), shared()
+		holder.TTL, holder.Fixed, next.TTL = 2*ttl, true, ttl/10
+		b := newBench(t, nil)
+		b.other(ledger.Op{Want: 1, Mode: backend.Shared})
+		b.enter(holder)
+		if b.settle(); !b.accept(holder) {
+			t.Fatal("not granted")
+		}
+		b.other(ledger.Op{Verb: ledger.Leave})
+		b.now += 2 * ttl * 9 / 10
+		q := b.enter(next)
+		renewal := b.last.Renew
+		if b.sent == nil || b.sent.Swap == nil || renewal == nil {
+			t.Fatalf("%s: sent %v, %v", first, b.sent, renewal)
+		}
+		if first == "write" {
+			b.answer()
+		}
+		b.did(b.c.Renewed(b.now, *renewal, b.now, nil))
+		for again := b.last.Renew; b.sent != nil || again != nil; again = b.last.Renew {
+			if b.sent != nil {
+				b.answer()
+			} else {
+				b.did(b.c.Renewed(b.now, *again, b.now, nil))
+			}
+		}
+		if !b.accept(q) {
+			t.Errorf("the answer to the %s first: the next one waits, until %v", first, b.last.Timer-b.now)
+		}
+	}
+}
+
+// But a renewal without an answer is not asked for again at once.
+func TestFailedRenewalForOneWhoWaits(t *testing.T) {
+	holder, next := shared(), shared()
+	holder.Fixed = true
+	b := held(t, holder, nil)
+	b.now += ttl * 9 / 10
+	b.enter(next)
+	renewal := b.last.Renew
+	b.settle()
+	if b.did(b.c.Renewed(b.now, *renewal, b.now, backend.ErrUnavailable)); b.last.Renew != nil || b.last.Timer != b.now+100*time.Millisecond {
+		t.Errorf("asks for %v now, and again in %v", b.last.Renew, b.last.Timer-b.now)
+	}
+}

@@ -367,6 +367,26 @@ var heartBugs = []bug{
 		test: contender,
 	},
 	{
+		name: "a renewal that counted for little because of a lost race is not made up for", file: "session/contender/lease.go",
+		old: " && !c.wanting()", new: "",
+		test: contender,
+	},
+	{
+		name: "what a dead node had alone is not kept from all for the delay", file: "backend/ledger/step.go",
+		old: "\ts.bar(delay)\n", new: "\t_ = delay\n",
+		test: ledger,
+	},
+	{
+		name: "the first of those who wait hears alone that a lost name is kept from all", file: "backend/ledger/break.go",
+		old: "\t\ts.tell(e.Node, Look)\n", new: "\t\ts.tell(e.Node, Look)\n\t\tbreak\n",
+		test: ledger,
+	},
+	{
+		name: "a name that one alone lost by the end of its lease may be had at once", file: "session/contender/callers.go",
+		old: "return w.phase == told }) {", new: "return false }) {",
+		test: contender,
+	},
+	{
 		name: "who shares is refused where the lease is about to end", file: "session/contender/needs.go",
 		old: "\t\tcase w.NoWait && slices.Index(c.queue.ws, w) < c.welcome():\n", new: "",
 		test: contender,
