@@ -52,7 +52,8 @@ func (c *Contender) Fingerprint(p Printer) {
 		}
 	}
 	if q := c.flight; q != nil {
-		p.Int(1, int(q.verb), bit(q.describe), bit(q.bar))
+		p.Int(1, int(q.verb), bit(q.describe), bit(q.bar), q.had)
+		p.Time(max(q.until, h.deadline))
 		p.Version(q.base)
 	}
 	for _, list := range [][]*Caller{c.queue.ws, c.in} {
