@@ -50,7 +50,7 @@ func member(ctx context.Context, c *clientv3.Client, e string) (f backend.Findin
 	case st.Leader == 0:
 		f.Warned, f.Detail, f.Remedy = true, "knows no leader", "see to it that a majority of the members runs"
 	case len(st.Errors) > 0:
-		f.Fails, f.Detail, f.Remedy = true, strings.Join(st.Errors, ", "), "of NOSPACE: compact and defragment etcd, then run `etcdctl alarm disarm`"
+		f.Fails, f.Detail, f.Remedy = true, strings.Join(st.Errors, ", "), "of NOSPACE: compact and defragment etcd, of CORRUPT: replace the member that differs (`etcdctl endpoint hashkv --cluster`), then run `etcdctl alarm disarm`"
 	case st.IsLearner:
 		f.Warned, f.Detail, f.Remedy = true, "is a learner, which takes no requests", "promote it (`etcdctl member promote`)"
 	default:

@@ -45,6 +45,7 @@ func refusal(err error) string {
 		why string
 	}{
 		{rpctypes.ErrNoSpace, "etcd has used up its quota and takes no writes; compact and defragment it, then `etcdctl alarm disarm`"},
+		{rpctypes.ErrCorrupt, "etcd has found that its members differ (alarm CORRUPT) and takes no writes; replace the member that differs (`etcdctl endpoint hashkv --cluster`), then `etcdctl alarm disarm`"},
 		{rpctypes.ErrRequestTooLarge, "the record is larger than etcd takes in one request (--max-request-bytes)"},
 		{rpctypes.ErrTooManyOps, "the write has more parts than etcd takes in one transaction (--max-txn-ops)"},
 		{errLearner, "the members of etcd that can be reached are learners, which take no requests; promote one (`etcdctl member promote`), or name others in backend.url"},

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/lockgw/lockgw/backend"
@@ -73,4 +74,35 @@ func TestTooLarge(t *testing.T) {
 			t.Errorf("with %d bytes: %v", size, err)
 		}
 	}
+}
+
+// Where the members of etcd differ, nothing is granted, which says what to do; what is held is renewed.
+func TestMembersDiffer(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	client := etcdtest.Client(t, s)
+	a := listen(t, etcdtest.URL(s), "a")
+	n := a.TakeFor("n", time.Minute)
+	alarm := func(do pb.AlarmRequest_AlarmAction) {
+		t.Helper()
+		r := &pb.AlarmRequest{Action: do, Alarm: pb.AlarmType_CORRUPT}
+		if _, err := pb.NewMaintenanceClient(client.ActiveConnection()).Alarm(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alarm(pb.AlarmRequest_ACTIVATE)
+	_, err := a.Swap(t.Context(), ledger.Swap{Name: "m"})
+	if !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), "hashkv") {
+		t.Errorf("with members that differ: %v", err)
+	}
+	if err := a.RenewFor("n", n.Record.Firm("a").ID, time.Minute); err != nil {
+		t.Errorf("what is held is not renewed: %v", err)
+	}
+	for _, f := range Examine(t.Context(), Config{URL: etcdtest.URL(s)}) {
+		if f.Fails && !strings.Contains(f.Detail+f.Remedy, "hashkv") {
+			t.Errorf("doctor says of it %+v", f)
+		}
+	}
+	alarm(pb.AlarmRequest_DEACTIVATE)
+	a.Take("m")
 }
