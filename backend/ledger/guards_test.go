@@ -231,22 +231,26 @@ func TestRestoreGuards(t *testing.T) {
 		op     Op
 		want   string
 	}{
-		"permits":            {nobody, claim, "a2 |"},
-		"beside others":      {func(r *scenario) { r.want("b", p, 1) }, claim, "b a2 |"},
-		"one too many":       {func(r *scenario) { r.want("b", p, 2) }, claim, "b2 |"},
-		"a reader":           {func(r *scenario) { r.want("b", s, 1) }, changed(func(op *Op) { op.Mode, op.Keep = x, 1 }), "b |"},
-		"a writer":           {func(r *scenario) { r.want("b", x, 1) }, changed(func(op *Op) { op.Mode, op.Keep = s, 1 }), "b |"},
-		"those who share":    {nobody, changed(func(op *Op) { op.Mode = s }), "a |"},
-		"another of its own": {func(r *scenario) { r.want("a", s, 1) }, changed(func(op *Op) { op.Mode, op.Keep = s, 1 }), "|"},
-		"not used":           {nobody, changed(func(op *Op) { op.Mode, op.Keep = x, 0 }), "|"},
-		"fences as known":    {func(r *scenario) { r.want("b", x, 1).leaves("b") }, changed(func(op *Op) { op.Hold, op.Floor = 1, 1 }), "a2 |"},
-		"of no hold":         {nobody, changed(func(op *Op) { op.Hold = 0 }), "|"},
-		"nothing forgotten":  {nobody, changed(func(op *Op) { op.Restore = false }), "|"},
+		"permits":           {nobody, claim, "a2 |"},
+		"beside others":     {func(r *scenario) { r.want("b", p, 1) }, claim, "b a2 |"},
+		"one too many":      {func(r *scenario) { r.want("b", p, 2) }, claim, "b2 |"},
+		"a reader":          {func(r *scenario) { r.want("b", s, 1) }, changed(func(op *Op) { op.Mode, op.Keep = x, 1 }), "b |"},
+		"a writer":          {func(r *scenario) { r.want("b", x, 1) }, changed(func(op *Op) { op.Mode, op.Keep = s, 1 }), "b |"},
+		"those who share":   {nobody, changed(func(op *Op) { op.Mode = s }), "a |"},
+		"an earlier one":    {func(r *scenario) { r.want("a", p, 1) }, claim, "a2 |"},
+		"a later one":       {func(r *scenario) { r.want("a", p, 1).leaves("a").want("a", p, 1) }, changed(func(op *Op) { op.Hold = 1 }), "|"},
+		"not used":          {nobody, changed(func(op *Op) { op.Mode, op.Keep = x, 0 }), "|"},
+		"fences as known":   {func(r *scenario) { r.want("b", x, 1).leaves("b") }, changed(func(op *Op) { op.Hold, op.Floor = 1, 1 }), "a2 |"},
+		"of no hold":        {nobody, changed(func(op *Op) { op.Hold = 0 }), "|"},
+		"nothing forgotten": {nobody, changed(func(op *Op) { op.Restore = false }), "|"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &scenario{t: t}
 			tt.before(r)
 			r.op(tt.op).is(tt.want)
+			if h := r.row.Record.Firm("a"); h != nil && h.ID != tt.op.Hold {
+				t.Errorf("it is hold %d, want %d", h.ID, tt.op.Hold)
+			}
 			if tt.want == "a2 |" && r.row.Record.Size != 3 {
 				t.Errorf("a semaphore of %d, want 3", r.row.Record.Size)
 			}

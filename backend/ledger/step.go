@@ -231,14 +231,22 @@ func (s *stepping) stand(want int) (anew bool) {
 }
 
 // restore writes down again a hold that the store has forgotten, unless somebody may
-// have been granted the name since.
+// have been granted the name since. An earlier hold of the node that stands there is over:
+// the store has gone back to before that.
 func (s *stepping) restore() {
 	op, n := s.op, 1
 	if op.Mode.Limit() > 0 {
 		n = op.Keep
 	}
 	granted := s.Top > op.Floor
-	if op.Hold == 0 || op.Keep == 0 || granted || s.Broken == op.Hold || s.Firm(op.Node) != nil || s.free(op.Mode) < n {
+	if op.Hold == 0 || op.Keep == 0 || s.Broken == op.Hold || granted {
+		return
+	}
+	if h := s.Firm(op.Node); h != nil && h.ID < op.Hold {
+		s.untold(h)
+		s.drop(h)
+	}
+	if s.Firm(op.Node) != nil || s.free(op.Mode) < n {
 		return
 	}
 	s.Top = op.Floor

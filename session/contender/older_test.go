@@ -17,6 +17,36 @@ func (b *bench) older(row ledger.Row) {
 	b.did(b.c.Resync(b.now))
 }
 
+// A hold that is used is written down again in place of an earlier one of the node, by the older record.
+func TestHoldIsWrittenDownInPlaceOfAnEarlierOne(t *testing.T) {
+	for _, mode := range []backend.Mode{backend.Exclusive, permits} {
+		b := newBench(t, func(c *Config) { c.Restores = true })
+		var earlier ledger.Row
+		var w *Caller
+		for range 2 {
+			if w != nil {
+				earlier = b.row
+				b.did(b.c.Release(b.now, w))
+				b.settle()
+			}
+			w = b.enter(&Caller{TTL: ttl, Owner: "x:1", Mode: mode})
+			b.settle()
+			if !b.accept(w) {
+				t.Fatal("not granted")
+			}
+		}
+		held := b.row.Record.Firm("me").ID
+		if earlier.Record.Firm("me").ID == held {
+			t.Fatal("the hold is not another one")
+		}
+		b.older(earlier)
+		b.settle()
+		if h := b.row.Record.Firm("me"); h == nil || h.ID != held || h.Count != 1 || len(b.c.In()) != 1 {
+			t.Errorf("%v: the store has %+v, and %d use it, want hold %d", mode, h, len(b.c.In()), held)
+		}
+	}
+}
+
 // What the node gave back, and is its own again by the older record, is a grant like any
 // other: the store may have forgotten who has got it since, and refuses grants for a while.
 func TestHoldThatCameBackIsGrantedAnew(t *testing.T) {
