@@ -117,3 +117,11 @@ func TestFilesAreReplaced(t *testing.T) {
 	s.Restart() // and knows the new certificate alone
 	a.Take("o")
 }
+
+// Where nothing can be kept under a session, each member says what to do.
+func TestLocalSessions(t *testing.T) {
+	t.Parallel()
+	for _, s := range zktest.StartLocal(t) {
+		refuses(t, zktest.URL("local", s), "localSessionsUpgradingEnabled")
+	}
+}

@@ -20,6 +20,7 @@ func isPlain(err error) bool {
 
 // Codes for which the library has no name: it tells them so.
 var (
+	errLocal     = errors.New("unknown error: -120")
 	errQuota     = errors.New("unknown error: -125")
 	errThrottled = errors.New("unknown error: -127")
 )
@@ -34,9 +35,18 @@ var refusals = []struct {
 	{zk.ErrAuthFailed, "ZooKeeper refuses the user in backend.url"},
 	{zk.ErrInvalidACL, "ZooKeeper does not know who the gateway is, so that znodes cannot be made for it alone"},
 	{zk.ErrSessionMoved, "the session has moved to another member of ZooKeeper"},
+	{errLocal, local},
 	{errQuota, "a quota of ZooKeeper for the chroot, or for what is above it, is used up: raise it (zkCli.sh listquota, setquota)"},
 	{errThrottled, "ZooKeeper is too busy, and has not carried out the request"},
 	{zk.ErrNoChildrenForEphemerals, "the chroot is a znode of somebody's session, under which nothing can be kept"},
+}
+
+// local is why nothing can be kept under the session.
+const local = "ZooKeeper keeps nothing under the session that has just begun; where localSessionsEnabled is set, set localSessionsUpgradingEnabled=true, too, on each member"
+
+// isExpired: ZooKeeper does not know the session any more, or only one member has ever known it.
+func isExpired(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), strings.TrimPrefix(zk.ErrSessionExpired.Error(), "zk: "))
 }
 
 // outcome is err as a Table tells it, unless it is one of plain: ErrRefused if nothing was

@@ -225,6 +225,9 @@ func (s *session) announce(ctx context.Context) error {
 	if errors.Is(err, zk.ErrNodeExists) && failed == 1 {
 		_, _, err = s.multi(ctx, append([]any{&zk.DeleteRequest{Path: mail, Version: -1}}, both...))
 	}
+	if isExpired(err) {
+		return backend.NotSent(local)
+	}
 	if err != nil {
 		return err
 	}

@@ -103,6 +103,12 @@ func StartQuotas(t testing.TB) *Server {
 	return started(t, 1, "enforceQuota=true\n", nothing)[0]
 }
 
+// StartLocal starts an ensemble whose sessions are known to one member each.
+func StartLocal(t testing.TB) []*Server {
+	t.Helper()
+	return started(t, 3, "localSessionsEnabled=true\n", nothing)
+}
+
 // StartTLS is Start with TLS. The server shows the certificate that the PEM files have when it
 // starts, and asks clients for it.
 func StartTLS(t testing.TB, certFile, keyFile string) *Server {
