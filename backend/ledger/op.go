@@ -123,6 +123,10 @@ type Effects struct {
 	// is full carries the write out. Step does not set it; a Table that is made of several
 	// others does.
 	Frees bool
+	// Lengthens: of a hold that is there, no lease ends earlier than it did before the write,
+	// whatever Stamps say. Step does not set it; a Table that is made of several others
+	// does, and only those of which it can be made (memory, redis) heed it.
+	Lengthens bool
 	// Taken: all that it grants was offered to its node before, or is its own by the record.
 	// The name was passed on to it, so that nobody else can have it until the node takes it or
 	// its time is up.

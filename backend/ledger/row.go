@@ -30,11 +30,15 @@ func (r *Row) Swap(s Swap, next Version, now time.Duration, clock backend.Fence)
 	n := s.Record.Clone()
 	for i := range n.Holds { // a renewal changes an end without a version
 		h := &n.Holds[i]
-		if was := r.Record.Hold(h.ID); was != nil {
+		was := r.Record.Hold(h.ID)
+		if was != nil {
 			h.End = was.End
 		}
 		if ttl, begins := LeaseOf(s.Effects.Stamps, h.ID); begins {
 			h.End = now + ttl
+			if s.Effects.Lengthens && was != nil {
+				h.End = max(h.End, was.End)
+			}
 		}
 	}
 	if r.Version == "" && !s.Absolute {

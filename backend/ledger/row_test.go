@@ -87,6 +87,24 @@ func TestSwapStamps(t *testing.T) {
 	}
 }
 
+// A write that Lengthens does not shorten a lease, and begins that of a new hold.
+func TestSwapLengthens(t *testing.T) {
+	for ttl, want := range map[time.Duration]time.Duration{10 * time.Second: 30 * time.Second, time.Minute: 65 * time.Second} {
+		r := (&scenario{t: t}).want("a", s, 1)
+		next, e := Step(r.row.Record, Op{Node: "a", Mode: s, Keep: 1, Hold: r.row.Record.Firm("a").ID, Turns: 1, Extend: true, TTL: ttl}, 0)
+		next.Holds = append(next.Holds, Hold{Node: "b", Mode: s, Count: 1, ID: next.Top + 1})
+		e.Stamps = append(e.Stamps, Stamp{next.Top + 1, ttl})
+		next.Top++
+		e.Lengthens = true
+		if !r.row.Swap(Swap{Base: r.row.Version, Record: next, Effects: e}, "y", 5*time.Second, 0) {
+			t.Fatal("refused")
+		}
+		if a, b := r.row.Record.Firm("a").End, r.row.Record.Firm("b").End; a != want || b != ttl+5*time.Second {
+			t.Errorf("ttl %v: a ends at %v and b at %v, want %v and %v", ttl, a, b, want, ttl+5*time.Second)
+		}
+	}
+}
+
 // The fences of a record that is there already, or was there before, are not counted anew.
 func TestSwapRebasesNewRecordsAlone(t *testing.T) {
 	r := (&scenario{t: t}).want("a", x, 1)

@@ -9,7 +9,8 @@
 --      6 the number in the field, or what to write into mode, "" if there is none   7 floor, if fences count from
 --      a base; else ""   8 newest fence of the sender's own hold, if it has one; else ""
 --      9 how long the record lasts, unless a lease that goes on lasts longer   10 how many
---      holds; then of each: id with "=" or "?", ms of the lease or ""
+--      holds; then of each: id with "=" or "?", ms of the lease, then "+" if it
+--      does not end earlier than it did; or ""
 -- and, unless there is nothing of the kind: how many holds ended, their ids; of each
 -- message the channel and the text; of "~" fields and numbers, as many as holds.
 --
@@ -121,7 +122,11 @@ repeat
   for i = 11, after - 1, 2 do
     local id, e = ARGV[i], ms
     if ARGV[i + 1] ~= '' then
-      e = ms + ARGV[i + 1]
+      if sub(ARGV[i + 1], -1) == '+' then
+        e = math.max(ms + sub(ARGV[i + 1], 1, -2), end_of(id, true) or 0)
+      else
+        e = ms + ARGV[i + 1]
+      end
     else
       e = end_of(id, true) or ms
     end

@@ -127,7 +127,7 @@ func (t *Table) addHolds(m *requests.Message, s *ledger.Swap, number string) {
 	} else {
 		m.Add()
 	}
-	if life, ok := t.lifeOf(&s.Record, s.Effects.Stamps); ok {
+	if life, ok := t.lifeOf(&s.Record, s.Effects.Stamps); ok && !s.Effects.Lengthens {
 		m.AddNumber(life.Milliseconds())
 	} else {
 		m.Add()
@@ -150,7 +150,11 @@ func (t *Table) addHolds(m *requests.Message, s *ledger.Swap, number string) {
 		}
 		m.AddNumber(int64(h.ID), sign)
 		if d, ok := ledger.LeaseOf(s.Effects.Stamps, h.ID); ok {
-			m.AddNumber(toTheMillisecond(d).Milliseconds())
+			least := ""
+			if s.Effects.Lengthens {
+				least = "+"
+			}
+			m.AddNumber(toTheMillisecond(d).Milliseconds(), least)
 		} else {
 			m.Add()
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -23,8 +22,8 @@ type row struct {
 	at             time.Duration // when it was read
 }
 
-func readRow(name string, server int, r ledger.Reply) (*row, error) {
-	x := &row{server: server, seen: r.Seen, refusing: r.Refusing, local: r.Version, record: r.Record, clock: r.Clock, at: boottime.Now()}
+func readRow(name string, server int, r ledger.Reply, at time.Duration) (*row, error) {
+	x := &row{server: server, seen: r.Seen, refusing: r.Refusing, local: r.Version, record: r.Record, clock: r.Clock, at: at}
 	if r.Record.Vote == "" && (r.Version == "" || !r.Record.InUse()) {
 		return x, nil
 	}
@@ -81,12 +80,13 @@ type acceptor struct {
 	table  ledger.Table
 	name   string
 	server int
+	clock  func() time.Duration
 	row    *row // as it was last seen; nil: not known
 }
 
 func (a *acceptor) take(r ledger.Reply, err error) error {
 	if err == nil {
-		a.row, err = readRow(a.name, a.server, r)
+		a.row, err = readRow(a.name, a.server, r, a.clock())
 	} else if !errors.Is(err, backend.ErrRefused) {
 		a.row = nil
 	}
@@ -172,6 +172,9 @@ func (a *acceptor) write(ctx context.Context, next func(*row) (ledger.Swap, vote
 				s.Effects.Stamps = append(s.Effects.Stamps, ledger.Stamp{ID: h.ID, TTL: time.Millisecond})
 			}
 		}
+		// The holder may have renewed its lease at this server since it sent a write that has been
+		// on its way for long, and counts on it.
+		s.Effects.Lengthens = slices.ContainsFunc(s.Effects.Stamps, func(st ledger.Stamp) bool { return was.record.Hold(st.ID) != nil })
 		// A server that may have forgotten what it has promised and accepted takes no part
 		// at all: that is what Grants stands for here.
 		s.Effects.Grants = true

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -27,6 +28,7 @@ func (w *world) table(t *testing.T, node string) *Table {
 		places = append(places, s.of(node))
 	}
 	all := New(places)
+	all.clock = w.since
 	t.Cleanup(func() { _ = all.Close() })
 	return all
 }
@@ -105,7 +107,7 @@ func TestTakenWhereItWasReadFirst(t *testing.T) {
 	has := &row{vote: at, server: 1, record: ledger.Record{Top: 5, Holds: []ledger.Hold{{Node: "a", Count: 1, ID: 5, End: leaseOf}}}}
 	lacks := &row{vote: at, record: ledger.Record{Top: 5, Holds: []ledger.Hold{{Count: 1, End: leaseOf}}}}
 	for _, rows := range [][]*row{{has, lacks}, {lacks, has}} {
-		if x := read(rows, at, 3); x.record.Firm("a") == nil || len(x.record.Holds) != 1 {
+		if x := read(rows, at, 3, boottime.Now()); x.record.Firm("a") == nil || len(x.record.Holds) != 1 {
 			t.Errorf("server %d first: there is %+v", rows[0].server+1, x.record)
 		}
 	}

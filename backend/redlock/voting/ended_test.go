@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 )
@@ -131,9 +132,9 @@ func writeThatIsGivenUp(t *testing.T, there bool) {
 	next, effects := ledger.Step(first.Record, ledger.Op{Node: "b", Want: 1, Turns: 4, TTL: time.Minute}, 0)
 	b := &proposal{t: open("b", 2), name: "x", swap: &ledger.Swap{Name: "x", Base: first.Version, Record: next, Effects: effects}}
 	rows := b.t.look(t.Context(), "x", b.t.agreed).rows
-	x := read(rows, newest(rows), 3)
+	x := read(rows, newest(rows), 3, boottime.Now())
 	b.value, b.sent, b.above = x.value(ballot{50, "b"}, b.swap), true, 50
-	one := acceptor{table: memory.OpenTable(stores[2], "b"), name: "x", server: 2}
+	one := acceptor{table: memory.OpenTable(stores[2], "b"), name: "x", server: 2, clock: boottime.Now}
 	if err := one.promise(t.Context(), b.value.first); err != nil {
 		t.Fatal(err)
 	}

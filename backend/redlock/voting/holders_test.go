@@ -173,10 +173,15 @@ func (w *world) compete(node string, number uint64) {
 
 func (w *world) open(node string, number uint64) *Table {
 	var links []ledger.Table
+	far := leaseOf
+	if w.deletes {
+		far /= 8
+	}
 	for i, s := range w.servers {
-		links = append(links, &link{Table: s.of(node), h: newHistory(w.seed), rand: rand.New(rand.NewPCG(w.seed, 10*number+uint64(i))), safe: w.deletes})
+		links = append(links, &link{Table: s.of(node), h: newHistory(w.seed), rand: rand.New(rand.NewPCG(w.seed, 10*number+uint64(i))), safe: w.deletes, far: far})
 	}
 	t := New(links)
+	t.clock = w.since
 	t.Listen(func(ledger.Addressed) {})
 	return t
 }
@@ -188,7 +193,10 @@ func (w *world) do(t *Table, op ledger.Op) (ledger.Reply, error) {
 	if err != nil {
 		return ledger.Reply{}, err
 	}
-	op.Node, op.Turns, op.TTL, op.OfferTTL, op.Lapse = t.Node(), 4, leaseOf, leaseOf/4, true
+	op.Node, op.Turns, op.OfferTTL, op.Lapse = t.Node(), 4, leaseOf/4, true
+	if op.TTL == 0 {
+		op.TTL = leaseOf
+	}
 	next, effects := ledger.Step(seen.Record, op, 0)
 	if next.Same(&seen.Record) {
 		return seen, nil
@@ -200,7 +208,15 @@ func (w *world) do(t *Table, op ledger.Op) (ledger.Reply, error) {
 func (w *world) hold(t *Table, r *rand.Rand, fence, id backend.Fence, sent time.Duration) {
 	one := term{node: t.Node(), fence: fence, begin: w.since(), end: sent + leaseOf - marginOf}
 	for range r.IntN(6) {
-		time.Sleep(leaseOf/8 + time.Duration(r.Int64N(int64(leaseOf*3/4)))) // often too late
+		pause := leaseOf/8 + time.Duration(r.Int64N(int64(leaseOf*3/4))) // often too late
+		if r.IntN(3) == 0 && w.since() < one.end {                       // a write of the holder, by which its lease becomes a short one
+			sent := w.since()
+			one.end = min(one.end, sent+leaseOf/4-marginOf)
+			reply, err := w.do(t, ledger.Op{Hold: id, Keep: 1, TTL: leaseOf / 4, Extend: true})
+			w.say("%s writes since %v: %+v, %v", t.Node(), sent, reply, err)
+			pause /= 16
+		}
+		time.Sleep(pause)
 		sent := w.since()
 		ctx, cancel := context.WithTimeout(context.Background(), leaseOf/3)
 		errs, err := t.Renew(ctx, []ledger.Renewal{{Name: "x", ID: id, TTL: leaseOf}})

@@ -59,7 +59,7 @@ func (t *Table) heard(server int, m ledger.Addressed) {
 	}
 	var r *row
 	if m.Reply != nil {
-		r, _ = readRow(m.Name, server, *m.Reply)
+		r, _ = readRow(m.Name, server, *m.Reply, t.clock())
 	}
 	m.Reply = nil
 	of := subject{name: m.Name, message: m.Message}
@@ -92,7 +92,7 @@ func (t *Table) take(server int, of subject, r *row, m *ledger.Addressed) bool {
 	}
 	c.rows = append(c.rows, r)
 	if v, ok := common(c.rows, t.quorum); ok {
-		x := read(c.rows, v, len(t.tables))
+		x := read(c.rows, v, len(t.tables), t.clock())
 		reply := x.reply()
 		m.Reply, c.told = &reply, true
 	}

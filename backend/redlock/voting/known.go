@@ -13,7 +13,7 @@ type known struct {
 func (t *Table) acceptor(i int, name string) *acceptor {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := &acceptor{table: t.tables[i], name: name, server: i}
+	a := &acceptor{table: t.tables[i], name: name, server: i, clock: t.clock}
 	if k := t.known[name]; k != nil {
 		a.row = k.rows[i]
 	}

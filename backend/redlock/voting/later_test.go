@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 )
@@ -136,7 +137,7 @@ func TestContentionBesideServerThatHangs(t *testing.T) {
 		for range 3 {
 			tables = append(tables, memory.OpenTable(memory.NewRows(), "a"))
 		}
-		other := acceptor{table: tables[0], name: "x"}
+		other := acceptor{table: tables[0], name: "x", clock: boottime.Now}
 		if err := other.promise(t.Context(), ballot{7, "other"}); err != nil {
 			t.Fatal(err)
 		}

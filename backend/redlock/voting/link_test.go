@@ -19,14 +19,15 @@ type link struct {
 	mu   sync.Mutex
 	rand *rand.Rand
 	calm bool
-	safe bool // nothing is lost
+	safe bool          // nothing is lost
+	far  time.Duration // how late what is late may be
 }
 
 // over has a request travel, and says whether its answer arrives.
 func (l *link) over(do func()) error {
 	l.mu.Lock()
 	there, back, fate := l.rand.Int64N(int64(4*time.Millisecond)), l.rand.Int64N(int64(4*time.Millisecond)), l.rand.IntN(12)
-	far := l.rand.Int64N(int64(60 * time.Millisecond))
+	far := l.rand.Int64N(int64(l.far))
 	calm := l.calm
 	l.mu.Unlock()
 	lost := fmt.Errorf("%w: a fault of the test", backend.ErrUnavailable)

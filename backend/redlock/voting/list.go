@@ -77,7 +77,7 @@ func (t *Table) stand(ctx context.Context, found []ledger.Named) []ledger.Named 
 		if !ok { // for people that will do
 			v = newest(a.rows)
 		}
-		x := read(a.rows, v, len(t.tables))
+		x := read(a.rows, v, len(t.tables), t.clock())
 		if r := x.reply(); r.Version != "" && r.Record.InUse() {
 			mu.Lock()
 			defer mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/memory"
 )
@@ -21,7 +22,7 @@ func TestOutsideOnAllButOne(t *testing.T) {
 func outsideOnAllButOne(t *testing.T) {
 	stores := []*memory.Rows{memory.NewRows(), memory.NewRows(), memory.NewRows()}
 	got := value{first: ballot{50, "a"}, record: ledger.Record{Top: 5, Holds: []ledger.Hold{{Node: "a", Count: 1, ID: 5, Block: 5}}}, stamps: []ledger.Stamp{{ID: 5, TTL: time.Minute}}}
-	one := acceptor{table: memory.OpenTable(stores[2], "a"), name: "x", server: 2}
+	one := acceptor{table: memory.OpenTable(stores[2], "a"), name: "x", server: 2, clock: boottime.Now}
 	if _, err := one.accept(t.Context(), got.first, &got); err != nil {
 		t.Fatal(err)
 	}

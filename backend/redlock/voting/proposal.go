@@ -69,7 +69,7 @@ func (p *proposal) follows() (b ballot, x reading, ok bool) {
 	if len(rows) < t.quorum || len(p.swap.Effects.Ended) > 0 {
 		return b, x, false
 	}
-	x = read(rows, rows[0].vote, len(t.tables))
+	x = read(rows, rows[0].vote, len(t.tables), t.clock())
 	return b, x, x.carriesOut(p.swap)
 }
 
@@ -108,7 +108,7 @@ func (p *proposal) round(ctx context.Context) (r ledger.Reply, busy bool, err er
 		p.failed++
 		return r, p.failed < patientRounds, p.trouble(append(given.errs, errLost))
 	}
-	x := read(given.rows, newest(given.rows), len(t.tables))
+	x := read(given.rows, newest(given.rows), len(t.tables), t.clock())
 	v, followed, known := x.same(b), false, true
 	if p.sent {
 		followed, known = x.follows(p.value.first, p.swap.Base)
@@ -187,7 +187,7 @@ func (p *proposal) accept(ctx context.Context, b ballot, v *value, results <-cha
 		}
 		return r, p.mayRetry(ctx, done.errs), p.trouble(done.errs)
 	}
-	x := read(done.rows, done.rows[0].vote, len(t.tables))
+	x := read(done.rows, done.rows[0].vote, len(t.tables), t.clock())
 	r = x.reply()
 	if r.Record.Hold(0) == nil && v.outsider != nil { // not all that have it have answered
 		r.Record.Holds = append(r.Record.Holds, *v.outsider)

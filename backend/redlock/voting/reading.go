@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
-	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -55,10 +54,10 @@ func common(rows []*row, quorum int) (vote, bool) {
 
 // read takes together what rows say of the record that v is the vote of. They are of some of
 // so many servers; a hold is over, or somebody outside lockgw has the name, only where a
-// majority of all of them says so.
-func read(rows []*row, v vote, servers int) reading {
+// majority of all of them says so. It is the time at.
+func read(rows []*row, v vote, servers int, at time.Duration) reading {
 	quorum := servers/2 + 1
-	x := reading{vote: v, rest: map[backend.Fence]time.Duration{}, at: boottime.Now()}
+	x := reading{vote: v, rest: map[backend.Fence]time.Duration{}, at: at}
 	missing, outside, refusing := map[backend.Fence]int{}, 0, 0
 	seen := make([]string, servers)
 	var outsider ledger.Hold

@@ -100,7 +100,7 @@ func (h *history) run() {
 	for p := range proposers {
 		var links []ledger.Table
 		for i, s := range stores {
-			links = append(links, &link{Table: memory.OpenTable(s, fmt.Sprint("n", p)), h: h, rand: rand.New(rand.NewPCG(h.seed, uint64(10*p+i)))})
+			links = append(links, &link{Table: memory.OpenTable(s, fmt.Sprint("n", p)), h: h, rand: rand.New(rand.NewPCG(h.seed, uint64(10*p+i))), far: 60 * time.Millisecond})
 		}
 		t := New(links)
 		t.nonce = fmt.Sprintf("table%07d", p)

@@ -29,7 +29,9 @@
 // time is up needs a majority on which it is up. Any two majorities share a server, so a
 // hold whose holder counts on a majority is not ended. As always with Redlock, clocks have
 // to run at the same speed within the margin that a holder keeps. A hold that a server has
-// missed begins there with the longest rest that other servers tell.
+// missed begins there with the longest rest that other servers tell. No write makes a lease
+// shorter that a server has (Effects.Lengthens): the holder may have renewed it there while the
+// write was on its way, and a majority without that server may have carried it out long ago.
 //
 // # Servers that forget
 //
@@ -69,6 +71,7 @@ import (
 	"time"
 
 	"github.com/lockgw/lockgw/backend"
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/backend/ledger"
 )
 
@@ -82,6 +85,7 @@ type Table struct {
 	nonce  string
 	rounds atomic.Uint64
 	inbox  inbox
+	clock  func() time.Duration        // by which what servers have told grows old
 	pause  func(try int) time.Duration // before the round that comes after so many
 	wg     sync.WaitGroup              // requests on their way
 
@@ -96,6 +100,7 @@ var _ ledger.Table = (*Table)(nil)
 func New(tables []ledger.Table) *Table {
 	return &Table{
 		tables: tables, quorum: len(tables)/2 + 1, nonce: rand.Text()[:nonceLength], known: map[string]*known{},
+		clock: boottime.Now,
 		pause: func(try int) time.Duration { return mathrand.N(time.Millisecond << min(try, 4)) }, // rounds that meet again and again would get nowhere
 	}
 }
@@ -117,7 +122,7 @@ func (t *Table) who() string { return t.nonce + strconv.FormatUint(t.rounds.Add(
 func (t *Table) Look(ctx context.Context, name string) (ledger.Reply, error) {
 	a := t.look(ctx, name, t.agreed)
 	if v, ok := common(a.rows, t.quorum); ok {
-		x := read(a.rows, v, len(t.tables))
+		x := read(a.rows, v, len(t.tables), t.clock())
 		return x.reply(), nil
 	}
 	if len(a.rows) < t.quorum {
