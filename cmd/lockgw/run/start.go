@@ -96,13 +96,17 @@ func (k *guardian) tell(deadline time.Duration) {
 }
 
 // start has the guardian start the command, and returns it. It may be called once.
-// On an error nothing was started, unless somebody has killed the guardian between
-// the start and its answer.
+// On an error nothing goes on.
 func (k *guardian) start(o startOrder) (*process, error) {
+	var begun strays
+	begun.since()
 	a, err := k.launch(o)
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		k.undo(&begun)
+		return nil, fmt.Errorf("%s has not begun within %s: not run. Its file system may not answer, or somebody has stopped the guardian of the locks", o.Argv[0], cli.Duration(startTimeout))
 	case err != nil:
-		k.Close() // it must not start the command later on
+		k.undo(&begun)
 		return nil, fmt.Errorf("the guardian of the locks has not started the command: %w", err)
 	case a.Late:
 		return nil, cli.Exit(cli.ExitLost, errors.New("the locks were about to end before the command could be started: not run"))
@@ -110,6 +114,14 @@ func (k *guardian) start(o startOrder) (*process, error) {
 		return nil, startError(o.Argv[0], a.Errno)
 	}
 	return watchProcess(a.PID), nil
+}
+
+// undo is for a guardian that does not say whether it has started the command: the kernel may be
+// about to, for as long as the file system of the command does not answer.
+func (k *guardian) undo(begun *strays) {
+	begun.end() // while the locks are held
+	k.Close()   // it must not start the command later on
+	begun.end() // what it has started meanwhile
 }
 
 // Close ends the guardian, and with it what is bound to it. The command has ended,

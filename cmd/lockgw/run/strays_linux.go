@@ -18,8 +18,8 @@ import (
 // them, or need them to end well; so only those are asked to end that have lost theirs.
 type strays struct {
 	found map[int]stray
-	// others are the children that this process had when it began to adopt: later ones are of
-	// the command, and have lost their parents. nil: it does not adopt.
+	// others are the children that this process had at first: later ones are of the command. nil:
+	// there are none.
 	others []int
 }
 
@@ -29,11 +29,22 @@ type stray struct {
 	asked  bool
 }
 
+// since has children count that this process gets from now on.
+func (s *strays) since() { s.others = append([]int{}, childrenOf(os.Getpid())...) }
+
+// end kills those children, where nothing is known of a command.
+func (s *strays) end() {
+	ended := &process{done: make(chan struct{})}
+	close(ended.done)
+	s.look(ended)
+	s.kill()
+}
+
 // adopt makes this process the parent of those who lose theirs from now on. So it finds who was
 // begun after a look, and sees them end: the first process of a container often does not wait for
 // its children, and as zombies they count as alive.
 func (s *strays) adopt() {
-	s.others = append([]int{}, childrenOf(os.Getpid())...)
+	s.since()
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
@@ -65,7 +68,47 @@ func TestStraysAreAdopted(t *testing.T) {
 	}
 }
 
+// A guardian that has ended without a word may have started the command.
+func TestStartIsUndone(t *testing.T) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mute := exec.Command("start-and-end", strconv.Itoa(theirs))
+	if err := errors.Join(mute.Start(), unix.Close(theirs)); err != nil {
+		t.Fatal(err)
+	}
+	k := &guardian{p: mute.Process, socket: ours, done: make(chan struct{})}
+	go func() {
+		_ = mute.Wait()
+		close(k.done)
+	}()
+	file := filepath.Join(t.TempDir(), "pid")
+	if _, err := k.start(startOrder{Path: "/bin/sh", Argv: []string{"sh", "-c", `echo $$ >$0.new; mv $0.new $0; exec sleep 60`, file}}); err == nil {
+		t.Fatal("the command counts as started")
+	}
+	text, err := os.ReadFile(file)
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid == 0 {
+		t.Fatalf("the command was not started: %q, %v", text, err)
+	}
+	e2e.Until(func() bool { return !e2e.Running(pid) })
+	if e2e.Running(pid) {
+		t.Error("the command goes on without the lock")
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	_, _ = unix.Wait4(pid, nil, 0, nil) // unless that was done when it was looked for
+}
+
 func init() {
+	programs["start-and-end"] = func() {
+		fd, _ := strconv.Atoi(os.Args[1])
+		unix.CloseOnExec(fd)
+		var o startOrder
+		_ = gob.NewDecoder(os.NewFile(uintptr(fd), "run")).Decode(&o)
+		_, _ = o.start()
+		e2e.Until(func() bool { return cli.Exists(o.Argv[len(o.Argv)-1]) })
+	}
 	programs["children-of-1"] = func() { fmt.Print(childrenOf(1)) }
 }
 

@@ -7,6 +7,10 @@ import "syscall"
 // strays are found by /proc alone.
 type strays struct{}
 
+// since and end do nothing: on these systems the run starts the command.
+func (*strays) since() {}
+func (*strays) end()   {}
+
 // adopt does nothing: on these systems the first process waits for orphans.
 func (*strays) adopt() {}
 
