@@ -67,7 +67,7 @@ func (l *escalation) kill() {
 		return
 	}
 	l.killed = true
-	l.strays.look(l.p)
+	l.strays.halt(l.p)
 	defer l.strays.kill()
 	e := event{Event: "killing", Signal: "SIGKILL"}
 	if err := l.p.kill(); errors.Is(err, unix.EPERM) { // first: there may be little time left

@@ -58,7 +58,7 @@ func (c *process) kill() error { return syscall.Kill(-c.pid, syscall.SIGKILL) }
 // killAll is for who has nobody to tell.
 func (c *process) killAll() error {
 	var s strays
-	s.look(c)
+	s.halt(c)
 	err := c.kill()
 	s.kill()
 	return err

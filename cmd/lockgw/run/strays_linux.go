@@ -18,6 +18,7 @@ import (
 // them, or need them to end well; so only those are asked to end that have lost theirs.
 type strays struct {
 	found map[int]stray
+	seen  int // with those that have ended since
 	// others are the children that this process had at first: later ones are of the command. nil:
 	// there are none.
 	others []int
@@ -68,6 +69,18 @@ func (s *strays) look(p *process) {
 	}
 }
 
+// halt looks until there is nobody new, while p and who was found stand still. Otherwise who is
+// begun between a look and the end of its parent is below nobody, and goes on. Of another user,
+// who cannot be stopped, there may be new ones all the time: then it is not for long.
+func (s *strays) halt(p *process) {
+	for known, looks := -1, 0; known != s.seen && looks < 20; looks++ {
+		known = s.seen
+		p.signal(syscall.SIGSTOP)
+		s.send(syscall.SIGSTOP)
+		s.look(p)
+	}
+}
+
 // add adds those of children, whom parent has, and of their descendants that are not in group.
 func (s *strays) add(children []int, parent, group int) {
 	for _, child := range children {
@@ -80,6 +93,7 @@ func (s *strays) add(children []int, parent, group int) {
 				continue // it has ended
 			}
 			s.found[child] = stray{fd: fd, parent: parent}
+			s.seen++
 		}
 		s.add(childrenOf(child), child, group)
 	}
@@ -113,9 +127,11 @@ func (s *strays) ask(sig syscall.Signal) {
 // left tells whether there was one when look was called last.
 func (s *strays) left() bool { return len(s.found) > 0 }
 
-func (s *strays) kill() {
+func (s *strays) kill() { s.send(syscall.SIGKILL) }
+
+func (s *strays) send(sig syscall.Signal) {
 	for _, one := range s.found {
-		_ = unix.PidfdSendSignal(one.fd, unix.SIGKILL, nil, 0)
+		_ = unix.PidfdSendSignal(one.fd, sig, nil, 0)
 	}
 }
 

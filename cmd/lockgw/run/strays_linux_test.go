@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -65,6 +66,35 @@ func TestStraysAreAdopted(t *testing.T) {
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("process %d goes on without the lock (%v)", pid, err)
+	}
+}
+
+// Nobody is begun between the last look and the end of the command, who would go on.
+func TestStraysStandStill(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pids")
+	cmd := exec.Command("sh", "-c", `while :; do setsid sh -c 'echo $$ >>$0; exec sleep 60' $0 & sleep 0.003; done`, file)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	begun := func() []string {
+		text, _ := os.ReadFile(file)
+		return strings.Fields(string(text))
+	}
+	e2e.Until(func() bool { return len(begun()) > 100 })
+	if err := (&process{pid: cmd.Process.Pid}).killAll(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	for _, text := range begun() {
+		pid, _ := strconv.Atoi(text)
+		for end := time.Now().Add(5 * time.Second); e2e.Running(pid) && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if e2e.Running(pid) {
+			t.Errorf("process %d goes on", pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 }
 

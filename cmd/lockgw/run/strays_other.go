@@ -15,6 +15,7 @@ func (*strays) end()   {}
 func (*strays) adopt() {}
 
 func (*strays) look(*process)      {}
+func (*strays) halt(*process)      {}
 func (*strays) ask(syscall.Signal) {}
 func (*strays) kill()              {}
 func (*strays) left() bool         { return false }

@@ -227,6 +227,9 @@ func (s *supervisor) calm(holds []client.Hold) {
 // would wake it when the command is let go on, and it could neither guard the command nor see it
 // end.
 func (s *supervisor) stopped(sig syscall.Signal) {
+	if s.stop.killed { // it stood still to be killed
+		return
+	}
 	if s.tty == nil || sig == syscall.SIGSTOP && !s.typed && !s.tty.given {
 		return // whoever has stopped it will let it go on
 	}
