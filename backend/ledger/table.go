@@ -98,6 +98,16 @@ func (s *Swap) Relaxed() bool {
 	return true
 }
 
+// Fits: by r, its answer, there is what s was to be written over, and what it ends is over.
+func (s *Swap) Fits(r *Reply) bool {
+	for _, id := range s.Effects.Ended {
+		if h := r.Record.Hold(id); h != nil && h.End > 0 {
+			return false
+		}
+	}
+	return r.Version == s.Base
+}
+
 // Version of a record. "" is no record at all. A version is never used twice.
 type Version string
 

@@ -178,6 +178,11 @@ func TestSelfTest(t *testing.T) {
 	sqltest.Liar(t, store, "CREATE TRIGGER locks.no BEFORE INSERT ON locks.lockgw_names FOR EACH ROW SET NEW.ends = REPLACE(NEW.ends, 'f1', 'f0')")
 }
 
+func TestWritesAreDropped(t *testing.T) {
+	sqltest.Drops(t, store, `CREATE TRIGGER locks.no BEFORE UPDATE ON locks.lockgw_names FOR EACH ROW
+		SET NEW.version = OLD.version, NEW.record = OLD.record, NEW.ends = OLD.ends, NEW.busy = OLD.busy, NEW.used = OLD.used`)
+}
+
 // What a server is refused for in earnest.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.sleeper = newSleeper(t)
 	t.requests, t.renewals = t.newPool(a.conns, full), t.newPool(renewConns, nil)
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
-		Type: "mysql", Product: product, MaxNode: maxNode,
+		Type: "mysql", Product: product, Names: "lockgw_names", MaxNode: maxNode,
 		Layout: layoutSQL, Known: layout, Missing: func(err error) bool { return is(err, missing) }, Create: t.create, Ask: t.ask, Scout: t.scout,
 		Swap: t.swap, Look: t.look, Renew: t.renew, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
 		Listen: t.sleeper.listen, Beat: t.sleeper.beat, Sweep: t.sweep,

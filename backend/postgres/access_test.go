@@ -152,6 +152,17 @@ func TestSelfTest(t *testing.T) {
 		CREATE TRIGGER no BEFORE INSERT OR UPDATE ON lockgw.names FOR EACH ROW WHEN (cardinality(NEW.ids) > 0) EXECUTE FUNCTION no()`)
 }
 
+func TestWritesAreDropped(t *testing.T) {
+	for name, does := range map[string]string{
+		"by a trigger": `CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+			CREATE TRIGGER no BEFORE UPDATE ON lockgw.names FOR EACH ROW EXECUTE FUNCTION no()`,
+		"and answered": `CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN OLD; END';
+			CREATE TRIGGER no BEFORE UPDATE ON lockgw.names FOR EACH ROW EXECUTE FUNCTION no()`,
+	} {
+		t.Run(name, func(t *testing.T) { sqltest.Drops(t, store, does) })
+	}
+}
+
 // Rows that nobody uses go, and the fences of the next ones are above those of before, also
 // if the clock was set back.
 func TestSweep(t *testing.T) {

@@ -36,7 +36,7 @@ func OpenTable(cfg Config) (*Table, error) {
 	t.listener = newListener(t, cfg.Node.ID, direct)
 	t.requests, t.renewals = newPool(a, a.conns, full), newPool(a, renewConns, nil)
 	t.Table, err = sqltable.New(cfg, sqltable.Database{
-		Type: "postgres", Product: product, MaxNode: maxNode,
+		Type: "postgres", Product: product, Names: a.schema + ".names", MaxNode: maxNode,
 		Layout: layoutSQL, Known: layout, Missing: func(err error) bool { return is(err, missing...) }, Create: t.create, Ask: t.ask, Scout: t.scout,
 		Swap: t.swap, Look: t.look, Renew: t.renew, Send: t.send, List: t.list, Reply: readReply, Rows: t.rows, Newest: newestSQL,
 		Listen: t.listener.listen, Beat: t.listener.beat, Sweep: t.sweep,
@@ -61,11 +61,11 @@ func (t *Table) swap(ctx context.Context, s ledger.Swap, run sqltable.Run) (r le
 	var a answer
 	var unheard []string
 	got, err := t.requests.send(ctx, ss...)
-	if err == nil && len(got[0]) == 0 {
-		return t.missed(ctx, w)
-	}
-	if err == nil {
+	if err == nil && len(got[0]) > 0 {
 		a, err = readAnswer(got[0])
+	}
+	if err == nil && a.version != w.next { // nothing, or what a trigger has put in its place
+		return t.missed(ctx, w)
 	}
 	if err == nil && with {
 		unheard, err = readUnheard(got[1])

@@ -42,6 +42,7 @@ const (
 type Database struct {
 	Type    string // as it is configured, such as postgres
 	Product string // for people, such as PostgreSQL
+	Names   string // the table of the names, for people
 	MaxNode int    // bytes of the id of a node
 
 	// Layout is the statement that tells the version of the tables that are there. Newer than

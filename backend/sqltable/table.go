@@ -128,7 +128,7 @@ func (t *Table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 		if s.Effects.Grants {
 			run = t.Runs.Present()
 		}
-		r, trusted, err := t.db.Swap(ctx, s, run)
+		r, trusted, err := t.carryOut(ctx, s, run)
 		if err != nil || trusted {
 			return r, err
 		}
@@ -166,7 +166,7 @@ func (t *Table) look(ctx context.Context, name string) (ledger.Reply, error) {
 }
 
 func (t *Table) swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
-	r, _, err := t.db.Swap(ctx, s, Run{})
+	r, _, err := t.carryOut(ctx, s, Run{})
 	return r, err
 }
 

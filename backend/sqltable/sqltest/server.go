@@ -1,6 +1,7 @@
 package sqltest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -196,4 +197,25 @@ func Liar(t *testing.T, store Store, statements ...string) {
 	Held(t, store.Open(t, s.URL(), "a", Guard{}), "n")
 	store.Do(t, s, statements...)
 	Wrong(t, store.Open(t, s.URL(), "b", Guard{}), "compare-and-set does not work")
+}
+
+// Drops wants that who writes is told where, from these statements on, the database stores nothing new
+// in a row that is there, and says nothing. So is who waits, and who is new.
+func Drops(t *testing.T, store Store, statements ...string) {
+	t.Parallel()
+	s := store.Start(t)
+	a, b := store.Open(t, s.URL(), "a", Guard{On: true}), store.Open(t, s.URL(), "b", Guard{On: true})
+	id := Held(t, a, "n")
+	Held(t, b, "m")
+	store.Do(t, s, statements...)
+	const want = "does not store what is written about n"
+	if r, err := Step(t, a, "n", ledger.Op{Verb: ledger.Leave, Hold: id}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) {
+		t.Errorf("given back: %+v, %v", r, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if r, err := b.Join(ctx, "n", ledger.Entry{Node: "b", Want: 1}, 0); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) {
+		t.Errorf("joined: %+v, %v", r, err)
+	}
+	Wrong(t, store.Open(t, s.URL(), "c", Guard{}), "does not store what is written")
 }
