@@ -39,8 +39,8 @@ const (
 type table struct {
 	ledger.Table
 	log *slog.Logger
-	// doubtful: a new lock was refused, or had no answer, and it was not seen since that all
-	// are granted. Why does not count: that may be the fault of one name.
+	// doubtful: a request was refused, or had no answer, and it was not seen since that all new
+	// locks are granted. Why does not count: that may be the fault of one name.
 	doubtful atomic.Bool
 	granted  atomic.Pointer[time.Time] // when it has granted a new lock the last time; nil: never
 
@@ -49,8 +49,8 @@ type table struct {
 	said error      // and what came of it
 }
 
-// New passes everything on to t. Once t has refused a new lock, or a request has had no answer,
-// Ping has it grant some that nobody else uses, and says why it does not, if it does not:
+// New passes everything on to t. Once t has refused a request, or has not answered it, Ping has it
+// grant some locks that nobody else uses and take them back, and says why it does not, if it does not:
 // backend.ErrPartly where some are granted. Where t has granted none lately, Ping has it grant one
 // before it believes that it would: a gateway without callers is refused nothing.
 func New(t ledger.Table, log *slog.Logger) ledger.Table { return &table{Table: t, log: log} }
@@ -59,8 +59,8 @@ func New(t ledger.Table, log *slog.Logger) ledger.Table { return &table{Table: t
 func (t *table) Swap(ctx context.Context, s ledger.Swap) (ledger.Reply, error) {
 	began := time.Now()
 	r, err := t.Table.Swap(ctx, s)
+	t.notice(ctx, err, began)
 	if s.Effects.Grants {
-		t.notice(ctx, err, began)
 		t.note(r.Written)
 	}
 	return r, err
@@ -142,18 +142,11 @@ func (t *table) Ping(ctx context.Context) error {
 }
 
 // try has the store grant locks, all at once, as far as the time goes; one is enough if it is granted
-// and the store is not doubtful. The error is nil if it refuses none.
+// and the store is not doubtful. The error is nil if it refuses none, and takes them back.
 func (t *table) try(ctx context.Context, doubtful bool) error {
 	var granted []selftest.Lock
 	var refused error
 	n := 0
-	defer func() {
-		for _, l := range granted {
-			if err := l.GiveBack(ctx); err != nil { // it is free soon
-				t.log.Debug("a lock that was tried is not given back", "err", err)
-			}
-		}
-	}()
 	var unheard error
 	for unheard == nil && len(granted)+n < tries && (doubtful || len(granted) == 0 || n > 0) {
 		l, err := selftest.Take(ctx, selftest.Store{Look: t.Table.Look, Swap: t.Table.Swap}, "lockgw:willing:"+rand.Text(), t.Node(), strings.Repeat(".", about))
@@ -167,11 +160,29 @@ func (t *table) try(ctx context.Context, doubtful bool) error {
 			granted = append(granted, l)
 		}
 	}
+	kept := t.giveBack(ctx, granted)
 	switch {
 	case len(granted)+n == 0:
 		return unheard
 	case len(granted) > 0 && n > 0:
 		return fmt.Errorf("%w: some new locks are refused: %w", backend.ErrPartly, refused)
+	case refused == nil && kept != nil:
+		return fmt.Errorf("what is granted can be neither given back nor passed on: %w", kept)
+	}
+	return refused
+}
+
+// giveBack gives back what was granted. The error is why the store refuses that; what it does not
+// answer is free soon.
+func (t *table) giveBack(ctx context.Context, granted []selftest.Lock) (refused error) {
+	for _, l := range granted {
+		err := l.GiveBack(ctx)
+		if err != nil {
+			t.log.Debug("a lock that was tried is not given back", "err", err)
+		}
+		if errors.Is(err, backend.ErrRefused) {
+			refused = err
+		}
 	}
 	return refused
 }

@@ -21,6 +21,7 @@ import (
 type store struct {
 	ledger.Table
 	refuses func(n int) error // the nth new lock
+	keeps   error             // what else is written is refused by that
 	ping    error
 	asked   int
 }
@@ -31,6 +32,8 @@ func (s *store) Swap(ctx context.Context, w ledger.Swap) (ledger.Reply, error) {
 		if err := s.refuses(s.asked); err != nil {
 			return ledger.Reply{}, err
 		}
+	} else if s.keeps != nil {
+		return ledger.Reply{}, s.keeps
 	}
 	return s.Table.Swap(ctx, w)
 }
@@ -118,6 +121,29 @@ func TestRefusals(t *testing.T) {
 		}
 		if said := log.String(); strings.Count(said, "grants no new locks") != 1 || strings.Count(said, "grants new locks again") != 1 {
 			t.Errorf("the log is %s", said)
+		}
+	})
+}
+
+// A store that grants locks and takes none back is found out, by one that is not given back.
+func TestKeepsLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{Table: memory.OpenTable(memory.NewRows(), "a"), refuses: never}
+		table := willing.New(s, slog.New(slog.DiscardHandler))
+		if err := grant(t, table); err != nil {
+			t.Fatal(err)
+		}
+		s.keeps = errFull
+		if _, err := table.Swap(t.Context(), ledger.Swap{Name: "n"}); !errors.Is(err, errFull) {
+			t.Fatal(err)
+		}
+		if err := table.Ping(t.Context()); !errors.Is(err, errFull) || errors.Is(err, backend.ErrPartly) || !strings.Contains(err.Error(), "neither given back nor passed on") {
+			t.Errorf("of a store that takes nothing back: %v", err)
+		}
+		time.Sleep(time.Second)
+		s.keeps = errGone
+		if err := table.Ping(t.Context()); err != nil {
+			t.Errorf("what was not heard of is free soon: %v", err)
 		}
 	})
 }
