@@ -96,10 +96,8 @@ func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, fre
 			errs[i] = t.noticed(r.Err)
 		case !same:
 			errs[i] = t.elsewhere(backend.ErrUnavailable)
-		case there && end < now+(rs[i].TTL-time.Since(began)).Microseconds():
-			errs[i] = fmt.Errorf("%w: the lease was not renewed", backend.ErrUnavailable)
 		case there:
-			errs[i] = nil
+			errs[i] = sqltable.Renewed(end-now, rs[i].TTL, began)
 		}
 	}
 	return nil

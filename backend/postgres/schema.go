@@ -198,7 +198,8 @@ FROM unnest($2::text[], $3::text[]) AS m(node, head), (
 const sendSQL = `SELECT set_config('synchronous_commit', 'off', true), pg_notify(m.channel, m.payload)::text FROM unnest($1::text[], $2::text[]) AS m(channel, payload)`
 
 // renewSQL: $1 names, each once, $2 ids, $3 leases in microseconds. The rows are locked in
-// the order of their names, lest two gateways that share several of them wait for each other.
+// the order of their names, lest two gateways that share several of them wait for each other. It tells
+// what is left of each lease then: a trigger may have put it back.
 const renewSQL = `WITH w AS MATERIALIZED (
 	SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS w(name, id, ttl)
 ), locked AS MATERIALIZED (
@@ -209,7 +210,7 @@ UPDATE {names} AS n SET ends = ARRAY(
 	FROM unnest(n.ids, n.ends) WITH ORDINALITY AS o(id, till, i) ORDER BY o.i)
 FROM w JOIN locked USING (name)
 WHERE n.name = w.name AND EXISTS (SELECT FROM unnest(n.ids, n.firm) AS o(id, firm) WHERE o.id = w.id AND o.firm)
-RETURNING n.name`
+RETURNING n.name, (SELECT o.till - {clock} FROM unnest(n.ids, n.ends) AS o(id, till) WHERE o.id = w.id)`
 
 // renewFreeSQL is renewSQL of those rows alone that nobody has locked.
 var renewFreeSQL = strings.Replace(renewSQL, "FOR NO KEY UPDATE", "FOR NO KEY UPDATE SKIP LOCKED", 1)

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/lockgw/lockgw/backend/ledger"
 	"github.com/lockgw/lockgw/backend/sqltable"
@@ -123,6 +124,7 @@ func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, fre
 		sql = renewFreeSQL
 	}
 	s := newStatement(sql, names, ids, ttls)
+	began := time.Now()
 	got, err := t.renewals.send(ctx, s)
 	if sqltable.Unmade(err) { // those for requests may have been made before
 		got, err = t.requests.send(ctx, s)
@@ -131,7 +133,9 @@ func (t *Table) renew(ctx context.Context, rs []ledger.Renewal, group []int, fre
 		return t.noticed(err)
 	}
 	for _, row := range got[0] {
-		errs[at[string(row[0])]] = nil
+		r := sqltable.NewReader(row)
+		i := at[r.Text()]
+		errs[i] = sqltable.Renewed(r.Number(), rs[i].TTL, began)
 	}
 	return nil
 }

@@ -2,9 +2,11 @@ package sqltable
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lockgw/lockgw/backend"
 	"github.com/lockgw/lockgw/backend/ledger"
@@ -60,6 +62,15 @@ func (t *Table) renewThose(ctx context.Context, rs []ledger.Renewal, group []int
 		}
 	}
 	return err
+}
+
+// Renewed is nil if a lease of which the server has left microseconds now was renewed for ttl, which
+// it was asked for at began. Else something has put the lease back.
+func Renewed(left int64, ttl time.Duration, began time.Time) error {
+	if Duration(left) < ttl-time.Since(began) {
+		return fmt.Errorf("%w: the lease was not renewed", backend.ErrUnavailable)
+	}
+	return nil
 }
 
 // groupsOf are the indexes of rs in groups, each name at most once in a group, in the order of

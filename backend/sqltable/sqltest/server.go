@@ -212,6 +212,9 @@ func Drops(t *testing.T, store Store, statements ...string) {
 	if r, err := Step(t, a, "n", ledger.Op{Verb: ledger.Leave, Hold: id}); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) {
 		t.Errorf("given back: %+v, %v", r, err)
 	}
+	if errs, err := a.Renew(t.Context(), []ledger.Renewal{{Name: "n", ID: id, TTL: time.Hour}}); errors.Join(append(errs, err)...) == nil {
+		t.Error("it says that a lease was renewed")
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if r, err := b.Join(ctx, "n", ledger.Entry{Node: "b", Want: 1}, 0); !errors.Is(err, backend.ErrRefused) || !strings.Contains(err.Error(), want) {
