@@ -19,6 +19,7 @@ type escalation struct {
 	o     *options
 	r     *report
 	alarm *boottime.Alarm
+	apart bool // p is not below this process, which so cannot adopt its strays
 
 	code    int           // of the reason for which it was begun; 0: it was not
 	patient time.Duration // CLOCK_BOOTTIME; when --kill-after is over
@@ -46,8 +47,13 @@ func (l *escalation) begin(code int, killBy time.Duration, why string) {
 	}
 	l.code, l.patient, l.killAt = code, patient, at
 	l.r.say(must, event{Event: "stopping", Reason: why, Signal: unix.SignalName(l.o.signal)}, "%s: stopping the command", why)
-	l.strays.adopt()
-	l.strays.look(l.p) // before somebody ends who shows the way to them
+	if l.apart {
+		l.strays.halt(l.p)
+		defer l.strays.send(syscall.SIGCONT)
+	} else {
+		l.strays.adopt()
+		l.strays.look(l.p) // before somebody ends who shows the way to them
+	}
 	l.p.signal(l.o.signal)
 	l.p.signal(syscall.SIGCONT) // one that is stopped could not follow
 	l.alarm.Set(at)

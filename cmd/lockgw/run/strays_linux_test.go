@@ -4,6 +4,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockgw/lockgw/backend/boottime"
 	"github.com/lockgw/lockgw/cmd/lockgw/cli"
 	"github.com/lockgw/lockgw/cmd/lockgw/e2e"
 )
@@ -69,8 +71,27 @@ func TestStraysAreAdopted(t *testing.T) {
 	}
 }
 
-// Nobody is begun between the last look and the end of the command, who would go on.
+// Nobody is begun between the last look and the end of the command, who would go on: neither where
+// it is killed, nor where a guardian without a run asks it to end.
 func TestStraysStandStill(t *testing.T) {
+	for name, stop := range map[string]func(*process) error{
+		"killed": (*process).killAll,
+		"asked": func(p *process) error {
+			kill, err := boottime.New()
+			if err == nil {
+				defer kill.Close()
+				l := &escalation{p: p, o: &options{signal: syscall.SIGTERM, killAfter: time.Minute}, r: &report{quiet: true, w: io.Discard}, alarm: kill, apart: true}
+				l.begin(cli.ExitMaxRuntime, 0, "it is over")
+				l.finish()
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) { standStill(t, stop) })
+	}
+}
+
+func standStill(t *testing.T, stop func(*process) error) {
 	file := filepath.Join(t.TempDir(), "pids")
 	cmd := exec.Command("sh", "-c", `while :; do setsid sh -c 'echo $$ >>$0; exec sleep 60' $0 & sleep 0.003; done`, file)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -82,10 +103,15 @@ func TestStraysStandStill(t *testing.T) {
 		return strings.Fields(string(text))
 	}
 	e2e.Until(func() bool { return len(begun()) > 100 })
-	if err := (&process{pid: cmd.Process.Pid}).killAll(); err != nil {
+	p := &process{pid: cmd.Process.Pid, done: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(p.done)
+	}()
+	if err := stop(p); err != nil {
 		t.Error(err)
 	}
-	_ = cmd.Wait()
+	<-p.done
 	for _, text := range begun() {
 		pid, _ := strconv.Atoi(text)
 		for end := time.Now().Add(5 * time.Second); e2e.Running(pid) && time.Now().Before(end); {

@@ -14,10 +14,11 @@ func (*strays) end()   {}
 // adopt does nothing: on these systems the first process waits for orphans.
 func (*strays) adopt() {}
 
-func (*strays) look(*process)      {}
-func (*strays) halt(*process)      {}
-func (*strays) ask(syscall.Signal) {}
-func (*strays) kill()              {}
-func (*strays) left() bool         { return false }
+func (*strays) look(*process)       {}
+func (*strays) halt(*process)       {}
+func (*strays) ask(syscall.Signal)  {}
+func (*strays) send(syscall.Signal) {}
+func (*strays) kill()               {}
+func (*strays) left() bool          { return false }
 
 func childrenOf(int) []int { return nil }

@@ -38,7 +38,7 @@ func (h *hold) guard(p *process) error {
 	}
 	defer g.Close()
 	r := &report{quiet: true, w: io.Discard}
-	s := &supervisor{o: h.o, r: r, h: h, k: &guardian{}, guard: g, p: p, stop: &escalation{p: p, o: h.o, r: r, alarm: kill}}
+	s := &supervisor{o: h.o, r: r, h: h, k: &guardian{}, guard: g, p: p, stop: &escalation{p: p, o: h.o, r: r, alarm: kill, apart: true}}
 	s.run(nil)
 	return nil
 }
