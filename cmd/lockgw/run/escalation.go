@@ -106,11 +106,12 @@ func (l *escalation) finish() {
 
 // othersAlive tells whether somebody but the leader is left, and has strays stop.
 func (l *escalation) othersAlive() bool {
+	group := l.p.othersAlive() // first: who leaves the group after that is found by the look
 	l.strays.look(l.p)
 	if l.killed {
 		l.strays.kill()
 	} else {
 		l.strays.ask(l.o.signal)
 	}
-	return l.p.othersAlive() || l.strays.left()
+	return group || l.strays.left()
 }
