@@ -139,6 +139,7 @@ func TestSubscriberWithoutRedis(t *testing.T) {
 	}
 	s.Restart()
 	redistest.Await(t, "the subscriber is healthy", h.healthy)
+	redistest.Await(t, "and says so", func() bool { return log.Count("level=INFO") > 0 }) // that comes next
 	if lost, back := log.Count("level=WARN"), log.Count("level=INFO"); lost != 1 || back != 1 {
 		t.Errorf("logged %d losses and %d returns, want one of each:\n%s", lost, back, &log)
 	}
