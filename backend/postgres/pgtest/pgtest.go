@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/lockgw/lockgw/backend/servertest"
 )
 
@@ -61,27 +59,6 @@ func newServer(t testing.TB, settings []string) *Server {
 	s.Own(s.dir)
 	t.Cleanup(s.release) // after the server was killed, before its files are removed
 	return s
-}
-
-// release removes the segment of shared memory that a server leaves behind that was killed: the
-// machine has room for a few thousand.
-func (s *Server) release() {
-	if id := s.segment(); id >= 0 {
-		_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
-	}
-}
-
-// segment is the id of it; -1: there is none.
-func (s *Server) segment() int {
-	status, _ := os.ReadFile(filepath.Join(s.Data, "postmaster.pid"))
-	if lines := strings.Split(string(status), "\n"); len(lines) > 6 {
-		if key := strings.Fields(lines[6]); len(key) == 2 {
-			if id, err := strconv.Atoi(key[1]); err == nil {
-				return id
-			}
-		}
-	}
-	return -1
 }
 
 // URL is the server's address as lockgw takes it.
